@@ -1,7 +1,8 @@
-# cuDNN's headers, where they are new enough: plans without a device are described by attributes that came with 9.8.
+# Finds cuDNN's headers of a sufficient version: plans without a device are described by attributes
+# that came with 9.8.
 set(ASHLAR_LEAST_CUDNN 90800)
 
-# CUDNN_VERSION of the headers in a folder, as one number; 0 where there are none.
+# Returns CUDNN_VERSION of the headers in a folder, as one number; 0 if there are none.
 function(ashlar_cudnn_version folder result)
   set(version 0)
   if(EXISTS ${folder}/cudnn_version.h)
@@ -14,7 +15,7 @@ function(ashlar_cudnn_version folder result)
   set(${result} ${version} PARENT_SCOPE)
 endfunction()
 
-# Sets CUDNN_INCLUDE_DIR, or, of headers that are too old, CUDNN_TOO_OLD to what is to be said.
+# Sets CUDNN_INCLUDE_DIR. If the headers are too old, sets CUDNN_TOO_OLD to the message.
 macro(ashlar_find_cudnn)
   find_path(CUDNN_INCLUDE_DIR cudnn_graph.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
   set(CUDNN_TOO_OLD "")

@@ -1,4 +1,4 @@
-# Headers of cuDNN by their version: cmake -P cmake/cudnn_test.cmake
+# Tests the version check of cuDNN's headers: cmake -P cmake/cudnn_test.cmake
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/cudnn.cmake)
 string(RANDOM LENGTH 8 name)

@@ -1,12 +1,13 @@
-# Headers that most files read, all of libraries outside, parsed once and not in every file: files of the command
-# compile in 0.5 to 0.7 of the time, small ones of libraries in 0.6. Each set is compiled by a target of its own. A
-# file still includes what it uses: with -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON (preset dev) nothing here is compiled.
+# Precompiled headers: external headers that most files include, parsed once instead of in every
+# file. Files of the command compile in 0.5 to 0.7 of the time, small library files in 0.6. Each set
+# is compiled by a target of its own. A file still includes everything it uses: with
+# -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON (preset dev) nothing here is compiled.
 set(ASHLAR_CORE_HEADERS
     <algorithm> <cstdint> <functional> <map> <memory> <optional> <string> <unordered_map> <utility> <vector>
     <absl/status/status.h> <absl/status/statusor.h> <absl/strings/str_cat.h> <absl/types/span.h>)
 set(ASHLAR_DOCUMENT_HEADERS ${ASHLAR_CORE_HEADERS} <absl/strings/str_format.h> <nlohmann/json.hpp>)
 
-# A set under a name, for ashlar_precompiled.
+# Defines a named set of headers, for ashlar_precompiled.
 function(ashlar_header_set name)
   cmake_parse_arguments(set "" "" "HEADERS;LIBRARIES;OPTIONS" ${ARGN})
   set(source ${CMAKE_BINARY_DIR}/cmake/${name}.cc)
@@ -17,7 +18,8 @@ function(ashlar_header_set name)
   target_compile_options(${name} PRIVATE ${set_OPTIONS})
 endfunction()
 
-# Gives a target the headers of a set. Its options must be the set's, but for the optimisation level.
+# Gives a target the headers of a set. The target's options must be the set's, except for the
+# optimisation level.
 function(ashlar_precompiled target set)
   target_precompile_headers(${target} REUSE_FROM ${set})
 endfunction()
@@ -30,7 +32,8 @@ ashlar_header_set(ashlar_document_headers HEADERS ${ASHLAR_DOCUMENT_HEADERS}
                   LIBRARIES absl::status nlohmann_json::nlohmann_json)
 ashlar_header_set(ashlar_command_headers HEADERS ${ASHLAR_DOCUMENT_HEADERS} <CLI/App.hpp>
                   LIBRARIES absl::status nlohmann_json::nlohmann_json CLI11::CLI11)
-# Tests and benchmarks are compiled as executables, the rest as what may be linked into a shared library.
+# Tests and benchmarks are compiled as executables, everything else so that it can be linked into a
+# shared library.
 ashlar_header_set(ashlar_program_headers HEADERS ${ASHLAR_DOCUMENT_HEADERS} <gmock/gmock.h> <gtest/gtest.h>
                   LIBRARIES absl::status nlohmann_json::nlohmann_json GTest::gmock OPTIONS -fPIE)
 set_target_properties(ashlar_program_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
@@ -41,7 +44,7 @@ function(ashlar_program target)
   target_compile_options(${target} PRIVATE $<TARGET_PROPERTY:GTest::gtest,INTERFACE_COMPILE_OPTIONS>)
   ashlar_cold(${target})
 endfunction()
-# The same for a library that executables alone link: it is compiled as they are.
+# The same for a library that only executables link: it is compiled as they are.
 function(ashlar_part_of_programs target)
   ashlar_program(${target})
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)

@@ -1,13 +1,17 @@
-# How test programs are registered. In most builds each test is a process of its own, so that none depends on another.
-# A sanitized program takes 0.2 to 0.4 s to start, longer than most tests, so its tests run together there, in shards
-# (every fourth test in one process, as GoogleTest deals them out), which also shows what tests leave behind.
-# -DASHLAR_SHARDS_OF_<program>=N registers the first N shards of a program alone; 0 none. The target registered_tests is all
-# programs of which something is.
+# Registers test programs. In most builds each test is a process of its own, so that no test depends
+# on another.
+#
+# A sanitized program takes 0.2 to 0.4 s to start, longer than most tests. There the tests run
+# together, in shards: every fourth test in one process, as GoogleTest assigns them. This also shows
+# side effects between tests.
+#
+# -DASHLAR_SHARDS_OF_<program>=N registers only the first N shards of a program; 0 registers none.
+# The target registered_tests builds all programs with registered tests.
 include(GoogleTest)
 set(ASHLAR_SHARDS 4)
 add_custom_target(registered_tests)
 
-# Registers the tests of a program, under a prefix where the same tests are in several programs.
+# Registers the tests of a program, with a prefix if several programs have the same tests.
 function(ashlar_register_tests program)
   cmake_parse_arguments(register "" "PREFIX" "" ${ARGN})
   if(NOT DEFINED ASHLAR_SHARDS_OF_${program} OR ASHLAR_SHARDS_OF_${program} GREATER 0)

@@ -8,7 +8,7 @@
 namespace ashlar {
 namespace {
 
-// The quantisation of a var, or of a var that has the same bytes under another type.
+// Returns the quantisation of a var, or of a var with the same bytes under another type.
 Quantization QuantizationOf(const PlannedGraph& planned, int var) {
   const VarView& view = planned.model.views[static_cast<size_t>(var)];
   const TensorType& type = planned.graph.var(var).type;

@@ -1,4 +1,4 @@
-// The tensors of a program's caller: their names in C, and what its header says of them.
+// The tensors of a program's caller: their C names and their description in the header.
 #ifndef ASHLAR_CODEGEN_C_BORDER_H_
 #define ASHLAR_CODEGEN_C_BORDER_H_
 
@@ -13,15 +13,15 @@ namespace ashlar {
 
 struct CTensor {
   std::string name;   // of the parameter: "input", "in_left"
-  std::string macro;  // its macros begin with it: "NET_INPUT", "NET_INPUT_LEFT"
+  std::string macro;  // prefix of its macros: "NET_INPUT", "NET_INPUT_LEFT"
   std::string model_name;
   TensorType type;
-  Quantization quantization;  // of the integers; empty where they stand for themselves
-  int64_t offset = -1;        // in the arena, of an input that is given up; else -1
+  Quantization quantization;  // of the integers; empty if they are plain integers
+  int64_t offset = -1;        // in the arena, for a donated input; otherwise -1
 };
 
 struct CBorder {
-  std::vector<CTensor> inputs, outputs;  // as the graph has them
+  std::vector<CTensor> inputs, outputs;  // in the graph's order
 };
 
 CBorder BorderOf(const PlannedGraph& planned, const std::string& program);

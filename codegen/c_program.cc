@@ -20,12 +20,12 @@
 namespace ashlar {
 namespace {
 
-// Arrays of constants; equal ones stand once.
+// Arrays of constants; equal arrays are written once.
 class Arrays {
  public:
   explicit Arrays(std::string program) : program_(std::move(program)) {}
 
-  // The name of an array with these elements.
+  // Returns the name of an array with these elements.
   std::string Add(DType dtype, const void* data, int64_t bytes) {
     const auto* const from = static_cast<const char*>(data);
     std::string key = absl::StrCat(ElementType(dtype), " ");
@@ -54,7 +54,8 @@ class Arrays {
   std::string declarations_, definitions_;
 };
 
-// Compilers keep addresses that several calls share on the stack: functions of few calls bound it.
+// Compilers keep addresses that several calls share on the stack. Functions of few calls limit
+// this.
 constexpr int kCallsOfPart = 16;
 constexpr int kStackBytes = 1024;
 
@@ -137,7 +138,8 @@ class ProgramWriter {
     return absl::OkStatus();
   }
 
-  // The call; nothing if what it copies lies in its place, or if nobody wants what it writes.
+  // Returns the call; nothing if it would copy data to the same place, or if nothing reads its
+  // output.
   absl::StatusOr<std::optional<std::string>> CallText(int index, const mcu::CodeCall& call,
                                                       const std::vector<std::string>& tables) {
     std::vector<std::string> addresses;
@@ -164,7 +166,7 @@ class ProgramWriter {
                         absl::StrJoin(addresses, ", "), ");");
   }
 
-  // An output of a node; of one that hands its input to the caller, the caller's tensor.
+  // Returns the location of a node's output. For a Role::kOutput node this is the caller's tensor.
   std::optional<Location> OutputOf(int index, int output) const {
     if (graph_.node(index).op->role() != Role::kOutput) return planned_.LocateOutput(index, output);
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
@@ -173,7 +175,7 @@ class ProgramWriter {
     return std::nullopt;
   }
 
-  // `entry`: of the weights, for what lies there.
+  // `entry`: the index among the weights, if the location is there.
   absl::StatusOr<std::string> AddressOf(const std::optional<Location>& location, int entry = -1) {
     const auto at = [&](const std::string& base, int64_t offset) {
       return offset == 0 ? base : absl::StrCat(base, " + ", offset);
@@ -348,13 +350,14 @@ class ProgramWriter {
   Arrays arrays_;
   std::map<std::string, std::string> shapes_;  // definition -> name
   std::string shape_definitions_;
-  std::vector<std::string> parts_;  // neighbouring steps, a function each
+  std::vector<std::string> parts_;  // consecutive steps, a function each
   int first_of_part_ = 0;           // calls before the last part
   std::set<std::string> functions_;
   CProgramSizes sizes_;
 };
 
-// The parts of the test that are the same in all programs; NAME and MACRO stand for the program's.
+// The parts of the test that are equal in all programs; NAME and MACRO are replaced by the
+// program's.
 constexpr char kTestBegin[] = R"c(#include <stdint.h>
 #include <stdio.h>
 

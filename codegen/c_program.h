@@ -1,4 +1,4 @@
-// A plan as a program in C99: no allocation, no recursion, every address a constant.
+// Writes a plan as a program in C99: no allocation, no recursion, every address a constant.
 #ifndef ASHLAR_CODEGEN_C_PROGRAM_H_
 #define ASHLAR_CODEGEN_C_PROGRAM_H_
 
@@ -20,11 +20,11 @@ struct CFile {
 // Bytes of constants that the program reads, and of the caller's memory.
 struct CProgramSizes {
   int64_t arena = 0, inputs = 0, outputs = 0;
-  int64_t weights = 0;               // of the model, as functions read them
-  int64_t tables = 0;                // that functions bring along
+  int64_t weights = 0;               // of the model, in the functions' layouts
+  int64_t tables = 0;                // that functions need
   int64_t shapes = 0;                // structs of sizes and steps
   int steps = 0;                     // calls
-  std::vector<std::string> kernels;  // functions, by name
+  std::vector<std::string> kernels;  // function names
 };
 
 struct CProgram {
@@ -38,7 +38,7 @@ struct CProgramOptions {
 };
 
 // Writes NAME.h, NAME.c, NAME_weights.c, ashlar_kernels.h, ashlar_kernels.c and NAME_test.c.
-// Unimplemented for models that keep a state from run to run.
+// Unimplemented for models that keep state between runs.
 absl::StatusOr<CProgram> WriteCProgram(const Executable& executable, const SelfTest& test,
                                        const CProgramOptions& options);
 

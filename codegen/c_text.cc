@@ -26,7 +26,7 @@ T Load(const char* element) {
 template <typename T>
 std::string IntegerText(const char* element) {
   const auto value = static_cast<int64_t>(Load<T>(element));
-  // The least integers are no literals in C.
+  // C has no literals for the smallest integers.
   if (value == INT64_MIN) return "(-9223372036854775807 - 1)";
   if (value == INT32_MIN && sizeof(T) == 4) return "(-2147483647 - 1)";
   return absl::StrCat(value);

@@ -1,4 +1,4 @@
-// Pieces of C.
+// Helpers that write pieces of C.
 #ifndef ASHLAR_CODEGEN_C_TEXT_H_
 #define ASHLAR_CODEGEN_C_TEXT_H_
 
@@ -10,19 +10,21 @@
 
 namespace ashlar {
 
-// Whether a text may be the name of a program: a letter, then letters, digits and underscores.
+// Returns whether a text can be the name of a program: a letter, then letters, digits and
+// underscores.
 bool IsIdentifier(absl::string_view text);
-// A name like `text` that may: other characters become underscores.
+// Returns a similar name that is an identifier: other characters become underscores.
 std::string IdentifierLike(absl::string_view text);
 std::string Upper(absl::string_view text);
 
-// The type of elements as they are stored: "int8_t", "float"; of 16-bit floats their bits.
+// Returns the C type of stored elements: "int8_t", "float"; for 16-bit floats, the type of their
+// bits.
 absl::string_view ElementType(DType dtype);
 
-// The elements of an array, "1, 2, 3", in lines of a file.
+// Returns the elements of an array, "1, 2, 3", in lines of a file.
 std::string Elements(DType dtype, const void* data, int64_t count);
 
-// A text for a comment at the end of a line.
+// Makes a text safe for a comment at the end of a line.
 std::string CommentText(absl::string_view text);
 
 }  // namespace ashlar

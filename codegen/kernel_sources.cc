@@ -19,7 +19,7 @@ absl::string_view TextOf(absl::string_view name) {
   return "";
 }
 
-// Whether a line belongs to the guard of a header.
+// Returns whether a line belongs to a header guard.
 bool IsGuard(absl::string_view line) {
   for (const char* const directive : {"#ifndef ", "#define ", "#endif  // "}) {
     if (absl::ConsumePrefix(&line, directive)) {
@@ -29,10 +29,10 @@ bool IsGuard(absl::string_view line) {
   return false;
 }
 
-// Appends a file, with the files that it includes in their place, each once.
+// Appends a file, with its included files in place of the includes, each once.
 void Append(absl::string_view name, std::set<std::string>& done, std::string& text) {
   if (!done.insert(std::string(name)).second) return;
-  bool blank = true;  // no two blank lines in succession
+  bool blank = true;  // avoids two consecutive blank lines
   for (absl::string_view line : absl::StrSplit(absl::StripSuffix(TextOf(name), "\n"), '\n')) {
     if (IsGuard(line)) continue;
     if (absl::ConsumePrefix(&line, kInclude)) {

@@ -1,4 +1,4 @@
-// The sources of the functions that a program calls, joined to a header and a file.
+// Joins the sources of the functions that a program calls into a header and a source file.
 #ifndef ASHLAR_CODEGEN_KERNEL_SOURCES_H_
 #define ASHLAR_CODEGEN_KERNEL_SOURCES_H_
 
@@ -12,7 +12,7 @@ struct KernelSources {
   std::string source;  // of ashlar_kernels.c
 };
 
-// Of the functions with these names (CodeCall::name), and what they include.
+// Joins the functions with these names (CodeCall::name), and the files they include.
 KernelSources JoinKernelSources(const std::set<std::string>& names);
 
 }  // namespace ashlar

@@ -11,7 +11,7 @@
 namespace ashlar {
 namespace {
 
-// Xorshift (Marsaglia 2003), as the generated test has it.
+// Xorshift (Marsaglia 2003), as in the generated test.
 class Generator {
  public:
   explicit Generator(uint32_t seed) : state_(seed) {}

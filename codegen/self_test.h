@@ -1,4 +1,4 @@
-// The self-test of a generated program: one input, and checksums of what is computed from it.
+// The self-test of a generated program: one input, and checksums of the results.
 #ifndef ASHLAR_CODEGEN_SELF_TEST_H_
 #define ASHLAR_CODEGEN_SELF_TEST_H_
 
@@ -11,20 +11,20 @@
 
 namespace ashlar {
 
-// CRC-32 as zlib and PNG have it.
+// CRC-32 as in zlib and PNG.
 uint32_t Crc32(const void* data, int64_t bytes);
 
-// The input that the test fills input `index` with: floats in [-1, 1), Int32 and Int64 from 0 to
-// 127, other integers of any bits, by a generator that starts anew for each input.
+// Returns the test's value for input `index`: floats in [-1, 1), Int32 and Int64 from 0 to 127,
+// other integers with random bits. The generator restarts for each input.
 HostTensor SelfTestInput(const TensorType& type, int index);
 
 struct SelfTest {
-  // A tensor that a step of the order makes, in the storage format.
+  // The checksum of a tensor computed by a step of the order, in the storage format.
   struct Trace {
     int step = 0, output = 0;
     uint32_t crc = 0;
   };
-  std::vector<Trace> traces;      // as they are made
+  std::vector<Trace> traces;      // in the order of computation
   std::vector<uint32_t> outputs;  // by output of the graph
   std::vector<HostTensor> inputs, output_values;
 };

@@ -1,5 +1,5 @@
-// Which bytes of an operator's outputs are, or may be, bytes of its inputs: one of the groups of
-// questions that an Operator answers.
+// Declares which bytes of an operator's outputs are, or may be, bytes of its inputs. Part of the
+// Operator interface.
 #ifndef ASHLAR_GRAPH_ALIASING_H_
 #define ASHLAR_GRAPH_ALIASING_H_
 
@@ -8,34 +8,34 @@
 
 namespace ashlar {
 
-// Formats count, and the values of inputs that are used as kHostValue. Offsets are in bytes.
+// Offsets are in bytes. The answers may depend on formats and on the values of kHostValue inputs.
 struct Aliasing {
-  // The output is the bytes of the input from `offset` on, contiguous: nothing is computed for it
-  // (MegEngine's readonly forward). At most one an output.
+  // The output is a contiguous range of the input's bytes that starts at `offset`; nothing is
+  // computed (MegEngine's readonly forward). At most one view per output.
   struct View {
     int output = 0, input = 0;
     int64_t offset = 0;
   };
-  // The output may overwrite the input, which has as many bytes, when that dies here (MegEngine's
-  // writable forward). An operator that names the pair guarantees that this is safe with respect to
-  // all of its outputs: no other output is still computed from bytes of the input that are gone.
+  // The output may overwrite an input of the same size in bytes if the input dies here (MegEngine's
+  // writable forward). An operator that lists the pair guarantees safety for all of its outputs: no
+  // other output is still computed from overwritten bytes.
   struct Overwrite {
     int output = 0, input = 0;
   };
-  // The input may be written by its own producer at `offset` inside the output, of which it is one
-  // contiguous part, so that nothing is left to copy.
+  // The producer of the input may write it directly at `offset` inside the output, so that nothing
+  // is left to copy. The input is one contiguous range of the output.
   struct Placement {
     int output = 0, input = 0;
     int64_t offset = 0;
   };
-  // The output is the storage of the input, changed in place: how state is updated. Whatever else
-  // reads the input runs before.
+  // The output is the input's storage, changed in place; states are updated this way. All other
+  // readers of the input run before.
   struct Update {
     int output = 0, input = 0;
   };
 
   std::vector<View> views = {};
-  std::vector<Overwrite> overwrites = {};  // of each output the best first
+  std::vector<Overwrite> overwrites = {};  // for each output, the best first
   std::vector<Placement> placements = {};
   std::vector<Update> updates = {};
 };

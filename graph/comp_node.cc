@@ -12,7 +12,7 @@
 namespace ashlar {
 namespace {
 
-// Digits only; SimpleAtoi alone would take signs and blanks.
+// Accepts digits only; SimpleAtoi alone would accept signs and blanks.
 bool ParseNumber(absl::string_view text, int& number) {
   return std::all_of(text.begin(), text.end(), absl::ascii_isdigit) &&
          absl::SimpleAtoi(text, &number);

@@ -15,8 +15,8 @@ struct CompNode {
   int device = 0;
   int stream = 0;
 
-  // Takes "cpu0:0", "gpu1:0", "mcu0:0" and the short forms "cpu", "gpu", "mcu", "cuda", "cuda:1",
-  // "cpux:0" (any).
+  // Accepts "cpu0:0", "gpu1:0", "mcu0:0" and the short forms "cpu", "gpu", "mcu", "cuda", "cuda:1"
+  // and "cpux:0" (any).
   static absl::StatusOr<CompNode> Parse(absl::string_view text);
   std::string ToString() const;
   friend bool operator==(const CompNode&, const CompNode&) = default;

@@ -1,6 +1,6 @@
 // Reverse-mode differentiation (Linnainmaa 1970; Griewank and Walther 2008, "Evaluating
-// Derivatives", chapter 3) as a rewrite of the graph: nothing is saved for the backward pass but
-// the tensors that a gradient's operator reads.
+// Derivatives", chapter 3) as a rewrite of the graph. Only the tensors that the gradients'
+// operators read are saved for the backward pass.
 #include "graph/differentiate.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class Differentiation {
   Differentiation(GraphBuilder& builder, const OperatorTable& operators)
       : builder_(builder), operators_(operators) {}
 
-  // From `output`, by which the gradient is `seed`; 1 where there is none.
+  // Starts from `output`, whose gradient is `seed`, or 1 if there is no seed.
   absl::StatusOr<std::vector<std::optional<int>>> Run(int output, std::optional<int> seed,
                                                       absl::Span<const int> wrt);
 
@@ -28,7 +28,8 @@ class Differentiation {
 
   const Graph& graph() const { return builder_.graph(); }
   const TensorType& type(int var) const { return graph().var(var).type; }
-  // Whether a gradient by this var is asked for, or passes through it.
+  // Returns whether the gradient with respect to this var is requested, or is needed for one that
+  // is.
   bool Wanted(int var) const {
     return static_cast<size_t>(var) < wanted_.size() && wanted_[static_cast<size_t>(var)];
   }
@@ -41,16 +42,16 @@ class Differentiation {
     return found == gradients_.end() ? std::nullopt : std::optional<int>(found->second);
   }
 
-  // Marks the float outputs of nodes [first, last) that depend on a var which is marked.
+  // Marks the floating-point outputs of nodes [first, last) that depend on a marked var.
   void MarkDependents(int first, int last);
-  // The rules of nodes [first, last), from the last on.
+  // Applies the rules of nodes [first, last), the last node first.
   absl::Status Walk(int first, int last);
   absl::Status Visit(int node);
-  // Through the composition of a node whose operator has no rule; false where it has none either.
+  // Differentiates a node without a rule through its composition; returns false if it has none.
   absl::StatusOr<bool> VisitComposition(const OperatorNode& node);
-  // Adds a term to the gradient by a var.
+  // Adds a term to the gradient with respect to a var.
   absl::Status Accumulate(int var, int gradient);
-  // The walk goes on before a node without a rule, so that all such nodes are found.
+  // Continues past a node without a rule, so that all such nodes are found.
   absl::Status Pretend(const OperatorNode& node);
 
   GraphBuilder& builder_;
@@ -60,7 +61,7 @@ class Differentiation {
   std::vector<std::string> missing_;         // nodes without a rule
 };
 
-// The context of one node's rule. The node is a copy: the graph grows while the rule runs.
+// The context of one node's rule. It copies the node because the graph grows while the rule runs.
 class Differentiation::Context final : public GradientContext {
  public:
   Context(Differentiation& all, const OperatorNode& node) : all_(all), node_(node) {}

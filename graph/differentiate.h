@@ -1,4 +1,4 @@
-// Gradients of one number by vars of its graph, as nodes behind the graph's own.
+// Computes gradients of a scalar with respect to vars of its graph, and appends them to the graph.
 #ifndef ASHLAR_GRAPH_DIFFERENTIATE_H_
 #define ASHLAR_GRAPH_DIFFERENTIATE_H_
 
@@ -11,22 +11,25 @@
 
 namespace ashlar {
 
-// Adds the gradients of `loss` by `wrt`, vars of the graph that the builder holds, in reverse mode:
-// the rules (graph/gradient_rules.h) of the nodes between `wrt` and `loss`, the last node first,
-// and sums where a var has several readers. An operator that has no rule but is composed of others
-// is differentiated through its composition, which is added too, and pruned where nothing reads it.
-// By place in `wrt` the gradient, a var of the type of the one that it is by; empty where it is
-// zero, as the loss does not depend on that var. Whole numbers, flags and inputs read before the
+// Adds the gradients of `loss` with respect to `wrt`, vars of the builder's graph, in reverse mode.
+// Visits the nodes between `wrt` and `loss`, the last node first, and applies their rules
+// (graph/gradient_rules.h). Sums the gradients of all readers of a var. An operator without a rule
+// is differentiated through its composition if it has one. The composition is added too; nodes of
+// it that nothing reads are pruned.
+//
+// Returns for each var of `wrt` its gradient, a var of the same type. It is empty if the gradient
+// is zero because the loss does not depend on the var. Integers, flags and inputs read before the
 // run have no gradient. `operators` makes constants and sums.
-// Errors: InvalidArgument where `loss` is not one element of floats, or a var is none of the graph;
-// Unimplemented naming all nodes between whose operator has neither rule nor composition. The
-// builder is of no more use then.
+//
+// Errors: InvalidArgument if `loss` is not one floating-point element, or if a var is not in the
+// graph. Unimplemented, naming all nodes on the way whose operators have neither rule nor
+// composition. After an error the builder must not be used.
 absl::StatusOr<std::vector<std::optional<int>>> Differentiate(GraphBuilder& builder, int loss,
                                                               absl::Span<const int> wrt,
                                                               const OperatorTable& operators);
 
-// The same of the sum of the products of `output`, a var of floats, with `gradient`, one of its
-// type: the vector-Jacobian product.
+// Computes the vector-Jacobian product: as Differentiate, for the sum of the products of `output`,
+// a floating-point var, with `gradient`, a var of the same type.
 absl::StatusOr<std::vector<std::optional<int>>> BackPropagate(GraphBuilder& builder, int output,
                                                               int gradient,
                                                               absl::Span<const int> wrt,

@@ -20,30 +20,31 @@ enum class DType : uint8_t {
   kUint8,
   kByte,  // opaque storage: workspaces
   kBool,
-  kFloat64,  // of the host's reference alone: no device computes in it
-  // Integers that stand for real numbers by the quantisation of their tensor's type.
+  kFloat64,  // only for the host's reference; no device computes in it
+  // Integers that represent real numbers; the tensor type's quantisation says how.
   kQuantized8Asymm,  // 0 to 255
   kQuantizedS8,      // -128 to 127
   kQuantizedS32,
 };
 
 inline constexpr int kNumDTypes = 13;
-// Those whose values need no quantisation come first.
+// The dtypes without quantisation come first.
 inline constexpr int kNumPlainDTypes = 10;
 
-// Bytes of one element.
+// Returns the bytes of one element.
 int64_t SizeOf(DType dtype);
 
-// Float32, Float16, BFloat16 or Float64.
+// Returns whether `dtype` is Float32, Float16, BFloat16 or Float64.
 bool IsFloat(DType dtype);
 
 inline bool IsQuantized(DType dtype) { return dtype >= DType::kQuantized8Asymm; }
-// The integers that a quantised tensor is stored as; others are stored as themselves.
+// Returns the integer dtype in which a quantised dtype is stored; other dtypes are returned
+// unchanged.
 DType StoredAs(DType dtype);
 
 // "Float32", "BFloat16", ...
 absl::string_view Name(DType dtype);
-// All names, in the order of the enumeration.
+// Returns all names, in the order of the enumeration.
 absl::Span<const char* const> DTypeNames();
 
 absl::StatusOr<DType> ParseDType(absl::string_view name);

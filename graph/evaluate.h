@@ -1,4 +1,4 @@
-// Evaluates operators on the host, whatever their outputs are.
+// Evaluates operators on the host.
 #ifndef ASHLAR_GRAPH_EVALUATE_H_
 #define ASHLAR_GRAPH_EVALUATE_H_
 
@@ -8,8 +8,8 @@
 
 namespace ashlar {
 
-// Evaluates an operator whose outputs have these types. It is not asked if all of them are without
-// elements.
+// Evaluates an operator whose outputs have the types `outputs`. If no output has elements, the
+// operator is not called.
 absl::StatusOr<std::vector<HostTensor>> EvaluateOperator(const Operator& op,
                                                          absl::Span<const HostTensor> inputs,
                                                          absl::Span<const TensorType> outputs);

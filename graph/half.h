@@ -1,4 +1,4 @@
-// Conversions of the 16-bit floats (round to nearest even).
+// Converts the 16-bit floats (round to nearest, ties to even).
 #ifndef ASHLAR_GRAPH_HALF_H_
 #define ASHLAR_GRAPH_HALF_H_
 

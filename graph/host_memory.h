@@ -1,4 +1,4 @@
-// Errors of memory that the host has not got: how much was needed, and how much may be had.
+// Errors for insufficient host memory: they say how much was needed and how much is available.
 #ifndef ASHLAR_GRAPH_HOST_MEMORY_H_
 #define ASHLAR_GRAPH_HOST_MEMORY_H_
 
@@ -10,21 +10,21 @@
 
 namespace ashlar {
 
-// Bytes of addresses that the process has (VmSize); 0 where it cannot be read. Allocates next to
-// nothing.
+// Returns the bytes of address space of this process (VmSize); 0 if they cannot be read. Allocates
+// almost nothing.
 int64_t AddressesTaken();
 
-// A payload that tells these errors from those of a limit that a plan was given.
+// A payload that distinguishes these errors from a plan's memory limits.
 inline constexpr char kHostMemory[] = "ashlar/host_memory";
 
 // ResourceExhausted: "MESSAGE; ulimit -v allows 200000000 bytes of addresses, of which 150000000
-// are taken", or the machine's memory where there is no such limit.
+// are taken". Without such a limit it names the machine's memory.
 absl::Status HostMemoryError(absl::string_view message);
 
-// The same of so many bytes for `what`.
+// Returns HostMemoryError for `bytes` bytes for `what`.
 absl::Status NoHostMemory(absl::string_view what, int64_t bytes);
 
-// Thrown where a container would throw, too; carries the error.
+// An exception for code in which containers throw, too; carries the error.
 class HostMemoryExhausted : public std::bad_alloc {
  public:
   HostMemoryExhausted(absl::string_view what, int64_t bytes) : status_(NoHostMemory(what, bytes)) {}

@@ -12,7 +12,7 @@
 namespace ashlar {
 namespace {
 
-// By input of `second` (its place in inputs()) the output of `first` that it reads.
+// By input of `second` (its index in inputs()): the output of `first` that it reads.
 using Links = std::map<int, int>;
 
 Links LinksOf(const Graph& first, const Graph& second) {
@@ -47,7 +47,7 @@ class Joiner {
                                                      ") is an input of the next model (",
                                                      Names(second_.inputs()), ")"));
     }
-    std::set<int> read;  // outputs of the first that the second reads
+    std::set<int> read;  // outputs of the first graph that the second reads
     for (const auto& [input, output] : links) read.insert(first_.outputs()[output].node);
     std::vector<int> first_vars(first_.vars().size(), -1), vars(second_.vars().size(), -1);
     for (size_t i = 0; i < first_.nodes().size(); ++i) {
@@ -74,7 +74,7 @@ class Joiner {
   }
 
  private:
-  // A name that is free.
+  // Returns an unused name.
   std::string Free(const std::string& name, std::set<std::string>& taken) {
     std::string free = name;
     for (int i = 2; !free.empty() && !taken.insert(free).second; ++i) {
@@ -106,8 +106,8 @@ class Joiner {
   const Graph& first_;
   const Graph& second_;
   GraphBuilder builder_;
-  std::set<int> skipped_;  // inputs of the second that read the first
-  std::set<std::string> nodes_, vars_, inputs_, outputs_;  // names that are taken
+  std::set<int> skipped_;  // inputs of the second graph that read the first
+  std::set<std::string> nodes_, vars_, inputs_, outputs_;  // names in use
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Models of a pipeline as one graph: outputs of one are inputs of the next.
+// Joins the models of a pipeline into one graph: outputs of one are inputs of the next.
 #ifndef ASHLAR_GRAPH_JOIN_H_
 #define ASHLAR_GRAPH_JOIN_H_
 
@@ -7,11 +7,13 @@
 
 namespace ashlar {
 
-// `first`, and behind it `second`. An input of the second reads the output of the first that has
-// its name; where no name matches, and the first has one output and the second one input, it reads
-// that. An output that is read that way is no output of the whole. Inputs that nothing feeds, and
-// the other outputs, stay; ids are given anew, and a name that both have is taken by the first
-// ("name:2" for the second). InvalidArgument where nothing matches, or dtype or shape differ.
+// Returns a graph of `first` followed by `second`. Each input of `second` reads the output of
+// `first` with the same name. If no name matches, and `first` has one output and `second` one
+// input, these are connected.
+//
+// An output of `first` that is read this way is no longer an output. All other outputs and all
+// unconnected inputs stay. Ids are assigned anew. If both have a name, `first` keeps it and
+// `second` gets "name:2". InvalidArgument if nothing matches, or if dtype or shape differ.
 absl::StatusOr<Graph> Join(const Graph& first, const Graph& second);
 
 }  // namespace ashlar

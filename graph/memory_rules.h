@@ -1,5 +1,4 @@
-// Where the tensors of an operator may lie: one of the groups of questions that an Operator
-// answers.
+// Storage of an operator's tensors: formats and shared bytes. Part of the Operator interface.
 #ifndef ASHLAR_GRAPH_MEMORY_RULES_H_
 #define ASHLAR_GRAPH_MEMORY_RULES_H_
 

@@ -9,10 +9,10 @@
 
 namespace ashlar {
 
-// base(in1,in2,...)[id]; each input without its outermost parentheses; from 64 characters on the
-// list ends with "...". Inputs used as kHostValue, such as the target of a Reshape, are not listed:
-// `input_names` comes without them. Constants: const{1000,2048}[id], or const<-1>[id] for one
-// element.
+// Returns base(in1,in2,...)[id]. Each input is listed without its outermost parentheses; after 64
+// characters the list ends with "...". Inputs used as kHostValue, such as the target of a Reshape,
+// are not listed: `input_names` does not contain them. Constants: const{1000,2048}[id], or
+// const<-1>[id] for a single element.
 std::string AutomaticName(const Operator& op, absl::Span<const std::string> input_names, int id);
 
 }  // namespace ashlar

@@ -1,4 +1,4 @@
-// Errors of memory that does not suffice, with the number of bytes that would do, for programs.
+// Errors for insufficient memory that carry the number of bytes that would suffice, for programs.
 #ifndef ASHLAR_GRAPH_NEEDED_BYTES_H_
 #define ASHLAR_GRAPH_NEEDED_BYTES_H_
 
@@ -10,11 +10,11 @@
 
 namespace ashlar {
 
-// The same error, which says so.
+// Returns `status` with the number of bytes that would suffice.
 absl::Status WithNeededBytes(absl::Status status, int64_t bytes);
-// ResourceExhausted; `bytes` would do.
+// Returns ResourceExhausted; `bytes` would suffice.
 absl::Status DoesNotFit(absl::string_view message, int64_t bytes);
-// Nothing where an error does not say.
+// Returns the bytes that would suffice; empty if the error does not say.
 std::optional<int64_t> NeededBytes(const absl::Status& status);
 
 }  // namespace ashlar

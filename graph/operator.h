@@ -1,9 +1,9 @@
-// The interface of an operator to all code that does not know it by name.
+// The interface of operators for all code that does not know them by name.
 //
-// An Operator is a type with its parameters: immutable, shared between graphs, without ids. Passes,
-// planners and the executor ask it through this interface; concrete operators live in opr/. Types,
-// inference and evaluation every operator has; the groups of questions have headers of their own
-// and defaults that are always right:
+// An Operator is a type with parameters: immutable, shared between graphs, without ids. Passes,
+// planners and the executor use this interface; concrete operators are in opr/. Every operator has
+// types, inference and evaluation. Further groups of functions have headers of their own, and
+// defaults that are always right:
 // graph/{memory_rules,rewrite_rules,tiling_rules,gradient_rules,quantization_rules}.h.
 #ifndef ASHLAR_GRAPH_OPERATOR_H_
 #define ASHLAR_GRAPH_OPERATOR_H_
@@ -29,10 +29,10 @@ namespace ashlar {
 class Operator;
 using OperatorPtr = std::shared_ptr<const Operator>;
 
-// The use that an operator makes of an input.
+// How an operator uses an input.
 enum class InputUse {
-  kDeviceValue,  // reads it when it runs
-  kHostValue,    // needs its value when the graph is compiled (the target of a Reshape)
+  kDeviceValue,  // reads it during the run
+  kHostValue,    // needs its value at compile time (the target of a Reshape)
   kShape,        // needs only its shape (GetVarShape)
 };
 
@@ -40,9 +40,9 @@ enum class InputUse {
 enum class Role {
   kCompute,
   kInput,     // output 0 is the caller's tensor
-  kConstant,  // Evaluate gives its one output, without inputs
-  kState,     // Evaluate gives its one output as it is at first; it lives as long as a session
-  kOutput,    // input 0 is handed to the caller
+  kConstant,  // Evaluate returns its only output, without inputs
+  kState,   // Evaluate returns the first value of its only output, which lives as long as a session
+  kOutput,  // input 0 is passed to the caller
 };
 
 class Operator : public MemoryRules,
@@ -52,35 +52,38 @@ class Operator : public MemoryRules,
  public:
   virtual ~Operator() = default;
 
-  // The class name in MegEngine: "ConvolutionForward".
+  // Returns MegEngine's class name: "ConvolutionForward".
   virtual absl::string_view type() const = 0;
-  // The begin of automatic names: "conv".
+  // Returns the prefix of generated names: "conv".
   virtual std::string base_name() const = 0;
   virtual ParamList params() const = 0;
 
   virtual Role role() const { return Role::kCompute; }
   virtual InputUse input_use(int /*input*/) const { return InputUse::kDeviceValue; }
 
-  // Types of the outputs (format kDefault), or an error that names the input.
+  // Returns the types of the outputs (format kDefault), or an error that names the input.
   virtual absl::StatusOr<std::vector<TensorType>> Infer(
       absl::Span<const InputInfo> inputs) const = 0;
 
-  // Reference evaluation on row-major host tensors that Infer accepts; sums in double.
+  // Evaluates the operator on row-major host tensors that Infer accepts; sums in double. This is
+  // the reference for all kernels.
   virtual absl::StatusOr<std::vector<HostTensor>> Evaluate(
       absl::Span<const HostTensor> inputs) const = 0;
 
-  // Scalar operations (a multiply and an add are two); 0 where MegEngine's formula says null.
+  // Returns the number of scalar operations (a multiply and an add are two); 0 if MegEngine's
+  // formula gives null.
   virtual int64_t Computation(const Site& /*site*/) const { return 0; }
 };
 
-// Memory traffic in bytes and arithmetic in scalar operations, by the formulas of MegEngine's
-// opr_footprint.
+// Memory traffic in bytes and arithmetic in scalar operations, by MegEngine's opr_footprint
+// formulas.
 struct Footprint {
   int64_t memory = 0;
   int64_t computation = 0;
 };
 
-// Bytes of device-value inputs (each occurrence) and of outputs, logical sizes; and Computation().
+// Returns the bytes of device-value inputs (each occurrence) and outputs, as logical sizes, and
+// Computation().
 Footprint FootprintOf(const Operator& op, const Site& site);
 
 }  // namespace ashlar

@@ -1,4 +1,5 @@
-// Operators by name. The table itself is in opr/; passes and loaders make operators through it.
+// Creates operators by name. The implementation is in opr/; passes and loaders create operators
+// through this interface.
 #ifndef ASHLAR_GRAPH_OPERATOR_TABLE_H_
 #define ASHLAR_GRAPH_OPERATOR_TABLE_H_
 
@@ -11,13 +12,13 @@ namespace ashlar {
 class OperatorTable {
  public:
   virtual ~OperatorTable() = default;
-  // NotFound for an unknown type; InvalidArgument for parameters that do not parse.
+  // Errors: NotFound for an unknown type; InvalidArgument for parameters that do not parse.
   virtual absl::StatusOr<OperatorPtr> Make(absl::string_view type,
                                            const ParamList& params) const = 0;
   virtual OperatorPtr MakeConstant(HostTensor value) const = 0;
-  // A Role::kState operator, from its first value.
+  // Makes a Role::kState operator with this first value.
   virtual OperatorPtr MakeState(HostTensor value) const = 0;
-  // The copy of its input in another storage format.
+  // Makes the operator that copies its input into another storage format.
   virtual OperatorPtr MakeRelayout(Format format) const = 0;
 };
 

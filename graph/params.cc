@@ -11,7 +11,7 @@ namespace {
 struct Printer {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(int64_t value) const { return absl::StrCat(value); }
-  std::string operator()(double value) const {  // the shortest text that reads back as the value
+  std::string operator()(double value) const {  // the shortest text that parses to the same value
     char text[32];
     const std::to_chars_result end = std::to_chars(text, text + sizeof(text), value);
     return std::string(text, end.ptr);

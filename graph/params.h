@@ -5,8 +5,8 @@
 //   template <typename V>
 //   void Visit(V& v) { v("stride_h", stride_h); v("mode", mode, kModeNames); }
 //
-// ToParams and FromParams drive that list to print and to parse. `Optional` fields are printed only
-// where they differ from their default and may be missing when parsed.
+// ToParams and FromParams use that list to print and to parse. `Optional` fields are printed only
+// if they differ from their default, and may be missing in parsed lists.
 #ifndef ASHLAR_GRAPH_PARAMS_H_
 #define ASHLAR_GRAPH_PARAMS_H_
 
@@ -23,7 +23,7 @@
 
 namespace ashlar {
 
-// Enumerations travel by their bare names ("FUSE_ADD_RELU").
+// Enumerations are written as bare names ("FUSE_ADD_RELU").
 using ParamValue = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
 using ParamList = std::vector<std::pair<std::string, ParamValue>>;
 
@@ -85,11 +85,11 @@ class ParamReader {
       field = fallback;
     }
   }
-  // The first error met, or that of a parameter nobody asked for.
+  // Returns the first error, or an error for a parameter that was never read.
   absl::Status Finish() const;
 
  private:
-  size_t Find(absl::string_view name) const {  // the number of parameters where there is none
+  size_t Find(absl::string_view name) const {  // the number of parameters if there is none
     size_t i = 0;
     while (i < list_.size() && list_[i].first != name) ++i;
     return i;
@@ -103,7 +103,7 @@ class ParamReader {
       field = *value;
       return true;
     }
-    if constexpr (std::is_same_v<T, double>) {  // whole numbers stand for doubles
+    if constexpr (std::is_same_v<T, double>) {  // whole numbers are accepted for doubles
       if (const int64_t* whole = std::get_if<int64_t>(&list_[i].second)) {
         field = static_cast<double>(*whole);
         return true;

@@ -1,5 +1,5 @@
-// How the integers of a quantised tensor stand for real numbers: real = (integer - zero point) *
-// scale. Terms are MegEngine's and ONNX's; scales by channel are for weights.
+// How the integers of a quantised tensor represent real numbers: real = (integer - zero point) *
+// scale. Terms are MegEngine's and ONNX's; scales per channel are for weights.
 #ifndef ASHLAR_GRAPH_QUANTIZATION_H_
 #define ASHLAR_GRAPH_QUANTIZATION_H_
 
@@ -14,18 +14,19 @@
 
 namespace ashlar {
 
-// The integers of a quantised dtype of 8 bits.
+// The smallest and largest integers of an 8-bit quantised dtype.
 inline int32_t LeastOf(DType dtype) { return dtype == DType::kQuantizedS8 ? -128 : 0; }
 inline int32_t MostOf(DType dtype) { return LeastOf(dtype) + 255; }
 
-// Immutable and shared. Of several scales each is that of an equal part of the elements, in
-// row-major order: that of the channels of weights, whose outermost dimensions they are.
+// A quantisation, immutable and shared. If there are several scales, each belongs to an equal share
+// of the elements in row-major order. Weights have one scale per channel this way: channels are
+// their outermost dimensions.
 class Quantization {
  public:
-  Quantization() = default;  // of a dtype that has none
+  Quantization() = default;  // of a dtype without quantisation
 
-  // InvalidArgument unless the dtype is quantised, the scales, at least one, are positive and
-  // finite, and the zero point is one of its integers: 0 in QuantizedS32.
+  // InvalidArgument unless the dtype is quantised and there is at least one scale. All scales must
+  // be positive and finite, and the zero point an integer of the dtype (0 for QuantizedS32).
   static absl::StatusOr<Quantization> Make(DType dtype, std::vector<float> scales,
                                            int32_t zero_point = 0);
 
@@ -34,7 +35,7 @@ class Quantization {
   float scale() const { return scales()[0]; }
   int32_t zero_point() const { return zero_point_; }
 
-  // "(0.0371,121)"; of several scales "(0.1..0.5,0)"
+  // "(0.0371,121)"; several scales: "(0.1..0.5,0)"
   std::string ToString() const;
 
   friend bool operator==(const Quantization& a, const Quantization& b);

@@ -1,5 +1,4 @@
-// How an operator of floats computes with integers of 8 bits: one of the groups of questions that
-// an Operator answers.
+// How a floating-point operator computes with 8-bit integers. Part of the Operator interface.
 #ifndef ASHLAR_GRAPH_QUANTIZATION_RULES_H_
 #define ASHLAR_GRAPH_QUANTIZATION_RULES_H_
 
@@ -16,47 +15,52 @@
 namespace ashlar {
 
 enum class QuantizationRule {
-  kFloats,   // it has no operator of 8 bits (one that moves bytes of any type needs none)
-  kLeads,    // its weights in 8 bits pay for conversions around it
-  kFollows,  // 8 bits where an input has them
+  kFloats,   // no 8-bit operator (one that moves bytes of any type needs none)
+  kLeads,    // its 8-bit weights justify conversions around it
+  kFollows,  // 8 bits if an input has them
 };
 
 struct QuantizationChoice {
   TensorType output;               // of 8 bits
-  bool weights_by_channel = true;  // a scale for each output channel
+  bool weights_by_channel = true;  // one scale per output channel
 };
 
-// Numbers from `least` to `most`.
+// The numbers from `least` to `most`, both included.
 struct ValueRange {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
 };
 
-// Unless overridden, an operator computes with floats. Asked of operators with one output only.
-// Models of 8 bits are made by rewriting: these are further questions of that group.
+// By default an operator computes with floats. Called for operators with one output only. 8-bit
+// models are made by rewriting, so these functions extend RewriteRules.
 class QuantizationRules : public RewriteRules {
  public:
   virtual QuantizationRule quantization_rule(const Site& /*site*/) const {
     return QuantizationRule::kFloats;
   }
-  // Adds what makes `choice.output` of these inputs, in 8 bits what is computed when it runs and
-  // constants in floats: the var that stands for the operator's output. Not asked of kFloats.
+  // Adds operators that compute `choice.output` from these inputs: 8-bit for inputs computed during
+  // the run, floats for constants. Returns the var that replaces the operator's output. Not called
+  // for kFloats.
   virtual absl::StatusOr<int> MakeQuantized(GraphBuilder& /*builder*/,
                                             absl::Span<const int> /*inputs*/,
                                             const QuantizationChoice& /*choice*/) const {
     return absl::UnimplementedError("it has no operator of 8 bits");
   }
-  // Where the operator clamps its input: a type of no values outside does the same by saturation.
+  // Returns the range to which the operator clamps its input. An output type without values outside
+  // the range clamps by saturation.
   virtual std::optional<ValueRange> Saturation() const { return std::nullopt; }
 
-  // Whether positive scales of the channels (dimension 1) of its inputs are those of its output.
+  // Returns whether positive scales of the input's channels (dimension 1) are scales of the
+  // output's channels.
   virtual bool KeepsChannelScales(const Site& /*site*/) const { return false; }
-  // By channel of input 0, how large its weights are: the largest share of the largest weight of a
-  // sum. 0 where sums are of that channel alone. Empty where it has no such weights.
+  // Returns for each channel of input 0 how large its weights are: the largest share that a weight
+  // has of the largest weight of its sum. 0 if sums read this channel only. Empty if the operator
+  // has no such weights.
   virtual std::vector<double> ChannelShares(absl::Span<const InputInfo> /*inputs*/) const {
     return {};
   }
-  // The operator that makes of input 0 what this one makes of input 0 times `scales`, by channel.
+  // Returns an operator that computes from input 0 what this operator computes from input 0 times
+  // `scales`, per channel.
   virtual std::optional<Replacement> AbsorbInputScales(absl::Span<const InputInfo> /*inputs*/,
                                                        absl::Span<const double> /*scales*/) const {
     return std::nullopt;

@@ -7,7 +7,7 @@
 
 namespace ashlar {
 
-// Integer arithmetic and one rounding, so that no mathematics library has a say in the result.
+// Uses integer arithmetic and one rounding, so the result does not depend on a mathematics library.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -19,12 +19,13 @@ class Random {
     return z ^ (z >> 31);
   }
 
-  // In [low, high).
+  // Returns a number in [low, high).
   double Uniform(double low, double high) {
     return low + (high - low) * (static_cast<double>(Next() >> 11) * 0x1p-53);
   }
 
-  // Mean 0, variance 1, near to a normal distribution: the sum of four uniform 16-bit numbers.
+  // Returns an approximately normal number with mean 0 and variance 1: the sum of four uniform
+  // 16-bit numbers.
   double Normal() {
     const uint64_t bits = Next();
     const int64_t sum = static_cast<int64_t>((bits & 0xffff) + ((bits >> 16) & 0xffff) +

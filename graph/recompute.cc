@@ -13,11 +13,12 @@
 namespace ashlar {
 namespace {
 
-constexpr int64_t kFewOperations = 16;  // an element
-// Nodes that are made again for one var, at most: chains of sums are made again as a whole.
+constexpr int64_t kFewOperations = 16;  // per element
+// The largest number of nodes that are recomputed for one var: chains of sums are recomputed as a
+// whole.
 constexpr size_t kLongestChain = 64;
-// A var that is at least so many times as small as what it is made of is made where that is, and
-// kept.
+// A var that is smaller than its inputs by at least this factor is computed together with them, and
+// saved.
 constexpr int64_t kMuchSmaller = 4;
 
 int64_t BytesOf(const Graph& graph, int var) { return graph.var(var).type.bytes(); }
@@ -26,11 +27,11 @@ bool ReadsOnDevice(const OperatorNode& node, size_t input) {
   return node.op->input_use(static_cast<int>(input)) == InputUse::kDeviceValue;
 }
 
-// The vars that a var is made of where it is made again.
+// The nodes and sources needed to recompute a var.
 struct MadeChain {
   size_t nodes = 0;
-  int64_t largest = 0;       // bytes of what is made on the way
-  std::vector<int> sources;  // kept vars
+  int64_t largest = 0;       // bytes of the largest var on the way
+  std::vector<int> sources;  // saved vars
 };
 
 MadeChain ChainOf(const Graph& graph, int var, const MadeAgain& again) {
@@ -52,7 +53,7 @@ MadeChain ChainOf(const Graph& graph, int var, const MadeAgain& again) {
   return chain;
 }
 
-// Whether a node makes something much smaller of vars that these nodes make.
+// Returns whether a node condenses vars computed by `nodes` into something much smaller.
 bool Summarises(const Graph& graph, const OperatorNode& node, const std::vector<bool>& nodes) {
   if (node.op->role() != Role::kCompute || !node.op->aliasing(graph.SiteOf(node)).updates.empty()) {
     return false;
@@ -66,7 +67,7 @@ bool Summarises(const Graph& graph, const OperatorNode& node, const std::vector<
   return made <= read / kMuchSmaller;
 }
 
-// Vars that are there throughout, or are the caller's.
+// Returns whether a var needs no memory of its own: it exists throughout, or is the caller's.
 bool IsFree(const Graph& graph, int var) {
   return graph.node(graph.var(var).producer).op->role() != Role::kCompute;
 }
@@ -100,7 +101,7 @@ bool IsCheap(const Graph& graph, int var) {
 
 MadeAgain CheapToMakeAgain(const Graph& graph, int loss) {
   const std::vector<bool> towards = NodesTowards(graph, loss);
-  std::vector<bool> kept(graph.vars().size(), false);  // as something behind the loss reads it
+  std::vector<bool> kept(graph.vars().size(), false);  // vars that a node after the loss reads
   for (size_t n = 0; n < graph.nodes().size(); ++n) {
     const OperatorNode& node = graph.node(static_cast<int>(n));
     for (size_t i = 0; i < node.inputs.size() && !towards[n]; ++i) {
@@ -115,7 +116,7 @@ MadeAgain CheapToMakeAgain(const Graph& graph, int loss) {
       continue;
     }
     again[v] = kAnew;
-    if (!kept[v]) continue;  // passed through where something else is made again
+    if (!kept[v]) continue;  // only on the way when another var is recomputed
     const MadeChain chain = ChainOf(graph, var, again);
     int64_t more = 0;
     for (const int source : chain.sources) {

@@ -1,6 +1,6 @@
-// Vars of the way to a loss that are made again on the way back, so that they need not be kept in
-// between: a step of training in less memory (Griewank and Walther 2008, "Evaluating Derivatives",
-// chapter 12; Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost").
+// Recomputes forward vars in the backward pass instead of saving them, so that a training step
+// needs less memory (Griewank and Walther 2008, "Evaluating Derivatives", chapter 12; Chen et al.
+// 2016, "Training Deep Nets with Sublinear Memory Cost").
 #ifndef ASHLAR_GRAPH_RECOMPUTE_H_
 #define ASHLAR_GRAPH_RECOMPUTE_H_
 
@@ -12,34 +12,34 @@
 
 namespace ashlar {
 
-// By node, whether `var` depends on it: what makes it, and what that is made of. And what makes of
-// vars on that way something much smaller, as indices of maxima, for the way back.
+// Returns for each node whether `var` depends on it. Also marks nodes that condense such vars into
+// something much smaller for the backward pass, such as indices of maxima.
 std::vector<bool> NodesTowards(const Graph& graph, int var);
 
-// Whether a var may be made again: its node makes nothing else, is no input, constant or
+// Returns whether a var may be recomputed: its node has no other output, is no input, constant or
 // state, and changes no state.
 bool CanMakeAgain(const Graph& graph, int var);
-// Whether that takes no more than a few operations an element: what is made of a var so is worth no
-// memory of its own while that var is kept.
+// Returns whether recomputing takes only a few operations per element. While its inputs are saved,
+// such a var needs no memory of its own.
 bool IsCheap(const Graph& graph, int var);
 
-// How often a var is made again: by var of a graph, kKept, kAnew for each reader, or a number,
-// where copies before the last are made for one reader each, and the last stays for all further
-// ones. A stretch whose numbers all rise by one is passed through once more before it is as it was:
-// nested checkpoints. Vars that CanMakeAgain refuses stay as they are.
+// How often each var of a graph is recomputed: kKept (never), kAnew (for each reader), or a number
+// n. With n, each of the first n - 1 copies serves one reader; the last copy stays for all further
+// readers. Raising all numbers of a range by one passes through the range once more, as nested
+// checkpoints do. Vars that CanMakeAgain refuses are not changed.
 using MadeAgain = std::vector<uint8_t>;
 constexpr uint8_t kKept = 0, kOnce = 1, kAnew = UINT8_MAX;
 
-// All that is cheap and would be kept for the way back besides what it is made of: a sum of
-// normalised tensors, but not the one tensor that an activation reads whose input nobody else
-// needs. `loss` is a var of the graph.
+// Returns all cheap vars that would be saved in addition to their inputs. Example: a sum of
+// normalised tensors is recomputed; the only tensor that an activation reads is not, if nothing
+// else needs its input. `loss` is a var of the graph.
 MadeAgain CheapToMakeAgain(const Graph& graph, int loss);
 
-// The graph in another order, with copies. What `loss` depends on comes first. Behind that, what
-// reads a var of `again` reads a copy that is made right before, of kept vars and of other copies.
-// A copy that does not stay serves readers that follow within `reach` nodes. Updates of states
-// stand right behind what they wait for. Values stay as they are to the last bit where a kernel is
-// chosen by its operator alone.
+// Returns the graph in another order, with copies. The nodes that `loss` depends on come first.
+// After them, a reader of a var in `again` reads a copy that is computed just before, from saved
+// vars and other copies. A copy that does not stay serves readers that follow within `reach` nodes.
+// State updates follow directly after the nodes they wait for. Values are identical to the last bit
+// if the choice of a kernel depends on its operator only.
 absl::StatusOr<Graph> Recompute(const Graph& graph, int loss, const MadeAgain& again, int reach);
 
 }  // namespace ashlar

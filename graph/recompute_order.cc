@@ -30,7 +30,7 @@ OrderMaker::OrderMaker(const Graph& graph, int loss)
     is_update_.push_back(use_.updates[n] &&
                          std::all_of(node.outputs.begin(), node.outputs.end(),
                                      [&](int output) { return graph.readers(output).empty(); }));
-    // States and constants are there throughout.
+    // States and constants exist throughout.
     (towards[n] || node.inputs.empty() ? front : rest_).push_back(static_cast<int>(n));
   }
   for (size_t place = 0; place < rest_.size(); ++place) {
@@ -119,12 +119,13 @@ const OrderWithCopies& OrderMaker::Make(const MadeAgain& again, int reach) {
   return order_;
 }
 
-// An update frees the gradient that it reads, so it comes as early as the readers of its states let
-// it.
+// An update frees the gradient that it reads, so it comes as early as the readers of its states
+// allow.
 OrderWithCopies OrderMaker::MakeWithUpdates(const MadeAgain& again, int reach) {
   const OrderWithCopies& order = Make(again, reach);
   const std::vector<OrderWithCopies::Placed>& placed = order.placed;
-  // Places behind which a value is there, and a version of a state is free to be changed.
+  // The positions after which a value is available, and after which a version of a state may be
+  // changed.
   std::vector<size_t> last_of_value(static_cast<size_t>(order.values), 0),
       last_of_state(graph_.vars().size(), 0);
   const auto updates = [&](size_t p) { return placed[p].made < 0 && IsUpdate(placed[p].node); };

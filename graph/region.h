@@ -1,4 +1,4 @@
-// Boxes of tensors, into which tiling cuts a graph.
+// Boxes of tensors, for tiling.
 #ifndef ASHLAR_GRAPH_REGION_H_
 #define ASHLAR_GRAPH_REGION_H_
 
@@ -12,7 +12,7 @@
 
 namespace ashlar {
 
-// Half-open, in elements. Unclipped ranges may begin below 0.
+// A half-open range, in elements. Ranges that are not clipped may begin below 0.
 struct Range {
   int64_t begin = 0, end = 0;
 
@@ -26,7 +26,7 @@ struct Range {
   }
 };
 
-// The intersection, and the hull of both; an empty range adds nothing to a hull.
+// The intersection and the hull of two ranges; an empty range adds nothing to a hull.
 inline Range Intersection(const Range& a, const Range& b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
@@ -36,16 +36,16 @@ inline Range Hull(const Range& a, const Range& b) {
   return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
 
-// Part `index` of `count` of a range; sizes of parts differ by one at most.
+// Returns slice `index` of `count` of a range; sizes of slices differ by at most one.
 inline Range PartOf(const Range& range, int64_t index, int64_t count) {
   return {range.begin + range.size() * index / count,
           range.begin + range.size() * (index + 1) / count};
 }
 
-// Dimensions of images that are cut.
+// The dimensions along which images are cut.
 inline constexpr int kAxisN = 0, kAxisH = 2, kAxisW = 3;
 
-// One range for each dimension of a tensor's logical shape.
+// A region has one range per dimension of a tensor's logical shape.
 using Region = absl::InlinedVector<Range, 4>;
 
 Region WholeRegion(const Shape& shape);
@@ -54,18 +54,18 @@ Shape ShapeOf(const Region& region);
 bool IsEmpty(const Region& region);
 bool Contains(const Region& outer, const Region& inner);
 Region Hull(const Region& a, const Region& b);
-// The part that lies inside of a tensor.
+// Returns the intersection with a tensor of this shape.
 Region Clip(const Region& region, const Shape& shape);
 // "[0,1) [0,64) [14,28) [0,56)"
 std::string ToString(const Region& region);
 
-// Rounded towards minus infinity and plus infinity; `divisor` is positive.
+// Divides and rounds towards minus infinity (Floor) or plus infinity (Ceil); `divisor` is positive.
 inline int64_t FloorDivide(int64_t value, int64_t divisor) {
   return value >= 0 ? value / divisor : -((divisor - 1 - value) / divisor);
 }
 inline int64_t CeilDivide(int64_t value, int64_t divisor) { return -FloorDivide(-value, divisor); }
 
-// The first multiple of `unit` from `value` on.
+// Returns the first multiple of `unit` that is at least `value`.
 inline int64_t RoundUp(int64_t value, int64_t unit) { return CeilDivide(value, unit) * unit; }
 
 }  // namespace ashlar

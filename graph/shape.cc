@@ -20,7 +20,7 @@ absl::StatusOr<Shape> Shape::Make(absl::Span<const int64_t> dims) {
       return absl::InvalidArgumentError(absl::StrCat("negative dimension in ", shape.ToString()));
     }
     empty = empty || dim == 0;
-    // A zero elsewhere does not excuse an overflow of the rest.
+    // A zero elsewhere does not excuse an overflow of the other dimensions.
     if (dim > 0 && (__builtin_mul_overflow(bytes, dim, &bytes) || bytes > kMaxBytes)) {
       return absl::InvalidArgumentError(
           absl::StrCat("shape ", shape.ToString(), " is larger than ", kMaxBytes, " bytes"));

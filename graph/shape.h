@@ -14,19 +14,19 @@
 
 namespace ashlar {
 
-// Dimensions, outermost first. A shape that came from Make (or through GraphBuilder) has
-// non-negative dimensions, at most kMaxRank of them, and a product that fits.
+// Dimensions, outermost first. A shape from Make (or GraphBuilder) has at most kMaxRank dimensions,
+// all of them non-negative, and a product that does not overflow.
 class Shape {
  public:
   static constexpr int kMaxRank = 8;
-  // No tensor may be larger: 1 TiB. Sums of such sizes stay far from 2^63.
+  // The largest size of a tensor: 1 TiB. Sums of such sizes stay far from 2^63.
   static constexpr int64_t kMaxBytes = int64_t{1} << 40;
 
   Shape() = default;
   Shape(std::initializer_list<int64_t> dims) : dims_(dims) {}
   explicit Shape(absl::Span<const int64_t> dims) : dims_(dims.begin(), dims.end()) {}
 
-  // Checks rank, signs and that elements x 8 bytes do not exceed kMaxBytes.
+  // Checks the rank, the signs, and that elements x 8 bytes do not exceed kMaxBytes.
   static absl::StatusOr<Shape> Make(absl::Span<const int64_t> dims);
 
   int rank() const { return static_cast<int>(dims_.size()); }
@@ -35,7 +35,7 @@ class Shape {
   absl::Span<const int64_t> dims() const { return dims_; }
   void push_back(int64_t dim) { dims_.push_back(dim); }
 
-  // Product of the dimensions: 1 for rank 0.
+  // The product of the dimensions; 1 for rank 0.
   int64_t num_elements() const;
 
   // "{10,3,224,224}"
@@ -50,18 +50,18 @@ class Shape {
 // How the elements of a tensor lie in memory.
 enum class Format : uint8_t {
   kDefault,  // row-major, contiguous
-  kNCHW16c,  // [N, ceil(C/16), H, W, 16], the channels of the last block padded with zeros
-  kNHCW16c,  // [N, H, ceil(C/16), W, 16]: the same, but rows of an image are contiguous
-  kNHWC,     // [N, H, W, C]: channels last, nothing padded; the fastest for GPU kernels
+  kNCHW16c,  // [N, ceil(C/16), H, W, 16]; the last block of channels is padded with zeros
+  kNHCW16c,  // [N, H, ceil(C/16), W, 16]: as kNCHW16c, but each row of an image is contiguous
+  kNHWC,     // [N, H, W, C]: channels last, no padding; the fastest for GPU kernels
 };
 
-// The formats that the CPU's kernels take.
+// The formats that CPU kernels accept.
 inline constexpr Format kFormats[] = {Format::kDefault, Format::kNCHW16c, Format::kNHCW16c};
 inline constexpr int kNumFormats = 4;
 inline constexpr int64_t kChannelBlock = 16;
 
 absl::string_view Name(Format format);  // "NCHW", "NCHW16c", "NHCW16c", "NHWC"
-// Blocks of 16 that hold so many channels.
+// Returns the number of blocks of 16 that hold `channels`.
 inline int64_t ChannelBlocks(int64_t channels) {
   return (channels + kChannelBlock - 1) / kChannelBlock;
 }
@@ -76,9 +76,9 @@ struct TensorType {
   Format format = Format::kDefault;
   Quantization quantization = {};  // empty unless the dtype is quantised
 
-  // Bytes of storage, the padding of channels included.
+  // Returns the bytes of storage, including the padding of channels.
   int64_t bytes() const;
-  // The type of elements as these under another shape, row-major.
+  // Returns the type with another shape, row-major.
   TensorType Reshaped(const Shape& other) const {
     return {dtype, other, Format::kDefault, quantization};
   }
@@ -86,24 +86,26 @@ struct TensorType {
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
-// Whether a tensor of this type may lie in `format`, that of a device's images: blocks of channels
-// hold Float32 and Float16 of rank 4, NHWC any floats and quantised bytes of rank 4.
+// Returns whether a tensor of this type may be stored in `format`, a device's image format. Blocked
+// formats hold Float32 and Float16 of rank 4; NHWC holds any floats and quantised bytes of rank 4.
 bool MayBeImage(const TensorType& type, Format format);
-// The format of such images on a device that has its others in `format`: NHWC where quantised.
+// Returns the format of images of this type on a device with image format `format`: NHWC if
+// quantised.
 Format FormatOfImages(const TensorType& type, Format format);
 
-// Elements from one image, channel (in the blocked formats: block of channels), row, pixel of a
-// tensor {N,C,H,W} to the next.
+// Distances in elements from one image, channel, row and pixel of a tensor {N,C,H,W} to the next.
+// In blocked formats, `c` is the distance between blocks of channels.
 struct ImageStrides {
   int64_t n = 0, c = 0, h = 0, w = 0;
   friend bool operator==(const ImageStrides&, const ImageStrides&) = default;
 };
 ImageStrides StridesOf(const TensorType& image);
 
-// Numpy's broadcasting: align at the trailing dimension, each pair equal or one of them 1.
+// Broadcasts as NumPy does: aligned at the trailing dimension; in each pair the sizes are equal or
+// one is 1.
 absl::StatusOr<Shape> Broadcast(const Shape& a, const Shape& b);
 
-// Elements to step over per dimension for a contiguous row-major tensor.
+// Returns the distance in elements per dimension of a contiguous row-major tensor.
 absl::InlinedVector<int64_t, Shape::kMaxRank> ContiguousStrides(const Shape& shape);
 
 }  // namespace ashlar

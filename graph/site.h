@@ -1,4 +1,4 @@
-// The place of an operator in a graph: the types of its inputs and outputs there.
+// The position of an operator in a graph: the types of its inputs and outputs.
 #ifndef ASHLAR_GRAPH_SITE_H_
 #define ASHLAR_GRAPH_SITE_H_
 
@@ -10,19 +10,19 @@
 
 namespace ashlar {
 
-// An input as shape inference sees it. `value` is null where the value is not known statically.
+// An input as shape inference sees it. `value` is null if it is not statically known.
 struct InputInfo {
   TensorType type;
   const HostTensor* value = nullptr;
 };
 
-// Outputs are the types that Operator::Infer finds, in the formats in which they are stored.
+// Output types are those from Operator::Infer, in the formats in which they are stored.
 struct Site {
   absl::Span<const InputInfo> inputs;
   absl::Span<const TensorType> outputs;
 };
 
-// A Site with the lists that it points into.
+// A Site that owns its lists.
 struct OwnedSite {
   std::vector<InputInfo> inputs;
   std::vector<TensorType> outputs;

@@ -11,7 +11,7 @@ namespace ashlar {
 namespace {
 
 constexpr int64_t kFreeBytes = 16 << 20;
-constexpr int64_t kBytesPerConstantByte = 8;  // Int8 weights to Float32, and once more
+constexpr int64_t kBytesPerConstantByte = 8;  // Int8 weights to Float32, twice
 constexpr int64_t kMaxOperations = int64_t{1} << 32;
 
 bool NeedsValue(const OperatorNode& node, size_t input) {
@@ -22,7 +22,7 @@ bool NeedsValue(const OperatorNode& node, size_t input) {
 
 const HostTensor* StaticValues::Find(const Graph& graph, int var) {
   entries_.resize(graph.vars().size());
-  // Depth first, with a stack of its own: a file may hold a chain of any length.
+  // Depth first, with an explicit stack: a file may contain a chain of any length.
   std::vector<int> stack = {var};
   while (!stack.empty()) {
     const int top = stack.back();

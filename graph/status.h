@@ -1,4 +1,4 @@
-// Status macros: every fallible function returns absl::Status or absl::StatusOr.
+// Status macros: every function that can fail returns absl::Status or absl::StatusOr.
 #ifndef ASHLAR_GRAPH_STATUS_H_
 #define ASHLAR_GRAPH_STATUS_H_
 
@@ -28,7 +28,7 @@
 
 namespace ashlar {
 
-// The same error with `context` in front: "context: message".
+// Prefixes the error's message with `context`: "context: message".
 inline absl::Status Annotate(const absl::Status& status, absl::string_view context) {
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat(context, ": ", status.message()));

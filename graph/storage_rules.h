@@ -1,36 +1,35 @@
-// In which formats and dtypes an operator's tensors may be stored.
+// Formats and dtypes in which an operator's tensors may be stored.
 #ifndef ASHLAR_GRAPH_STORAGE_RULES_H_
 #define ASHLAR_GRAPH_STORAGE_RULES_H_
 
 namespace ashlar {
 
-// Images are rank-4 tensors of floats; the image format is the device's choice: NCHW16c, NHCW16c or
-// NHWC. Where a rule puts outputs in the image format, it does so with each output that is an
-// image.
+// Images are rank-4 floating-point tensors. The device chooses the image format: NCHW16c, NHCW16c
+// or NHWC. A rule that puts outputs in the image format applies to each output that is an image.
 enum class FormatRule {
   kDefaultOnly,  // every input and output row-major
-  kBlocked,  // best in the image format: outputs, input 0 and inputs of an output's shape; where
-             // that is blocked, input 0 may be row-major if it has less than a block of channels
-  kImageInputs,  // reads images best in the image format, but for row-major ones of less than a
+  kBlocked,  // best in the image format: outputs, input 0, and inputs with an output's shape; in
+             // blocked formats input 0 may be row-major if it has less than a block of channels
+  kImageInputs,  // reads images best in the image format, except row-major ones of less than a
                  // block of channels; outputs row-major
-  kFollow,       // pointwise: outputs in the image format where an input is; row-major operands,
-                 // whatever they broadcast, may stay so
-  kUniform,      // row-major throughout, or the image format throughout
-  kUniformUnpadded,  // kUniform where the image format pads nothing (NHWC), else kDefaultOnly
+  kFollow,   // pointwise: outputs in the image format if an input is; row-major operands may stay
+             // row-major, whatever they broadcast
+  kUniform,  // row-major throughout, or the image format throughout
+  kUniformUnpadded,  // kUniform if the image format has no padding (NHWC), otherwise kDefaultOnly
 };
 
-// The dtype of an operator's Float32 tensors where a model runs in 16-bit floats.
+// The dtype of an operator's Float32 tensors in models that run in 16-bit floats.
 enum class PrecisionRule {
-  kFloat32,  // they stay: sums and exponentials, whose range or precision 16 bits have not
-  kLow,      // 16 bits, with sums in Float32: the gain pays for casts
-  kFollow,   // 16 bits where one of its inputs has them
+  kFloat32,  // unchanged: sums and exponentials, which need more range or precision than 16 bits
+  kLow,      // 16 bits, with sums in Float32: the gain justifies casts
+  kFollow,   // 16 bits if an input has them
 };
 
 struct StorageRules {
   FormatRule format = FormatRule::kDefaultOnly;
   PrecisionRule precision = PrecisionRule::kFloat32;
   bool moves = false;         // outputs repeat elements of inputs: nothing is computed
-  bool names_format = false;  // the operator's parameters say in which format its output is
+  bool names_format = false;  // the operator's parameters name the format of its output
 };
 
 }  // namespace ashlar

@@ -27,10 +27,11 @@ T Saturate(double value) {
   return static_cast<T>(value);
 }
 
-// From here on a block is one of the system's own: freed, it leaves memory at once.
+// Blocks of at least this size get their own pages: freeing them returns the memory to the system
+// at once.
 constexpr size_t kOwnPages = 128 << 10;  // bytes
 
-// Throws where there is no memory, as any container of the standard library.
+// Throws if there is no memory, as the standard library's containers do.
 std::shared_ptr<void> ZeroBlock(size_t bytes) {
   bytes = std::max<size_t>((bytes + 63) / 64 * 64, 64);
   if (bytes >= kOwnPages) {

@@ -1,5 +1,4 @@
-// How an operator is tiled, that is computed region by region: one of the groups of questions that
-// an Operator answers.
+// How an operator is computed region by region. Part of the Operator interface.
 #ifndef ASHLAR_GRAPH_TILING_RULES_H_
 #define ASHLAR_GRAPH_TILING_RULES_H_
 
@@ -13,29 +12,30 @@
 
 namespace ashlar {
 
-// Unless overridden, an operator is computed as a whole. Asked of operators with one output only:
-// one with several ends a tiled segment.
+// By default, an operator is computed as a whole. Called for operators with one output only: an
+// operator with several outputs ends a tiled segment.
 class TilingRules {
  public:
-  // By input, the region that a region of the output depends on, clipped to the input and never
-  // empty; what it gives for inputs that are not device values has no meaning. nullopt where the
-  // operator needs more than a part of a dimension that the region cuts: it then ends a tiled
+  // Returns for each input the region that a region of the output depends on, clipped to the input
+  // and never empty. Entries of inputs that are no device values have no meaning. nullopt if the
+  // region cuts a dimension that the operator needs as a whole; the operator then ends a tiled
   // segment.
   virtual std::optional<std::vector<Region>> InputRegions(const Region& /*output*/,
                                                           const Site& /*site*/) const {
     return std::nullopt;
   }
-  // The reverse: the hull of the elements of the output that depend on a region of input `input`,
-  // not clipped to the output and perhaps empty.
+  // The reverse: returns the hull of the output elements that depend on a region of input `input`.
+  // It is not clipped to the output and may be empty.
   virtual std::optional<Region> OutputRegion(int /*input*/, const Region& /*region*/,
                                              const Site& /*site*/) const {
     return std::nullopt;
   }
-  // Whether AtRegion reads an image where it lies in one that is larger in dimensions 2 and 3.
+  // Returns whether AtRegion can read an image inside a larger one (larger in dimensions 2 and 3).
   virtual bool CropsInput(int /*input*/) const { return false; }
-  // The operator that makes `output` of the output out of the regions `given` of the inputs: those
-  // that InputRegions names, or larger ones where CropsInput allows it. Operands of the replacement
-  // come from `this` (Operand::From::kProducer) or are constants. nullopt: this operator does it.
+  // Returns the operator that computes region `output` from the input regions `given`. These are
+  // the regions from InputRegions, or larger ones if CropsInput allows it. Operands of the
+  // replacement are inputs of `this` (Operand::From::kProducer) or constants. nullopt: use this
+  // operator unchanged.
   virtual std::optional<Replacement> AtRegion(const Region& /*output*/,
                                               absl::Span<const Region> /*given*/,
                                               const Site& /*site*/) const {

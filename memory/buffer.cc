@@ -40,8 +40,8 @@ absl::Status ValidateInside(const Problem& problem, const Inside& relation) {
 
 }  // namespace
 
-// Any sensible plan ends below: highest fixed offset + all sizes + all gaps that alignment can
-// force.
+// The end of every sensible plan is below this sum: the highest fixed offset, all sizes, and the
+// largest gaps that alignment can force.
 absl::Status TotalBytes::Add(const Buffer& buffer) {
   highest_fixed_ = std::max(highest_fixed_, buffer.offset.value_or(0));
   int64_t all;

@@ -9,8 +9,8 @@
 namespace ashlar::memory {
 namespace {
 
-// How a column is ordered: what lives longest first, or longest before the fullest section, behind
-// it, or on the longer side.
+// How a column is ordered: longest life first; longest life before the fullest section first; after
+// it; or on the longer side.
 enum class ColumnOrder { kLife, kBefore, kBehind, kLongerSide };
 
 struct LineStart {
@@ -27,18 +27,18 @@ constexpr LineStart kLines[] = {
     {ColumnOrder::kBehind, DivePriority::kLoadThenArea},
     {ColumnOrder::kBefore, DivePriority::kArea},
 };
-// Attempts without a better plan, until another line begins.
+// Attempts without a better plan before another line begins.
 constexpr int kPatience = 20;
-// By how much of its rank a group moves forward at most that ended too high.
+// A group that ended too high moves forward by at most this fraction of its rank.
 constexpr double kForward = 0.6;
-// How much ranks are shaken: a half of them, a quarter...
+// The number of ways to shake ranks: by a half, a quarter, ... of them.
 constexpr uint32_t kShakes = 8;
-// Shaken is what lives near one that ended too high: half the time within all sections, else within
-// all of them, a half, a quarter...
+// The number of ranges in which groups are shaken around a group that ended too high. Half the time
+// the range is all sections, otherwise all of them, a half, a quarter, ...
 constexpr uint32_t kWidths = 8;
-// Of these, one in so many.
+// In the range, one group in this many is shaken.
 constexpr uint32_t kSparse[] = {1, 4, 16};
-// Work of a group in an order that is made, and of one that is put back.
+// Work per group of an order that is made, and per group that is put back.
 constexpr int64_t kOrderWork = 8, kPutBackWork = 40;
 
 int32_t FullestSection(const Instance& instance) {
@@ -46,7 +46,7 @@ int32_t FullestSection(const Instance& instance) {
   return static_cast<int32_t>(std::max_element(loads.begin(), loads.end()) - loads.begin());
 }
 
-// What lives at the section, first.
+// Orders the groups that live at the section first.
 std::vector<int32_t> OrderOf(const Instance& instance, int32_t section, const LineStart& start) {
   std::vector<int32_t> order = DiveOrder(instance, start.others);
   const auto column_end = std::stable_partition(order.begin(), order.end(), [&](int32_t g) {
@@ -78,7 +78,7 @@ ColumnFit::ColumnFit(const Instance& instance, int64_t target)
 
 bool ColumnFit::Next(Work& work, int64_t deadline) {
   if (patience_ == 0 && lines_.size() < std::size(kLines)) return Begin(work, deadline);
-  // Every second attempt goes to the line that is ahead, the others to all in turn.
+  // Every second attempt goes to the best line, the others to all lines in turn.
   current_ = static_cast<size_t>(attempts_ / 2) % lines_.size();
   if (attempts_++ % 2 == 0) {
     const auto ahead =
@@ -119,7 +119,7 @@ bool ColumnFit::Improve(Line& line, Work& work, int64_t deadline) {
   const size_t kept = static_cast<size_t>(changed - order.begin());
   double excess = 0;
   for (auto g = order.begin(); g != changed; ++g) excess += ExcessOf(line, *g);
-  std::vector<int64_t> bases;  // of the line, of what is placed anew
+  std::vector<int64_t> bases;  // the line's bases of the groups that are placed again
   for (auto g = in_line; g != line.order.end(); ++g) bases.push_back(line.fit.bases()[*g]);
   line.fit.TakeBack(kept);
   for (auto g = changed;; ++g) {
@@ -145,8 +145,8 @@ std::vector<int32_t> ColumnFit::Learn(const Line& line) {
   const uint32_t sparse = kSparse[random_() % std::size(kSparse)];
   const int32_t begin = instance_.begin(center) - width, end = instance_.end(center) + width;
   std::vector<std::pair<double, int32_t>> moved;
-  std::vector<int32_t> order;  // first of those that stay
-  std::vector<double> ranks;   // of these
+  std::vector<int32_t> order;  // at first the unmoved groups
+  std::vector<double> ranks;   // of the unmoved groups
   for (size_t rank = 0; rank < line.order.size(); ++rank) {
     const int32_t g = line.order[rank];
     const double place = static_cast<double>(rank + 1);

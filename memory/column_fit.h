@@ -1,5 +1,5 @@
-// First fit whose order begins with what lives at the fullest section, and learns as "Squeaky
-// Wheel" Optimization does (Joslin and Clements 1999, under that title).
+// First fit with a learned order that starts with the buffers live at the peak. Learns by "Squeaky
+// Wheel" Optimization (Joslin and Clements 1999, under that title).
 #ifndef ASHLAR_MEMORY_COLUMN_FIT_H_
 #define ASHLAR_MEMORY_COLUMN_FIT_H_
 
@@ -15,28 +15,29 @@
 
 namespace ashlar::memory {
 
-// Where most bytes live at once nothing may be wasted: what lives there is stacked first, as a
-// column without gaps, and all else goes into what is left beside it, and under what overhangs.
+// At the section with the most live bytes, no byte may be wasted. Its groups are therefore stacked
+// first, as a column without gaps. All other groups go into the space beside it and under
+// overhangs.
 //
-// Then attempts: groups that ended above the target move forward in the order, some that live near
-// one of them are shaken, and the plan is placed anew from the first whose place in the order
-// changed. An attempt is given up as soon as more stands above the target than did before, over
-// time, which is mostly soon. What is no worse stays.
+// Then follow attempts. Each moves the groups that ended above the target forward in the order, and
+// shakes some groups that live near one of them. It rebuilds the plan from the first group whose
+// position changed. An attempt is abandoned as soon as its excess above the target over time
+// exceeds the previous one, usually early. A result that is no worse is kept.
 //
-// There are lines of attempts, by how the column and the others are ordered at first; a line begins
-// when those before no longer get better. The sequence is the same on every machine.
+// Lines of attempts differ in the first order of the column and of the other groups. A new line
+// begins when the earlier lines stop improving. The sequence is the same on every machine.
 class ColumnFit {
  public:
-  // More groups than that take seconds.
+  // The largest number of groups; more take seconds.
   static constexpr int kMaxGroups = 20000;
 
-  // `target`: bytes, the arena that is hoped for.
+  // `target`: the wanted arena, in bytes.
   ColumnFit(const Instance& instance, int64_t target);
 
-  // One attempt. True where bases() is another plan than before. Where `work` has spent as much as
-  // `deadline` in the middle of it, it is as if it had not been tried.
+  // Makes one attempt; returns whether bases() has changed. If `work` reaches `deadline` during the
+  // attempt, it is undone.
   bool Next(Work& work, int64_t deadline = kEndlessWork);
-  // Of the last attempt's line.
+  // Returns the bases of the last attempt's line.
   const std::vector<int64_t>& bases() const { return lines_[current_].fit.bases(); }
 
  private:
@@ -46,7 +47,7 @@ class ColumnFit {
     FirstFit fit;
     std::vector<int32_t> order;
     double excess = 0;          // bytes x sections above the target
-    std::vector<int32_t> high;  // the groups that reach there
+    std::vector<int32_t> high;  // the groups with excess
   };
 
   bool Begin(Work& work, int64_t deadline);
@@ -65,7 +66,7 @@ class ColumnFit {
   std::vector<Line> lines_;
   size_t current_ = 0;
   int64_t attempts_ = 0;
-  int patience_ = 0;  // attempts until the next line, where none gets better
+  int patience_ = 0;  // attempts without improvement until the next line
 };
 
 }  // namespace ashlar::memory

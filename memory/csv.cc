@@ -36,15 +36,15 @@ enum Column {
   kOffset,
   kColumns
 };
-// In the order in which they are written: whoever cuts off the last one has a problem again.
+// In the order of writing: without its last column the file is a problem again.
 constexpr std::array<const char*, kColumns> kColumnNames = {
     "id", "name", "lower", "upper", "size", "alignment", "group", "inside", "at", "offset"};
 // Cells quoted in messages are cut to this many bytes.
 constexpr size_t kQuotedBytes = 40;
-// A row longer than this is no row of buffers.
+// A longer row is not a row of buffers.
 constexpr size_t kMaxRowBytes = size_t{1} << 20;
 
-// Splits a row into `cells`; they point into `row`. False if quotes do not match.
+// Splits a row into `cells`, which point into `row`. Returns false if quotes do not match.
 bool SplitRow(absl::string_view row, std::vector<absl::string_view>& cells) {
   cells.clear();
   while (true) {
@@ -70,13 +70,13 @@ std::string Unquote(absl::string_view cell) {
   if (cell.empty() || cell[0] != '"') return std::string(cell);
   std::string text;
   for (size_t i = 1; i + 1 < cell.size(); ++i) {
-    if (cell[i] == '"') ++i;  // Doubled.
+    if (cell[i] == '"') ++i;  // doubled
     text += cell[i];
   }
   return text;
 }
 
-// A header's or a number's cell, in which nothing has to be quoted, though it may be.
+// Returns a header's or number's cell without quotes, which are allowed but not needed.
 absl::string_view Bare(absl::string_view cell) {
   const bool quoted = cell.size() >= 2 && cell.front() == '"';
   return quoted ? absl::StripAsciiWhitespace(cell.substr(1, cell.size() - 2)) : cell;
@@ -94,14 +94,14 @@ std::string Quote(const std::string& id) {
   return quoted + '"';
 }
 
-// Without the control characters that a terminal would obey.
+// Quotes a cell for messages, without control characters that a terminal would execute.
 std::string Shown(absl::string_view cell) {
   const bool whole = cell.size() <= kQuotedBytes;
   return absl::StrCat("\"", absl::Utf8SafeCHexEscape(cell.substr(0, kQuotedBytes)),
                       whole ? "\"" : "...\"");
 }
 
-// A name for people, on one line.
+// Returns a name for people, on one line.
 std::string OneLine(std::string name) {
   std::replace_if(
       name.begin(), name.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
@@ -130,7 +130,7 @@ class Reader {
     return absl::InvalidArgumentError(absl::StrCat(name_, ":", line_number_, ": ", what));
   }
 
-  // Checks that no two rows have the same id, and ties those that lie inside of others.
+  // Checks that no two rows have the same id, and ties the rows that lie inside others.
   absl::Status ReadRelations() {
     absl::flat_hash_map<absl::string_view, int> row_of;
     row_of.reserve(lines_.size());
@@ -162,7 +162,7 @@ class Reader {
     return absl::OkStatus();
   }
 
-  // That groups are what relations tie.
+  // Checks that groups are equal exactly for rows tied by relations.
   absl::Status CheckGroups() {
     if (position_[kGroup] < 0) return absl::OkStatus();
     const std::vector<int> tied = FirstTied(result_.problem);
@@ -202,7 +202,7 @@ class Reader {
                               ": fixed offsets of buffers that are live together"));
   }
 
-  // Blank lines are passed over.
+  // Skips blank lines.
   bool NextLine() {
     while (std::getline(in_, line_)) {
       ++line_number_;
@@ -219,7 +219,7 @@ class Reader {
           absl::StrCat(name_, ": no header; expected the columns ", kExpected));
     }
     absl::string_view header = line_;
-    absl::ConsumePrefix(&header, "\xEF\xBB\xBF");  // Byte order mark.
+    absl::ConsumePrefix(&header, "\xEF\xBB\xBF");  // byte order mark
     position_.fill(-1);
     if (!SplitRow(header, cells_)) return Error("unbalanced quotes in the header");
     for (size_t i = 0; i < cells_.size(); ++i) {
@@ -283,7 +283,7 @@ class Reader {
     if (Given(kOffset)) status.Update(Number(kOffset, buffer.offset.emplace()));
     if (buffer.offset == -1) buffer.offset.reset();  // free, as in the library
     if (!status.ok()) return status;
-    // As it stands there, too: a larger alignment must not hide one that is none.
+    // Checks the row's own alignment, too: a larger minimum must not hide an invalid one.
     status = ValidateBuffer(buffer);
     if (!inside) buffer.alignment = std::max(buffer.alignment, alignment_);
     if (status.ok()) status = ValidateBuffer(buffer);
@@ -297,7 +297,7 @@ class Reader {
     return absl::OkStatus();
   }
 
-  // What a row says of lying inside of another one.
+  // The row's columns `inside` and `at`.
   struct Place {
     int row = 0;
     std::string inside;  // id
@@ -311,12 +311,12 @@ class Reader {
   bool some_fixed_ = false;
   CsvProblem result_;
   std::vector<Place> places_;
-  std::vector<std::string> groups_;  // One for each buffer, where there is such a column.
+  std::vector<std::string> groups_;  // one for each buffer if the column exists
   std::string line_;
   int64_t line_number_ = 0;
-  std::vector<int64_t> lines_;  // Of each buffer.
+  std::vector<int64_t> lines_;  // of each buffer
   std::vector<absl::string_view> cells_;
-  std::array<int, kColumns> position_;  // Of each column in a row, or -1.
+  std::array<int, kColumns> position_;  // of each column in a row, or -1
   size_t width_ = 0;
 };
 

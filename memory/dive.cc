@@ -14,13 +14,13 @@
 namespace ashlar::memory {
 namespace {
 
-// Work, of one valley filled and, with it, of a group's place in the order.
+// Work per filled valley, including the ordering of its group.
 constexpr int64_t kValleyWork = 400;
-// The same where the fullest section is looked for.
+// The same when the fullest section is searched.
 constexpr int64_t kFullestWork = 700;
 
-// Bytes x sections. In floating point: only an order is wanted, and the product
-// of two large numbers need not fit an integer.
+// Returns bytes x sections as a double: only the order matters, and the product of two large
+// numbers may not fit an integer.
 double Area(const Instance& instance, int group) {
   double area = 0;
   for (const Rect& r : instance.rects(group)) {
@@ -29,9 +29,9 @@ double Area(const Instance& instance, int group) {
   return area;
 }
 
-// For each group the largest load of a section that it lives in.
+// Returns for each group the largest load of a section that it lives in.
 std::vector<int64_t> PeakLoads(const Instance& instance) {
-  // A tree of maxima over the sections: leaf s at index sections + s.
+  // A tree of maxima over the sections: leaf s has index sections + s.
   const std::vector<int64_t> load = SectionLoads(instance);
   const size_t sections = load.size();
   std::vector<int64_t> tree(2 * sections);
@@ -101,7 +101,7 @@ DiveStart EmptyDive(const Instance& instance) {
 }
 
 DiveStart DiveAbove(const Instance& instance, const std::vector<int64_t>& bases, int64_t cut) {
-  // A tree of maxima over the sections; what is said of a node holds for all below it.
+  // A tree of maxima over the sections; a node's value holds for its whole subtree.
   const size_t sections = instance.sections();
   std::vector<int64_t> tree(2 * sections, 0);
   for (int g = 0; g < instance.groups(); ++g) {
@@ -128,7 +128,7 @@ std::vector<int64_t> PlaceDive(const Instance& instance, LifetimeIndex& index,
   std::vector<int64_t> bases = std::move(start.bases);
   index.Fill(order);
   Skyline skyline(start.levels);
-  std::optional<LoadTree> load;  // of what is left
+  std::optional<LoadTree> load;  // of the groups left
   if (rule == DiveRule::kFullestSection) load.emplace(SectionLoads(instance, order));
   for (size_t left = order.size(); left > 0;) {
     work.Spend(rule == DiveRule::kFullestSection ? kFullestWork : kValleyWork);
@@ -142,7 +142,7 @@ std::vector<int64_t> PlaceDive(const Instance& instance, LifetimeIndex& index,
     }
     if (g < 0) g = index.First(valley.begin, valley.end);
     if (g < 0) {
-      // Whatever reaches into this valley also stands on one of its sides.
+      // Every group that reaches into this valley also stands on one of its sides.
       skyline.RaiseToNeighbour(valley);
       continue;
     }

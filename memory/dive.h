@@ -1,7 +1,7 @@
 // Planning in one pass from the bottom. A variant of the skyline heuristic of Burke, Kendall and
-// Whitwell (2004, "A New Solution Heuristic for the Orthogonal Stock-Cutting Problem"), for
-// lifetimes: next comes the group with the lowest possible base, ties by a given order, where
-// theirs fits the best rectangle into the lowest segment of the skyline.
+// Whitwell (2004, "A New Solution Heuristic for the Orthogonal Stock-Cutting Problem"). Theirs puts
+// the best-fitting rectangle into the lowest segment of the skyline. This one, for lifetimes,
+// places the group with the lowest possible base next; a given order breaks ties.
 #ifndef ASHLAR_MEMORY_DIVE_H_
 #define ASHLAR_MEMORY_DIVE_H_
 
@@ -15,44 +15,46 @@
 
 namespace ashlar::memory {
 
-// Which of the groups that could be placed equally low goes first.
+// Which group comes first among groups that can be placed equally low.
 enum class DivePriority {
-  kArea,          // Bytes x sections, larger first.
-  kLoadThenArea,  // Live bytes at its fullest section, then area, then length.
-  kLoadThenWide,  // Live bytes at its fullest section, then length, then area.
-  kHeight,        // Bytes, larger first.
-  kBytesSteps,    // Bytes x steps of the hull, larger first.
+  kArea,          // bytes x sections, larger first
+  kLoadThenArea,  // live bytes at its fullest section, then area, then length
+  kLoadThenWide,  // live bytes at its fullest section, then length, then area
+  kHeight,        // bytes, larger first
+  kBytesSteps,    // bytes x steps of the hull, larger first
 };
 inline constexpr DivePriority kDivePriorities[] = {
     DivePriority::kArea, DivePriority::kLoadThenArea, DivePriority::kLoadThenWide,
     DivePriority::kHeight, DivePriority::kBytesSteps};
 
-// Groups without a fixed base, in the order of the priority; first those that live in all sections,
-// which at the bottom are in nobody's way.
+// Returns the groups without a fixed base, ordered by priority. Groups that live in all sections
+// come first: at the bottom they obstruct no others.
 std::vector<int32_t> DiveOrder(const Instance& instance, DivePriority priority);
 
-// Which group stands on the floor of a valley.
+// Which group is placed on the floor of a valley.
 enum class DiveRule {
-  kFirst,           // The first in the order that fits into it.
-  kFullestSection,  // The first of those that live where most bytes are left to be placed, if any
-                    // does: what is wasted there is what makes an arena large.
+  kFirst,           // the first in the order that fits into it
+  kFullestSection,  // the first that lives at the section with the most bytes left to place, if
+                    // there is one: waste at that section makes an arena large
 };
 
-// What stands already: bases by group, of those that are not to be placed, and levels by section.
+// A partial plan: bases by group, for groups that are already placed, and levels by section.
 struct DiveStart {
   std::vector<int64_t> bases;
   std::vector<int64_t> levels;
 };
-// The fixed groups alone; all others go above them.
+// Returns a start with only the fixed groups placed; all others go above them.
 DiveStart EmptyDive(const Instance& instance);
-// All groups of a plan with a base below `cut`: the others are to be placed anew.
+// Returns a start with all groups of a plan whose base is below `cut`; the others are to be placed
+// again.
 DiveStart DiveAbove(const Instance& instance, const std::vector<int64_t>& bases, int64_t cut);
 
-// Fills the arena from the bottom: always places the group whose lowest
-// possible base, given the skyline over its life, is lowest, ties by rule and `order`, which has
-// the groups to be placed. Near-linear and O(n) memory. Groups count as their hulls filled down to
-// the base. `index` is one of the instance, filled anew. Returns one base for each group, or
-// nothing at all where it is not done when `work` has spent as much as `deadline`.
+// Fills the arena from the bottom. Always places the group whose lowest possible base, given the
+// skyline over its life, is lowest; ties by rule and `order`, which lists the groups to place.
+// Near-linear time and O(n) memory. Groups count as their hulls, filled down to the base.
+//
+// `index` belongs to the instance and is refilled. Returns one base per group, or an empty vector
+// if `work` reaches `deadline` before the end.
 std::vector<int64_t> PlaceDive(const Instance& instance, LifetimeIndex& index,
                                absl::Span<const int32_t> order, DiveRule rule, DiveStart start,
                                Work& work, int64_t deadline = kEndlessWork);

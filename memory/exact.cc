@@ -11,22 +11,22 @@
 namespace ashlar::memory {
 namespace {
 
-// In the order of how often each leads straight to a plan.
+// Ordered by how often each leads directly to a plan.
 constexpr DivePriority kOrders[] = {DivePriority::kLoadThenWide, DivePriority::kHeight,
                                     DivePriority::kArea, DivePriority::kLoadThenArea};
-// Of the first round, for each group.
+// Node limit of the first round, per group.
 constexpr double kNodesPerGroup = 2;
 constexpr double kGrowth = 1.5;
 constexpr double kMaxNodes = 1e15;
-// Capacities that a round tries below the best plan: the first lies this part of the way to the
-// bound below it, each after that twice as far below the best, or half as far where nothing fit.
+// The number of capacities that a round tries below the best plan, and the first step: this
+// fraction of the distance to the bound. Each success doubles the step, each failure halves it.
 constexpr int kSteps = 6;
 constexpr int kFirstStep = 16;
 
 // The best plan so far, and the work that may still be spent on a better one.
 class Effort {
  public:
-  // To the deadline of `work`.
+  // `deadline`: of `work`.
   Effort(const Instance& instance, int64_t lower_bound, const SearchLimits& limits, Work& work,
          int64_t deadline, Solution& solution)
       : instance_(instance),
@@ -37,7 +37,8 @@ class Effort {
         bound_(good_enough_),
         nodes_left_(limits.nodes) {}
 
-  // Nothing below is looked for: the wanted arena, or what a search excluded.
+  // Returns the limit below which nothing is searched: the wanted arena, or the bound that a search
+  // proved.
   int64_t bound() const { return bound_; }
   int64_t arena() const { return solution_.arena; }
   int64_t nodes_left() const { return std::max<int64_t>(nodes_left_, 0); }
@@ -45,7 +46,7 @@ class Effort {
     return solution_.arena <= bound_ || nodes_left_ <= 0 || work_.spent() >= deadline_;
   }
 
-  // One run of a search within a capacity. `next_arena`: the smallest that is left if nothing fits.
+  // Runs a search within a capacity. `next_arena`: the smallest possible arena if nothing fits.
   template <typename Search, typename... Arguments>
   SearchOutcome Run(Search& search, int64_t capacity, int64_t next_arena, double nodes,
                     const Arguments&... arguments) {
@@ -62,7 +63,7 @@ class Effort {
     return outcome;
   }
 
-  // What the searches excluded, if they were complete.
+  // Stores the bound that the searches proved, if they were complete.
   void Prove() {
     if (bound_ > good_enough_) solution_.proven_bound = bound_;
   }
@@ -77,8 +78,8 @@ class Effort {
   int64_t nodes_left_;
 };
 
-// In rounds: at the bound, then step by step below the best plan, wider where that goes well: what
-// is almost there is found soon. `run(capacity, nodes)` is one search.
+// Searches in rounds: at the bound, then in steps below the best plan. Steps grow with success, so
+// that nearby plans are found soon. `run(capacity, nodes)` is one search.
 template <typename Search, typename Run>
 void Improve(const Instance& instance, const Search& search, Effort& effort, Run run) {
   double nodes = kNodesPerGroup * instance.groups();
@@ -88,7 +89,7 @@ void Improve(const Instance& instance, const Search& search, Effort& effort, Run
     for (int i = 0; i < kSteps && !effort.Done(); ++i) {
       step = std::clamp<int64_t>(step, 1, (effort.arena() - effort.bound() + 1) / 2);
       int64_t capacity = effort.arena() - step;
-      // Arenas are multiples of something, and one at the bound has been tried.
+      // Arenas are multiples of a unit, and one at the bound has been tried.
       if (search.NextArena(capacity) >= effort.arena()) {
         capacity = effort.arena() - (search.NextArena(effort.arena()) - effort.arena());
         if (capacity <= effort.bound()) break;
@@ -107,7 +108,7 @@ void ImproveBySearch(const Instance& instance, ExactSearch& search, Effort& effo
     int32_t next = 0;
     for (int32_t g : DiveOrder(instance, priority)) rank[g] = next++;
   }
-  // Every rule with every order, until one knows, and that is the first to be asked next.
+  // Tries every rule with every order until one gets a result; that one is tried first next time.
   using Way = std::pair<BranchRule, const std::vector<int32_t>*>;
   std::vector<Way> ways;
   for (BranchRule rule : kBranchRules) {
@@ -136,7 +137,7 @@ void ImproveBySearch(const Instance& instance, OrderSearch& search, Effort& effo
 
 void ImproveByExactSearch(const Instance& instance, int64_t lower_bound, const SearchLimits& limits,
                           Work& work, Solution& solution) {
-  // One in `shares` of what those before it left.
+  // Gives a search one part in `shares` of the remaining nodes and work.
   int64_t nodes = limits.nodes;
   const auto improve = [&](auto& search, int shares) {
     SearchLimits share = limits;

@@ -1,5 +1,5 @@
-// Exact search under a limit of time: both searches in turn, with capacities between the bound and
-// the best plan.
+// Exact search within a limit of work: runs both searches in turn, with capacities between the
+// bound and the best plan.
 #ifndef ASHLAR_MEMORY_EXACT_H_
 #define ASHLAR_MEMORY_EXACT_H_
 
@@ -10,17 +10,15 @@
 
 namespace ashlar::memory {
 
-// Improves `solution` by exact search, until it is as small as the lower bound
-// or the wanted capacity, or nothing smaller exists, or `work` has
-// spent what the limits allow. What was
-// proved is in its proven_bound.
+// Improves `solution` by exact search. Stops when it reaches the lower bound or the wanted
+// capacity, when nothing smaller exists, or when `work` reaches the limits. Stores the proven bound
+// in proven_bound.
 //
-// Tries the bound itself first: the tighter the capacity, the more is pruned.
-// Then capacities between the bound and the best plan, by halves. A single
-// search is a gamble, so many short ones with different branching share the
-// work, in rounds that allow each more nodes than the last. Where alignments differ, sizes rounded
-// to the largest have a part of it; where ExactSearch is not complete,
-// OrderSearch has its share.
+// Tries the lower bound first, because a tight capacity prunes most. Then it tries capacities below
+// the best plan, in steps that double after a success and halve after a failure. The time of a
+// single search varies by luck. Therefore many short searches with different branching share the
+// work, in rounds with growing node limits. If alignments differ, some searches round sizes to the
+// largest alignment. If ExactSearch is not complete, OrderSearch gets a share.
 void ImproveByExactSearch(const Instance& instance, int64_t lower_bound, const SearchLimits& limits,
                           Work& work, Solution& solution);
 

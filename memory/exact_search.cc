@@ -6,15 +6,15 @@
 namespace ashlar::memory {
 namespace {
 
-// Recursion is as deep as there are choices; more groups could exhaust a stack.
+// The recursion is as deep as the number of choices; more groups could exhaust the stack.
 constexpr int kMaxGroups = 8000;
-// What ExactState keeps of pins: one for each section.
+// The limit of ExactState's pins: one for each section of a fixed group.
 constexpr int64_t kMaxPiecesOfPins = 4'000'000;
-// Bytes; a level is twice as much, and two such sums are added.
+// Bytes; a level is twice as large, and two such sums are added.
 constexpr int64_t kMaxTotal = kMaxBytes / 8;
-// Work: of a choice, and of each section or remaining group looked at for it.
+// Work per choice, and per section or remaining group examined for it.
 constexpr int64_t kNodeWork = 100, kLookWork = 3;
-// Of room to waste against choices, by trial on many instances.
+// The weight of waste against the number of choices, found by trial on many instances.
 constexpr double kWasteWeight = 20;
 constexpr int64_t kNoLevel = INT64_MAX;
 
@@ -25,7 +25,7 @@ bool ExactSearch::Accepts(const Instance& instance) {
   int64_t pieces_of_pins = 0;
   int64_t total = 0;
   for (int g = 0; g < instance.groups(); ++g) {
-    // No sum overflows: ValidateProblem saw to it.
+    // No sum overflows: ValidateProblem has checked it.
     total += instance.height(g) + instance.alignment(g) - 1;
     if (instance.fixed(g) >= 0) {
       for (const Rect& r : instance.rects(g)) pieces_of_pins += r.end - r.begin;
@@ -65,9 +65,9 @@ SearchOutcome ExactSearch::Run(int64_t capacity, BranchRule rule, const std::vec
   return gave_up_ ? SearchOutcome::kGaveUp : SearchOutcome::kExhausted;
 }
 
-// Finds the candidates: those that can stand on the floor of a valley. Each must stand on
-// something there; had it nothing below it would have sunk. One that would leave a usable hole
-// below, on its alignment, has to wait until that is filled.
+// Finds the candidates: the groups that can stand on the floor of a valley. Each must stand on
+// something there; otherwise it would have sunk. If its alignment would leave a usable hole below,
+// it waits until the hole is filled.
 void ExactSearch::FindCandidates(const Part& part) {
   Spend(kLookWork * (part.end - part.begin + part.last - part.first));
   supported_[part.begin] = 0;
@@ -95,7 +95,7 @@ void ExactSearch::FindCandidates(const Part& part) {
                                             : supported_[life.begin] != supported_[life.end];
     if (!supported || !state_.Clears(life.item, base)) continue;
     if (base > floor) {
-      if (HasPinBelow(life, base)) continue;  // It will stand on that.
+      if (HasPinBelow(life, base)) continue;  // it will stand on the pin
       if (LeavesUsableHole(part, life.begin, life.end, base)) {
         waiting_.push_back(life.item);
         continue;
@@ -108,7 +108,7 @@ void ExactSearch::FindCandidates(const Part& part) {
   for (int32_t s = part.begin; s < part.end; ++s) covering_[s + 1] += covering_[s];
 }
 
-// False if it could sink.
+// Returns false if the group could sink.
 bool ExactSearch::StandsOnSomething(const Life& life, int64_t base) const {
   int64_t top = 0;
   for (int32_t s = life.begin; s < life.end; ++s) top = std::max(top, state_.top(s));
@@ -122,7 +122,7 @@ bool ExactSearch::HasPinBelow(const Life& life, int64_t base) const {
   return false;
 }
 
-// True if a remaining item fits between what stands in [begin, end) and `height`.
+// Returns whether a remaining item fits between the placed groups in [begin, end) and `height`.
 bool ExactSearch::LeavesUsableHole(const Part& part, int32_t begin, int32_t end,
                                    int64_t height) const {
   Spend(kLookWork * (part.last - part.first));
@@ -137,13 +137,14 @@ bool ExactSearch::LeavesUsableHole(const Part& part, int32_t begin, int32_t end,
   return false;
 }
 
-// Lifts valleys in which nothing can stand to the lower of their sides or to where something else
-// begins, until every valley has a candidate. False if that is a dead end.
+// Lifts valleys on whose floor nothing can stand, until every valley has a candidate. A valley is
+// lifted to the lower of its sides or to the next base of another item. Returns false at a dead
+// end.
 bool ExactSearch::FillValleys(const Part& part) {
   while (true) {
     FindCandidates(part);
     bool lifted = false;
-    Level next_left = kNoLevel;  // Before anything is lifted.
+    Level next_left = kNoLevel;  // before anything is lifted
     for (int32_t s = part.begin; s < part.end;) {
       const Level level = state_.level(s);
       const Level left = std::exchange(next_left, level);
@@ -172,9 +173,9 @@ bool ExactSearch::FillValleys(const Part& part) {
   }
 }
 
-// The smaller, the sooner: `options` ways on, `slack` bytes that may be wasted.
+// Smaller scores come first: `options` choices, `slack` bytes that may be wasted.
 double ExactSearch::Score(int32_t section, double options, int64_t slack) const {
-  // In units of the capacity.
+  // Relative to the capacity.
   const double waste = static_cast<double>(slack) / static_cast<double>(state_.capacity());
   switch (rule_) {
     case BranchRule::kBalanced:
@@ -189,7 +190,8 @@ double ExactSearch::Score(int32_t section, double options, int64_t slack) const 
 
 ExactSearch::Choice ExactSearch::Choose(const Part& part) {
   Spend(kLookWork * (part.end - part.begin));
-  // The lowest candidate that ends at or before a section, or begins after it, in its valley.
+  // By section: the lowest candidate in its valley that ends at or before the section, or begins
+  // after it.
   for (int32_t s = part.begin; s <= part.end; ++s) ends_before_[s] = begins_after_[s] = INT64_MAX;
   const auto note_end = [&](int32_t i) {
     const Item& item = state_.item(i);
@@ -221,7 +223,7 @@ ExactSearch::Choice ExactSearch::Choose(const Part& part) {
     for (int32_t s = begin; s < end; ++s) {
       if (s > begin) before = std::min(before, ends_before_[s]);
       if (covering_[s] == 0) continue;
-      // Closed, the floor rises to a side of the valley, to an end beside it, or to what waits.
+      // A closed floor rises to a side of the valley, to an end beside it, or to a waiting item.
       const int64_t after = s + 1 < end ? begins_after_[s + 1] : INT64_MAX;
       Level closed = side;
       if (const int64_t rise = std::min(before, after); rise != INT64_MAX) {
@@ -292,7 +294,7 @@ bool ExactSearch::Solve(Part part) {
     PushOptions(choice.section);
     const size_t last_option = options_.size();
     if (last_option - first_option + choice.may_close == 1) {
-      // Forced.
+      // The only choice left.
       if (choice.may_close) {
         if (!close()) return fail();
         continue;
@@ -321,7 +323,8 @@ bool ExactSearch::Solve(Part part) {
   return true;
 }
 
-// Whether options_[first, last) have its equal with a lower index: of equals the lowest goes below.
+// Returns whether options_[first, last) has an equal item with a lower index. Of equal items the
+// lowest index goes below.
 bool ExactSearch::SameAsEarlier(size_t first, size_t last, int32_t index) const {
   const Item& item = state_.item(index);
   for (size_t j = first; j < last && item.plain; ++j) {

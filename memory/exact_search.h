@@ -1,6 +1,6 @@
 // Branch and bound over plans filled from the bottom: a depth-first search as in Moffitt 2023,
 // "MiniMalloc: A Lightweight Memory Allocator for Hardware-Accelerated Machine Learning", with
-// branches of its own.
+// branching rules of our own.
 #ifndef ASHLAR_MEMORY_EXACT_SEARCH_H_
 #define ASHLAR_MEMORY_EXACT_SEARCH_H_
 
@@ -13,63 +13,63 @@
 
 namespace ashlar::memory {
 
-// Where to branch next.
+// The section to branch on next.
 enum class BranchRule {
-  kBalanced,                // Few choices and little room to waste, sooner where much failed.
-  kFewestOptionsByFailure,  // Few choices, sooner where much failed.
-  kLeastSlack,              // Little room to waste, then few choices.
+  kBalanced,                // few choices and little room to waste; earlier if much failed
+  kFewestOptionsByFailure,  // few choices; earlier if much failed
+  kLeastSlack,              // little room to waste, then few choices
 };
 inline constexpr BranchRule kBranchRules[] = {
     BranchRule::kBalanced, BranchRule::kFewestOptionsByFailure, BranchRule::kLeastSlack};
 
 enum class SearchOutcome {
-  kFound,      // bases() fit the capacity.
-  kExhausted,  // Nothing fits the capacity; a proof only if the search is complete.
-  kGaveUp,     // Out of nodes or work.
+  kFound,      // bases() fit the capacity
+  kExhausted,  // nothing fits the capacity; a proof only if the search is complete
+  kGaveUp,     // out of nodes or work
 };
 
-// Looks for a plan within a capacity by filling the arena from the bottom, and
-// takes back what does not work out.
+// Searches for a plan within a capacity by filling the arena from the bottom, with backtracking.
 //
-// The skyline is the height to which each section is filled. In a valley of it,
-// a stretch lower than both sides, take any one section: in a plan where every
-// group has sunk as low as it can, either the next group of that section stands
-// on the floor of the valley, then it lies within the valley, or none does, then
-// the section is closed: its floor rises to the next height at which something
-// can end beside it, or to what is fixed above. These choices exclude each other and miss nothing,
-// and the section with the fewest of them may be taken first.
+// The skyline is the height to which each section is filled. Take any section in a valley, a range
+// lower than both its sides. Consider plans in which every group has sunk as low as possible. There
+// are two cases:
+// - The next group of that section stands on the valley's floor. Then it lies within the valley.
+// - No group stands there. Then the section is closed: its floor rises to the next height at which
+//   something can end beside it, or to a fixed group above.
 //
-// A branch is dead when ExactState says so; when a hole is left behind that a
-// remaining group would fit into; or when of two groups with the same life the
-// smaller lies directly under the larger. Parts of time that no remaining group
-// connects are solved apart.
+// These choices exclude each other and cover all plans, so the section with the fewest choices may
+// be taken first.
 //
-// A group that its alignment would put above the floor, with a hole below that a
-// remaining group fits into, waits until the hole is filled.
+// A branch is dead in three cases: ExactState says so; a hole remains into which a remaining group
+// would fit; or of two groups with the same life, the smaller lies directly under the larger.
+// Ranges of time that no remaining group connects are solved separately.
 //
-// Complete if no group pauses in time and alignments are kept.
+// A group waits if its alignment puts it above the floor and a remaining group fits into the hole
+// below. It is placed after the hole is filled.
+//
+// The search is complete if no group pauses in time and alignments are kept.
 class ExactSearch {
  public:
-  // Whether it can take such an instance at all: all groups that are not fixed
-  // are flat, and there are not too many of them.
+  // Returns whether the search can handle the instance: all groups without fixed base are flat, and
+  // there are not too many of them.
   static bool Accepts(const Instance& instance);
 
-  // Whether kRounded is worth trying beside kKept.
+  // Returns whether kRounded is worth trying in addition to kKept.
   static bool RoundingMatters(const Instance& instance);
 
   ExactSearch(const Instance& instance, Alignment alignment)
       : instance_(instance), state_(instance, alignment) {}
 
   bool complete() const { return state_.complete(); }
-  // Bytes: the smallest arena above `capacity` that a plan of this search can have.
+  // Returns the smallest arena above `capacity`, in bytes, that a plan of this search can have.
   int64_t NextArena(int64_t capacity) const { return state_.NextArena(capacity); }
 
-  // `rank`: for each group its place in the order in which choices are tried.
+  // `rank`: the position of each group in the order in which choices are tried.
   SearchOutcome Run(int64_t capacity, BranchRule rule, const std::vector<int32_t>& rank,
                     int64_t node_limit, Work& work, int64_t deadline);
 
   const std::vector<int64_t>& bases() const { return state_.bases(); }
-  int64_t nodes() const { return nodes_; }  // Of the last run.
+  int64_t nodes() const { return nodes_; }  // of the last run
 
  private:
   using Item = ExactState::Item;
@@ -99,7 +99,7 @@ class ExactSearch {
   const Instance& instance_;
   ExactState state_;
 
-  // Set by Run.
+  // Set by Run:
   BranchRule rule_ = BranchRule::kBalanced;
   const std::vector<int32_t>* rank_ = nullptr;
   int64_t node_limit_ = 0;
@@ -108,13 +108,13 @@ class ExactSearch {
   int64_t nodes_ = 0;
   bool gave_up_ = false;
 
-  std::vector<int32_t> options_;  // A stack of the choices that are still to try.
+  std::vector<int32_t> options_;  // a stack of the choices that are still to try
   // Items that can stand on the floor of a valley.
   std::vector<int32_t> candidates_;
-  // Those that could, were it not for a usable hole below them.
+  // Items that could if there were no usable hole below them.
   std::vector<int32_t> waiting_;
-  // Filled anew by each choice, by section: where its valley ends (0 outside of valleys), how many
-  // of the sections before it have support, and how many candidates cover it.
+  // By section, refilled for each choice: the end of its valley (0 outside of valleys), how many
+  // sections before it have support, and how many candidates cover it.
   std::vector<int32_t> valley_end_, supported_, covering_;
   std::vector<int64_t> ends_before_, begins_after_;
 };

@@ -7,8 +7,8 @@
 namespace ashlar::memory {
 namespace {
 
-// What counts of earlier failures after a reset, by trial on many instances: with all of them every
-// run goes where the first went.
+// The weight of earlier failures after a reset, found by trial on many instances. With weight 1,
+// every run repeats the first one.
 constexpr double kMemory = 0.5;
 
 }  // namespace
@@ -28,8 +28,8 @@ ExactState::ExactState(const Instance& instance, Alignment alignment) : instance
       multiples = multiples && multiple(base + r.bottom) && multiple(base + r.top);
     }
   }
-  // Where all is a multiple of the largest alignment, alignment needs no care. Where all have the
-  // same, rounded heights take care of it, but not below a pin.
+  // If everything is a multiple of the largest alignment, alignment needs no care. If all groups
+  // have the same alignment, rounded heights suffice, except below a pin.
   const bool loses_nothing = alike && !instance.has_fixed();
   const bool rounds = !multiples && (loses_nothing || alignment == Alignment::kRounded);
   complete_ = !rounds || loses_nothing;
@@ -70,7 +70,7 @@ void ExactState::PinFixedGroups() {
     const int64_t base = instance_.fixed(g);
     if (base < 0) continue;
     for (const Rect& r : instance_.rects(g)) {
-      // Rounded, too: levels stay multiples.
+      // Rounded, too, so that levels stay multiples.
       const int64_t bottom = (base + r.bottom) & -rounding_;
       const int64_t top = (base + r.top + rounding_ - 1) & -rounding_;
       fixed.push_back({r.begin, r.end, bottom, top});
@@ -239,7 +239,7 @@ bool ExactState::HaveRoom(int32_t begin, int32_t end, const Part& part) {
   return true;
 }
 
-// What cannot stand below `level` must in each section fit above it.
+// Checks in each section that the items that cannot stand below `level` fit above it.
 bool ExactState::StackFits(Level level, const Part& part) {
   std::fill(stack_.begin() + part.begin, stack_.begin() + part.end + 1, 0);
   for (int32_t k = part.first; k < part.last; ++k) {
@@ -259,7 +259,7 @@ bool ExactState::StackFits(Level level, const Part& part) {
   return true;
 }
 
-// [first, last) grows by the lives of those whose floor rises.
+// Raises floors; [first, last) grows by the lives whose floor rises.
 void ExactState::RaiseFloors(int32_t begin, int32_t end, Level level, const Part& part,
                              int32_t& first, int32_t& last) {
   for (int32_t k = part.first; k < part.last; ++k) {
@@ -286,7 +286,7 @@ void ExactState::SetLevel(int32_t s, Level level, int64_t top, int32_t top_item)
   top_item_[s] = top_item;
 }
 
-// Sections of [begin, end) whose level has come to a pin go on above it.
+// Lifts the sections of [begin, end) whose level has reached a pin above the pin.
 void ExactState::PassPins(int32_t begin, int32_t end, const Part& part, int32_t& first,
                           int32_t& last) {
   if (first_forbidden_.empty()) return;
@@ -312,8 +312,8 @@ bool ExactState::Lift(int32_t begin, int32_t end, Level level, const Part& part)
   return HaveRoom(first, last, part) && StackFits(level, part);
 }
 
-// Of two groups with the same life the larger goes below. Not so if one is rounded up, as then it
-// matters which of them is the highest of all, nor if one could not stand on the other.
+// If two groups have the same life, the larger goes below. Except if one is rounded up, because
+// then it matters which is the highest of all, or if one cannot stand on the other.
 bool ExactState::BelongsBelow(int32_t upper, int32_t lower) const {
   const Item& a = items_[upper];
   const Item& b = items_[lower];
@@ -352,7 +352,7 @@ bool ExactState::Place(int32_t index, Part& part) {
   return true;
 }
 
-// Moves a placed item out of the part.
+// Removes a placed item from the part.
 void ExactState::Drop(int32_t index, Part& part) {
   const int32_t last = lives_[--part.last].item;
   std::swap(lives_[place_[index]], lives_[part.last]);
@@ -372,7 +372,7 @@ std::vector<ExactState::Part> ExactState::Split(const Part& part) {
               return a.begin != b.begin ? a.begin < b.begin : a.item < b.item;
             });
   for (int32_t k = part.first; k < part.last; ++k) place_[lives_[k].item] = k;
-  std::vector<std::pair<int64_t, Part>> keyed;  // With the least room in it.
+  std::vector<std::pair<int64_t, Part>> keyed;  // with the least room in it
   int32_t k = part.first;
   for (int32_t begin = part.begin; begin < part.end;) {
     int32_t end = begin + 1;

@@ -5,7 +5,7 @@
 namespace ashlar::memory {
 namespace {
 
-// Of one group placed, and of each rectangle that it may not overlap.
+// Work per placed group, and per rectangle that it must not overlap.
 constexpr int64_t kGroupWork = 300, kForbiddenWork = 16;
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace ashlar::memory {
 
 std::optional<FixedConflict> FindFixedConflict(const Problem& problem, const Instance& instance) {
   if (!instance.has_fixed()) return std::nullopt;
-  // A problem of those that are fixed, and its only plan.
+  // A problem of the fixed buffers, and its only plan.
   Problem fixed;
   Plan plan;
   std::vector<int> of_fixed;

@@ -1,4 +1,4 @@
-// Fixed offsets that contradict each other.
+// Finds contradictory fixed offsets.
 #ifndef ASHLAR_MEMORY_FIXED_OFFSETS_H_
 #define ASHLAR_MEMORY_FIXED_OFFSETS_H_
 
@@ -9,13 +9,12 @@
 
 namespace ashlar::memory {
 
-// Two buffers, by index, that overlap where the problem's own fixed offsets put
-// them, so that there is no plan.
+// Two buffers, by index, that overlap at the problem's fixed offsets, so that no plan exists.
 struct FixedConflict {
   int first = 0;
   int second = 0;
 };
-// `instance`: of the problem.
+// `instance` must be created from `problem`.
 std::optional<FixedConflict> FindFixedConflict(const Problem& problem, const Instance& instance);
 
 }  // namespace ashlar::memory

@@ -9,7 +9,7 @@ namespace {
 
 using Range = std::pair<int64_t, int64_t>;  // [bottom, top)
 
-// Ranges with how many live rectangles have each, to disjoint ranges.
+// Merges ranges, with their counts of live rectangles, into disjoint ranges.
 std::vector<Range> Merge(const std::map<Range, int>& live) {
   std::vector<Range> merged;
   for (const auto& [range, count] : live) {
@@ -39,7 +39,7 @@ std::vector<Rect> UnionOfRects(const std::vector<Rect>& rects) {
             [](const Event& a, const Event& b) { return a.section < b.section; });
   std::vector<Rect> result;
   std::map<Range, int> live;
-  std::map<Range, int32_t> open;  // Range to the section where it began.
+  std::map<Range, int32_t> open;  // range to its first section
   for (size_t i = 0; i < events.size();) {
     const int32_t section = events[i].section;
     for (; i < events.size() && events[i].section == section; ++i) {

@@ -1,5 +1,5 @@
-// The shape of a group of buffers that share bytes, as rectangles: the union of rectangles by a
-// sweep over the sections, with a map of the ranges of bytes that are live.
+// Computes the shape of a group of buffers that share bytes: the union of rectangles, by a sweep
+// over the sections with a map of the live byte ranges.
 #ifndef ASHLAR_MEMORY_GROUP_SHAPE_H_
 #define ASHLAR_MEMORY_GROUP_SHAPE_H_
 
@@ -9,8 +9,8 @@
 
 namespace ashlar::memory {
 
-// The union of rectangles that may overlap, as rectangles that do not, sorted
-// by (begin, bottom). Those of equal extent that follow each other are joined.
+// Returns the union of possibly overlapping rectangles as disjoint ones, sorted by (begin, bottom).
+// Adjacent rectangles of equal extent are joined.
 std::vector<Rect> UnionOfRects(const std::vector<Rect>& rects);
 
 }  // namespace ashlar::memory

@@ -14,7 +14,7 @@ absl::Status Contradiction(const Problem& problem, int buffer, const std::string
       absl::StrCat("buffer ", problem.buffers[buffer].id, " (index ", buffer, "): ", what));
 }
 
-// Indices of buffers sorted by the step that `key` gives.
+// Returns the indices of buffers, sorted by the step that `key` returns.
 template <typename Key>
 std::vector<int32_t> SortedBy(const Problem& problem, Key key) {
   std::vector<std::pair<int64_t, int32_t>> keyed(problem.buffers.size());
@@ -47,7 +47,7 @@ void Instance::CutSections(const Problem& problem, Cut cut, std::vector<Rect>& l
   // Deaths come before births at the same step: lifetimes are half-open.
   size_t birth = 0;
   size_t death = 0;
-  bool born = false;  // Since the section began.
+  bool born = false;  // since the section began
   int64_t section_step = 0;
   while (death < deaths.size()) {
     const int64_t next_death = buffers[deaths[death]].upper;
@@ -83,7 +83,7 @@ absl::Status Instance::FormGroups(const Problem& problem) {
   std::partial_sum(row.begin(), row.end(), row.begin());
   struct Neighbour {
     int32_t buffer;
-    int64_t offset;  // Its address minus ours.
+    int64_t offset;  // its address minus ours
   };
   std::vector<Neighbour> neighbours(row.back());
   std::vector<int32_t> fill(row.begin(), row.end() - 1);
@@ -179,7 +179,7 @@ void Instance::ShapeGroups(const Problem& problem, const std::vector<Rect>& life
   std::vector<int32_t> members(count);
   std::vector<int32_t> fill(row.begin(), row.end() - 1);
   for (int i = 0; i < count; ++i) members[fill[group_of(i)]++] = i;
-  // A view that lives no longer than what it views adds nothing.
+  // A view that lives no longer than its outer buffer adds nothing.
   std::vector<bool> covered(problem.inside.empty() ? 0 : count, false);
   for (const Inside& r : problem.inside) {
     const Buffer& inner = problem.buffers[r.inner];
@@ -210,7 +210,7 @@ void Instance::ShapeGroups(const Problem& problem, const std::vector<Rect>& life
       const int64_t bottom = offset_in_group(i);
       shape.push_back({lifetimes[i].begin, lifetimes[i].end, bottom, bottom + size});
     }
-    // Steps may be any numbers; a lifetime longer than INT64_MAX is only ever compared.
+    // Steps may be any numbers; a lifetime longer than INT64_MAX is only compared.
     if (__builtin_sub_overflow(upper, lower, &steps_[g])) steps_[g] = INT64_MAX;
     AddShape(shape);
   }

@@ -13,8 +13,8 @@
 
 namespace ashlar::memory {
 
-// A rectangle of a group: sections [begin, end) x bytes [bottom, top), the
-// bytes relative to the group's base.
+// A rectangle of a group: sections [begin, end) x bytes [bottom, top), relative to the group's
+// base.
 struct Rect {
   int32_t begin = 0;
   int32_t end = 0;
@@ -22,40 +22,40 @@ struct Rect {
   int64_t top = 0;
 };
 
-// Where one section ends and the next begins.
+// When one section ends and the next begins.
 enum class Cut {
-  kMaximalSets,  // Where a buffer dies after another was born.
-  kEveryEvent,   // Wherever a buffer is born or dies.
+  kMaximalSets,  // when a buffer dies after another was born
+  kEveryEvent,   // whenever a buffer is born or dies
 };
 
-// What the planners see of a problem. Two things are made simple:
+// A simplified problem for planners.
 //
-// Time is cut into sections, by default the maximal sets of buffers live
-// together: two buffers share a step if and only if they share a section.
+// Time is cut into sections, by default the maximal sets of buffers that are live together. Two
+// buffers share a step if and only if they share a section.
 //
-// Buffers tied by `inside` are one rigid group, the union of their rectangles;
-// a buffer without relations is a group of one. The rectangles of a group never
-// overlap; those of equal extent that follow each other in time are one.
+// Buffers tied by `inside` form one rigid group, the union of their rectangles. A buffer without
+// relations is a group of one. The rectangles of a group never overlap; adjacent rectangles of
+// equal extent are joined.
 class Instance {
  public:
-  // InvalidArgument for what ValidateProblem rejects and for relations,
-  // alignments or fixed offsets in a group that contradict each other.
+  // InvalidArgument if ValidateProblem rejects the problem, or if relations, alignments or fixed
+  // offsets in a group contradict each other.
   static absl::StatusOr<Instance> Create(const Problem& problem, Cut cut = Cut::kMaximalSets);
 
-  // A group as another instance is to have it; the rectangles may overlap.
+  // A group for OfShapes; the rectangles may overlap.
   struct Shape {
     std::vector<Rect> rects;
     int64_t steps = 0, alignment = 1, residue = 0, fixed = -1;
   };
-  // Groups without buffers. `section_steps`: the step of each section.
+  // Makes an instance from groups without buffers. `section_steps`: the step of each section.
   static Instance OfShapes(std::vector<int64_t> section_steps, absl::Span<const Shape> shapes);
 
   int sections() const { return static_cast<int>(section_step_.size()); }
-  // The first step at which all buffers of a section are live.
+  // Returns the first step at which all buffers of a section are live.
   int64_t section_step(int section) const { return section_step_[section]; }
 
   int groups() const { return static_cast<int>(first_rect_.size()) - 1; }
-  // Empty for a group of empty buffers only; sorted by (begin, bottom).
+  // Returns the rectangles, sorted by (begin, bottom). Empty if the group has empty buffers only.
   absl::Span<const Rect> rects(int group) const {
     return absl::MakeConstSpan(rects_).subspan(first_rect_[group],
                                                first_rect_[group + 1] - first_rect_[group]);
@@ -65,40 +65,39 @@ class Instance {
   int32_t begin(int group) const { return begin_[group]; }
   int32_t end(int group) const { return end_[group]; }
   int64_t height(int group) const { return height_[group]; }
-  // Steps between the group's first birth and its last death.
+  // Returns the steps between the group's first birth and its last death.
   int64_t steps(int group) const { return steps_[group]; }
-  // The base must be residue modulo alignment.
+  // The base modulo `alignment` must be `residue`.
   int64_t alignment(int group) const { return alignment_[group]; }
   int64_t residue(int group) const { return residue_.empty() ? 0 : residue_[group]; }
-  // Prescribed base, or -1.
+  // Returns the prescribed base, or -1.
   int64_t fixed(int group) const { return fixed_.empty() ? -1 : fixed_[group]; }
   bool has_fixed() const { return !fixed_.empty(); }
-  // All rectangles stand on the base: nothing can lie below an overhang.
+  // Returns whether all rectangles stand on the base, so that nothing can lie below an overhang.
   bool flat(int group) const;
   bool all_flat() const { return all_flat_; }
 
-  // The smallest base >= offset that the group's alignment allows.
+  // Returns the smallest base >= offset that the group's alignment allows.
   int64_t AlignUp(int group, int64_t offset) const {
     const int64_t mask = alignment_[group] - 1;
     return offset + ((residue(group) - offset) & mask);
   }
 
   int group_of(int buffer) const { return group_of_.empty() ? buffer : group_of_[buffer]; }
-  // The buffer's address relative to the group's base.
+  // Returns the buffer's address relative to the group's base.
   int64_t offset_in_group(int buffer) const {
     return offset_in_group_.empty() ? 0 : offset_in_group_[buffer];
   }
 
-  // What stands above a target of a group at `base`: bytes x sections of its hull, 0 where nothing
-  // does.
+  // Returns the bytes x sections of a group's hull above `target` if the group is at `base`.
   double Excess(int group, int64_t base, int64_t target) const {
     const int64_t above = std::min(base + height_[group] - target, height_[group]);
     return above <= 0 ? 0 : static_cast<double>(above) * (end_[group] - begin_[group]);
   }
 
-  // Highest end of a group at these bases.
+  // Returns the highest end of a group at these bases.
   int64_t Arena(const std::vector<int64_t>& bases) const;
-  // Bases of groups to a plan of buffers.
+  // Converts bases of groups to a plan of buffers.
   Plan MakePlan(const Problem& problem, const std::vector<int64_t>& bases) const;
 
  private:
@@ -106,7 +105,7 @@ class Instance {
   absl::Status FormGroups(const Problem& problem);
   absl::Status ConstrainGroups(const Problem& problem);
   void ShapeGroups(const Problem& problem, const std::vector<Rect>& lifetimes);
-  // Shapes the next group.
+  // Adds the shape of the next group.
   void AddShape(absl::Span<const Rect> shape);
 
   std::vector<int64_t> section_step_;
@@ -114,8 +113,8 @@ class Instance {
   std::vector<Rect> rects_;
   std::vector<int32_t> begin_, end_;
   std::vector<int64_t> height_, steps_, alignment_;
-  std::vector<int64_t> residue_, fixed_;  // Empty where all have the default.
-  std::vector<int32_t> group_of_;         // Empty where groups are the buffers.
+  std::vector<int64_t> residue_, fixed_;  // empty if all have the default
+  std::vector<int32_t> group_of_;         // empty if every buffer is its own group
   std::vector<int64_t> offset_in_group_;
   bool all_flat_ = true;
 };

@@ -27,13 +27,14 @@ class IntervalMove {
     for (int32_t g : stack_) {
       if (LiveTogether(g, group)) near.push_back(g);
     }
-    // The highest end below each neighbour that shoves nothing above it out of the peak.
+    // The highest end below each neighbour that does not raise the peak when groups above are
+    // shifted.
     lowest_room_.assign(near.size() + 1, peak_);
     for (size_t i = near.size(); i-- > 0;) {
       lowest_room_[i] = std::min(lowest_room_[i + 1], room_[near[i]]);
     }
-    // Each gap between the neighbours, and above the last of them.
-    using Cost = std::pair<int64_t, int64_t>;  // Peak increase; waste or shove.
+    // Tries each gap between the neighbours, and the space above the last.
+    using Cost = std::pair<int64_t, int64_t>;  // peak increase; waste or shift
     Cost best{INT64_MAX, 0};
     int32_t next = kTop;
     int64_t end = floor_;
@@ -58,7 +59,7 @@ class IntervalMove {
     return instance_.begin(a) < instance_.end(b) && instance_.begin(b) < instance_.end(a);
   }
 
-  // room_[g]: the highest base of g at which nothing above has to leave the peak.
+  // Computes room_[g]: the highest base of g at which the groups above it do not exceed the peak.
   void UpdateRooms() {
     for (auto it = stack_.rbegin(); it != stack_.rend(); ++it) {
       room_[*it] = peak_ - instance_.height(*it);
@@ -70,8 +71,8 @@ class IntervalMove {
     }
   }
 
-  // Puts `newcomer` into the stack before `next`, or on top if that is kTop,
-  // and moves up what is in the way.
+  // Inserts `newcomer` into the stack before `next`, or on top if that is kTop, and moves up the
+  // groups in its way.
   void Shove(int32_t newcomer, int32_t next) {
     auto at = stack_.insert(std::find(stack_.begin(), stack_.end(), next), newcomer);
     for (size_t i = 0; i < stack_.size(); ++i) rank_[stack_[i]] = static_cast<int32_t>(i);
@@ -91,10 +92,10 @@ class IntervalMove {
   const Instance& instance_;
   std::vector<int64_t>& bases_;
   std::vector<int64_t> room_;
-  std::vector<int64_t> lowest_room_;              // Filled anew by Insert.
-  std::vector<std::vector<int32_t>> neighbours_;  // Placed, live together.
-  std::vector<int32_t> rank_;                     // Position in stack_.
-  std::vector<int32_t> stack_;                    // Placed, by base.
+  std::vector<int64_t> lowest_room_;              // refilled by Insert
+  std::vector<std::vector<int32_t>> neighbours_;  // placed and live together
+  std::vector<int32_t> rank_;                     // position in stack_
+  std::vector<int32_t> stack_;                    // placed, by base
   int64_t floor_;
   int64_t peak_;
 };

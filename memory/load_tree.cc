@@ -35,7 +35,7 @@ void LoadTree::Add(int32_t begin, int32_t end, int64_t bytes) {
 }
 
 int32_t LoadTree::Fullest(int32_t begin, int32_t end) const {
-  // From the leaves up: the best so far at each side, with what was added above it.
+  // From the leaves up: the best value so far at each side, including bytes added above it.
   struct Side {
     int64_t bytes = INT64_MIN;
     int32_t section = 0;

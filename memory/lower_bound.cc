@@ -7,7 +7,7 @@
 namespace ashlar::memory {
 namespace {
 
-// For each section the sum of `bytes(group, rect)` over the live rectangles of `groups`.
+// Returns for each section the sum of `bytes(group, rect)` over the live rectangles of `groups`.
 template <typename Groups, typename Bytes>
 std::vector<int64_t> SumPerSection(const Instance& instance, const Groups& groups, Bytes bytes) {
   std::vector<int64_t> sum(instance.sections() + 1, 0);
@@ -38,10 +38,10 @@ void Raise(const Instance& instance, const std::vector<int64_t>& load, BoundKind
   }
 }
 
-// Buffers aligned to `alignment` or more begin at its multiples, so between two
-// of them lies a gap that rounds the lower one up; only what is aligned to less
-// can use such gaps. At each section: all gaps, but the largest, which may be
-// the one at the very top, less what may fill them.
+// Raises the bound by gaps. Buffers aligned to `alignment` or more begin at its multiples. So
+// between two of them there is a gap that rounds the lower one up; only buffers with a smaller
+// alignment can use it. Counts at each section all gaps except the largest, which may be at the
+// very top, minus the buffers that may fill them.
 void RaiseByGaps(const Instance& instance, int64_t alignment, const std::vector<int64_t>& load,
                  LowerBound& bound) {
   const auto coarse = [&](int g) {
@@ -54,7 +54,7 @@ void RaiseByGaps(const Instance& instance, int64_t alignment, const std::vector<
   const std::vector<int64_t> fillers = SumPerSection(
       instance, AllGroups(instance),
       [&](int32_t g, const Rect& r) { return coarse(g) && r.bottom == 0 ? 0 : Height(g, r); });
-  // The largest gap at each section: births and deaths in a multiset.
+  // The largest gap at each section, from births and deaths in a multiset.
   std::vector<std::pair<int32_t, int64_t>> births, deaths;
   for (int g = 0; g < instance.groups(); ++g) {
     for (const Rect& r : instance.rects(g)) {

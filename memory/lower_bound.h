@@ -1,6 +1,6 @@
-// What no plan can be smaller than: the largest sum of live bytes (the load of an instance of
-// dynamic storage allocation), found by a sweep over births and deaths, with the gaps that
-// alignment forces, which is a bound of our own.
+// A lower bound on the arena: the largest sum of live bytes at any step (the load of an instance of
+// dynamic storage allocation), by a sweep over births and deaths. The addition of gaps forced by
+// alignment is our own.
 #ifndef ASHLAR_MEMORY_LOWER_BOUND_H_
 #define ASHLAR_MEMORY_LOWER_BOUND_H_
 
@@ -14,38 +14,37 @@
 
 namespace ashlar::memory {
 
-// For each section the bytes that are live in it.
+// Returns the live bytes of each section.
 std::vector<int64_t> SectionLoads(const Instance& instance);
-// The same, of these groups alone.
+// Returns the live bytes of each section, counting these groups only.
 std::vector<int64_t> SectionLoads(const Instance& instance, absl::Span<const int32_t> groups);
 
-// What forces so many bytes.
+// The reason for the bound.
 enum class BoundKind {
-  kLiveness,     // The sum of what is live at a step.
-  kAlignment,    // That sum and the gaps that alignments leave in it.
-  kFixedOffset,  // A prescribed address.
+  kLiveness,     // the sum of live bytes at a step
+  kAlignment,    // the sum plus the gaps that alignments force
+  kFixedOffset,  // a prescribed address
 };
 
-// No plan needs fewer bytes than this.
+// No plan needs fewer bytes.
 struct LowerBound {
   int64_t bytes = 0;
-  int64_t step = 0;  // The bottleneck: a step that needs so many.
+  int64_t step = 0;  // the bottleneck: a step that needs this many
   BoundKind kind = BoundKind::kLiveness;
 };
 
-// The largest sum of live bytes at a step, sharing taken into account, made
-// stronger where alignments force gaps and where fixed offsets reach higher.
-// O(n + sections) for each distinct alignment.
+// Returns the largest sum of live bytes at a step, considering shared bytes. The bound is larger if
+// alignments force gaps or fixed offsets reach higher. O(n + sections) for each distinct alignment.
 LowerBound ComputeLowerBound(const Instance& instance);
 
-// Bytes live from `step` until the step of the next entry.
+// The bytes live from `step` until the step of the next entry.
 struct LiveBytes {
   int64_t step = 0;
   int64_t bytes = 0;
 };
 
-// The live bytes over time, one entry for each step at which a buffer is born
-// or dies; the last one has 0 bytes. Fails as Instance::Create does.
+// Returns the live bytes over time, one entry for each step at which a buffer is born or dies; the
+// last has 0 bytes. Fails as Instance::Create does.
 absl::StatusOr<std::vector<LiveBytes>> LiveProfile(const Problem& problem);
 
 }  // namespace ashlar::memory

@@ -15,7 +15,7 @@ class FreeList {
  public:
   explicit FreeList(int64_t bottom) : top_(bottom) {}
 
-  // The base of `group` in the smallest block that holds it.
+  // Takes the smallest block that holds `group`; returns its base.
   int64_t Take(const Instance& instance, int group) {
     const int64_t height = instance.height(group);
     for (auto it = by_size_.lower_bound({height, 0}); it != by_size_.end(); ++it) {
@@ -27,7 +27,7 @@ class FreeList {
       Insert(base + height, begin + size);
       return base;
     }
-    // MegEngine leaves a free block that touches the top as it is.
+    // MegEngine does not use a free block that touches the top.
     const int64_t begin = top_;
     const int64_t base = instance.AlignUp(group, begin);
     Insert(begin, base);
@@ -62,25 +62,25 @@ class FreeList {
   }
 
   int64_t top_;
-  std::map<int64_t, int64_t> by_address_;          // Begin to end.
+  std::map<int64_t, int64_t> by_address_;          // begin to end
   std::set<std::pair<int64_t, int64_t>> by_size_;  // (size, begin)
 };
 
-// Bytes [bottom, top) of a group that nothing needs from `section` on.
+// Bytes [bottom, top) of a group that are not needed from `section` on.
 struct Shrink {
   int32_t section;
   int group;
   int64_t bottom, top;
 };
 
-// A group first takes its full height and gives back what its remaining
-// rectangles do not span, as a chain of overwriting buffers does.
+// A group first takes its full height, then frees the bytes that its remaining rectangles do not
+// span, as a chain of overwriting buffers does.
 void AppendShrinks(const Instance& instance, int group, std::vector<Shrink>& shrinks) {
   std::vector<Rect> rects(instance.rects(group).begin(), instance.rects(group).end());
   std::sort(rects.begin(), rects.end(), [](const Rect& a, const Rect& b) { return a.end > b.end; });
   int64_t bottom = 0;
   int64_t top = 0;
-  // From the last rectangle backwards the span only grows.
+  // Going backwards from the last rectangle, the span only grows.
   for (const Rect& r : rects) {
     if (top == 0) {
       shrinks.push_back({r.end, group, r.bottom, r.top});
@@ -122,7 +122,7 @@ std::vector<int64_t> PlaceNaive(const Instance& instance) {
   int64_t top = AboveFixed(instance);
   for (int g = 0; g < instance.groups(); ++g) bases[g] = instance.fixed(g);
   for (int g : FreeGroupsByBirth(instance)) {
-    // What has no bytes lies at the start, not behind the arena's end.
+    // Groups without bytes go to the start, not after the arena's end.
     bases[g] = instance.AlignUp(g, instance.height(g) > 0 ? top : 0);
     if (instance.height(g) > 0) top = bases[g] + instance.height(g);
   }

@@ -1,6 +1,6 @@
-// Planners that take groups in the order of their birth, as an allocator at run time would: one
-// without reuse, and best fit (Knuth, The Art of Computer Programming, volume 1, section 2.5),
-// after MegEngine's src/core/impl/graph/var_node_mem_mgr/static_mem_alloc/best_fit.cpp.
+// Planners that take groups in the order of birth, as a run-time allocator would. One never reuses
+// bytes. The other is best fit (Knuth, The Art of Computer Programming, volume 1, section 2.5),
+// modelled on MegEngine's src/core/impl/graph/var_node_mem_mgr/static_mem_alloc/best_fit.cpp.
 #ifndef ASHLAR_MEMORY_ONLINE_H_
 #define ASHLAR_MEMORY_ONLINE_H_
 
@@ -11,21 +11,19 @@
 
 namespace ashlar::memory {
 
-// The planners that take groups in the order of their birth. Each returns one
-// base for each group. Groups with a fixed offset stay there and all others go
-// above them.
+// Each returns one base per group. Groups with a fixed offset stay there; all others go above them.
 
-// No reuse: one after the other.
+// Places the groups one after the other, without reuse.
 std::vector<int64_t> PlaceNaive(const Instance& instance);
 
-// What an allocator with a best-fit free list would do at run time: take the
-// smallest free block that fits, else extend the top. MegEngine's BEST_FIT.
+// Simulates a run-time allocator with a best-fit free list: takes the smallest free block that
+// fits, otherwise extends the top. MegEngine's BEST_FIT.
 std::vector<int64_t> PlaceBestFit(const Instance& instance);
 
-// The groups without a fixed base, by (begin, index): those that are born together
-// come as the problem has them, as in MegEngine.
+// Returns the groups without a fixed base, sorted by (begin, index). Groups born together keep the
+// order of the problem, as in MegEngine.
 std::vector<int32_t> FreeGroupsByBirth(const Instance& instance);
-// A multiple of every alignment, at or above the end of every fixed group.
+// Returns a multiple of every alignment, at or above the end of every fixed group.
 int64_t AboveFixed(const Instance& instance);
 
 }  // namespace ashlar::memory

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxRects = 8000;
 constexpr size_t kMaxPairs = 2'000'000;
-// Work of a pair looked at; and how many of them count as one more node.
+// Work per examined pair, and how many pairs count as one more node.
 constexpr int64_t kPairWork = 4;
 constexpr int64_t kPairsPerNode = 2'000;
 
@@ -21,7 +21,7 @@ struct Piece {
   int32_t group;
 };
 
-// All rectangles, by the section where they begin.
+// Returns all rectangles, sorted by their first section.
 std::vector<Piece> PiecesByBirth(const Instance& instance) {
   std::vector<Piece> pieces;
   for (int32_t g = 0; g < instance.groups(); ++g) {
@@ -87,7 +87,7 @@ void OrderSearch::FindParts() {
 }
 
 void OrderSearch::FindPairs() {
-  // Parts follow each other in time, so pairs come by part.
+  // Parts follow each other in time, so pairs are ordered by part.
   std::vector<int32_t> part_of(instance_.groups(), 0);
   for (size_t p = 0; p < parts_.size(); ++p) {
     for (int32_t i = parts_[p].first_group; i < parts_[p].last_group; ++i) {
@@ -134,7 +134,7 @@ bool OrderSearch::Possible(const Pair& pair, Order order) const {
                                : low_[pair.second] + pair.first_above <= high_[pair.first];
 }
 
-// Of two that overlap, and the way that pushes less.
+// Finds an overlapping pair to decide next, and the order of it that pushes less.
 bool OrderSearch::FindOverlap(const Part& part, int32_t& pair, Order& order) {
   Spend(part.last_pair - part.first_pair);
   double furthest = 0;
@@ -180,7 +180,7 @@ bool OrderSearch::Enforce(int32_t p, Order order) {
                                      SetHigh(pair.second, high_[pair.first] - pair.first_above);
 }
 
-// Draws the conclusions from changed bounds of one of the two.
+// Updates the pair after the bounds of one of its groups changed.
 bool OrderSearch::Visit(int32_t p) {
   if (order_[p] == kOpen) {
     const bool up = Possible(pairs_[p], kSecondAbove);
@@ -193,7 +193,7 @@ bool OrderSearch::Visit(int32_t p) {
   return Enforce(p, static_cast<Order>(order_[p]));
 }
 
-// Ends: bounds only close in on each other.
+// This terminates because bounds only move towards each other.
 bool OrderSearch::Propagate() {
   bool possible = true;
   for (size_t next = 0; next < queue_.size(); ++next) {
@@ -215,7 +215,7 @@ bool OrderSearch::Decide(int32_t pair, Order order) {
   trail_.Add(Change::kOrder, pair, 0);
   const bool possible = Enforce(pair, order);
   if (!possible) failures_[pair] += 1;
-  // In any case, as it empties the queue.
+  // Always runs, because it empties the queue.
   return Propagate() && possible;
 }
 
@@ -229,7 +229,7 @@ void OrderSearch::TakeBack(size_t mark) {
   });
 }
 
-// Turns the last decision around that can be; false if there is none.
+// Reverses the last decision that can be reversed; returns false if there is none.
 bool OrderSearch::Backtrack() {
   while (!decisions_.empty() && !gave_up_) {
     Decision& decision = decisions_.back();

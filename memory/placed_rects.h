@@ -1,6 +1,6 @@
-// Rectangles at addresses, in lists by where in time they are and how long: each rectangle is in
-// one list, and those that live in some stretch of time are in few (as the buckets of Bentley and
-// Friedman 1979, "Data Structures for Range Searching", with one level for each power of two).
+// Placed rectangles, in lists by position in time and length. Each rectangle is in one list. The
+// rectangles that live in a range of time are in few lists. Like the buckets of Bentley and
+// Friedman 1979, "Data Structures for Range Searching", with one level for each power of two.
 #ifndef ASHLAR_MEMORY_PLACED_RECTS_H_
 #define ASHLAR_MEMORY_PLACED_RECTS_H_
 
@@ -13,17 +13,17 @@
 
 namespace ashlar::memory {
 
-// At absolute addresses: Rect::bottom and Rect::top are bytes of the arena.
+// Rectangles at absolute addresses: Rect::bottom and Rect::top are bytes of the arena.
 class PlacedRects {
  public:
   explicit PlacedRects(int32_t sections);
 
   void Add(const Rect& rect);
-  // Takes away the one that was added last.
+  // Removes the rectangle that was added last.
   void RemoveLast();
   size_t size() const { return added_.size(); }
 
-  // Calls `take` with each that lives in some section of [begin, end).
+  // Calls `take` with each rectangle that lives in a section of [begin, end).
   template <typename Take>
   void ForEach(int32_t begin, int32_t end, Take take) const {
     for (size_t k = 0; k < counts_.size(); ++k) {
@@ -39,11 +39,12 @@ class PlacedRects {
   }
 
  private:
-  // A list for each stretch of 2^k sections, of those of up to 2^k that begin in it.
+  // A list for each range of 2^k sections, with the rectangles of up to 2^k sections that begin in
+  // it.
   std::vector<std::vector<Rect>> lists_;
   std::vector<int32_t> first_list_;  // by k
   std::vector<int32_t> counts_;      // by k
-  // Where each was added.
+  // The list of each rectangle, in the order of additions.
   struct Place {
     int32_t k, list;
   };

@@ -18,12 +18,12 @@
 namespace ashlar::memory {
 namespace {
 
-// A few seconds; it takes time in proportion to the groups times the pairs that live together.
+// A few seconds; the time is proportional to groups times pairs that live together.
 constexpr int kMaxIntervalMoveGroups = 3000;
-// About a second; first fit looks at all groups placed before, for each.
+// About a second; for each group first fit examines all groups placed before.
 constexpr int kMaxFirstFitGroups = 15000;
 
-// A planner that is one function, of the type Place.
+// A planner that is a function of type Place.
 template <typename Place>
 class FunctionPlanner : public Planner {
  public:
@@ -44,7 +44,7 @@ class FunctionPlanner : public Planner {
   int max_groups_;
 };
 
-// From an instance to bases.
+// Computes bases from an instance.
 class HeuristicPlanner : public FunctionPlanner<std::vector<int64_t> (*)(const Instance&)> {
  public:
   using FunctionPlanner::FunctionPlanner;
@@ -55,7 +55,7 @@ class HeuristicPlanner : public FunctionPlanner<std::vector<int64_t> (*)(const I
   }
 };
 
-// The best of several.
+// Selects the best of several.
 class PortfolioPlanner
     : public FunctionPlanner<Solution (*)(const Instance&, int64_t, const SearchLimits&)> {
  public:
@@ -90,7 +90,7 @@ std::vector<std::unique_ptr<const Planner>> MakePlanners() {
   return planners;
 }
 
-// Fixed offsets that overlap each other are the problem's fault, not a plan's.
+// Overlapping fixed offsets are an error of the problem, not of a plan.
 absl::Status CheckFixedOffsets(const Problem& problem, const Instance& instance) {
   const std::optional<FixedConflict> conflict = FindFixedConflict(problem, instance);
   if (!conflict.has_value()) return absl::OkStatus();
@@ -149,7 +149,7 @@ std::string ProofText(const PlanResult& result) {
   }
   const double bound = static_cast<double>(std::max(result.lower_bound, result.plan.proven_bound));
   const double percent = (static_cast<double>(result.plan.arena) / bound - 1) * 100;
-  // Two digits after the point, or two that count where those were zeros.
+  // Two digits after the point, or two significant digits if those would be zeros.
   return percent < 0.01 ? absl::StrFormat("gap %.2g %%", percent)
                         : absl::StrFormat("gap %.2f %%", percent);
 }

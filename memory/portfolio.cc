@@ -20,14 +20,14 @@
 namespace ashlar::memory {
 namespace {
 
-// Planners of quadratic cost are left out above this many groups.
+// Above this many groups, planners with quadratic cost are skipped.
 constexpr int kFewGroups = 3000, kVeryFewGroups = 300;
-// Above it pushdown takes seconds, for which there must be work left.
+// Above this many groups, pushdown takes seconds and runs only if work is left.
 constexpr int kQuickPushdown = 100000;
-// Dives where nothing else follows, and the least where exact search does.
+// The number of dives if nothing else follows, and the minimum if exact search follows.
 constexpr int64_t kAttempts = 1000;
 constexpr int kFewAttempts = 12;
-// Where rounds are alike: the part of the work that the whole has.
+// If rounds are alike: one part in this many of the work goes to the whole.
 constexpr int64_t kRestOfRounds = 8;
 
 class Best {
@@ -39,7 +39,7 @@ class Best {
         good_enough_(std::max(lower_bound, limits.capacity.value_or(0))),
         work_(limits.stop) {}
 
-  // True if the search may stop.
+  // Returns true if the search may stop.
   bool Offer(std::vector<int64_t> bases, const std::string& planner) {
     const int64_t arena = instance_.Arena(bases);
     if (result_.bases.empty() || arena < result_.arena) {
@@ -58,14 +58,14 @@ class Best {
 
   int64_t good_enough() const { return good_enough_; }
 
-  // By search, until `deadline` of the work.
+  // Improves the result by search until `work` reaches `deadline`.
   void Improve(int64_t deadline) {
     if (result_.arena <= good_enough_ || work_.spent() >= deadline) return;
     SearchLimits limits = limits_;
     limits.work = deadline;
     ImproveByExactSearch(instance_, lower_bound_, limits, work_, result_);
   }
-  // As good as it has to be, or as it can be.
+  // Returns whether the result is good enough, or optimal.
   bool Done() const { return result_.arena <= std::max(good_enough_, result_.proven_bound); }
 
  private:
@@ -85,7 +85,8 @@ bool OfferFirstFits(const Instance& instance, Best& best) {
   return false;
 }
 
-// Dives, one after the other; of many groups in turn with first fits, as much work for each.
+// Runs dives one after the other. With many groups, dives and column fits alternate, with equal
+// work.
 class Dives {
  public:
   Dives(const Instance& instance, const SearchLimits& limits, Best& best)
@@ -97,14 +98,14 @@ class Dives {
     }
   }
 
-  // At least one dive; then on until so many `attempts`, the nodes or the work are used up. True if
-  // the search may stop.
+  // Runs at least one dive, then continues until `attempts`, the nodes or the work are used up.
+  // Returns true if the search may stop.
   bool Offer(int64_t attempts, int64_t deadline, bool with_columns = true) {
     do {
       if (ended_) return with_columns && column_ && wheel_.learns() && OfferColumns(deadline);
       const int64_t before = best_.work().spent();
       std::vector<int64_t> bases = wheel_.Next(best_.work(), deadline);
-      ended_ = bases.empty() || --left_ <= 0;  // empty: in the middle of a dive
+      ended_ = bases.empty() || --left_ <= 0;  // empty: ended during a dive
       if (!bases.empty() && best_.Offer(std::move(bases), "dive")) return true;
       dives_ += best_.work().spent() - before;
       if (with_columns && column_ && wheel_.learns() && OfferColumns(deadline)) return true;
@@ -113,7 +114,7 @@ class Dives {
   }
 
  private:
-  // Until they have had as much work as dives.
+  // Runs column fits until they have used as much work as dives.
   bool OfferColumns(int64_t deadline) {
     while (columns_ < dives_ && best_.work().spent() < deadline) {
       const int64_t before = best_.work().spent();
@@ -124,7 +125,7 @@ class Dives {
     return false;
   }
 
-  int64_t left_;  // by the nodes
+  int64_t left_;  // from the limit of nodes
   bool ended_ = false;
   Best& best_;
   SqueakyWheel wheel_;
@@ -132,8 +133,8 @@ class Dives {
   int64_t dives_ = 0, columns_ = 0;  // work
 };
 
-// What comes again and again is placed once, with most of the work where one round has the bound of
-// the whole, else with half of it; the rest goes to the whole, whose rounds may differ.
+// Plans one period with most of the work (half if its bound is larger than the whole's), then the
+// whole problem, whose rounds may differ.
 template <typename Place>
 Solution InRounds(const Instance& instance, int64_t lower_bound, const SearchLimits& limits,
                   Place place) {
@@ -145,7 +146,7 @@ Solution InRounds(const Instance& instance, int64_t lower_bound, const SearchLim
   some.nodes = limits.nodes - limits.nodes / rest;
   Solution once = place(round->instance, round->lower_bound, some);
   once.bases = round->Unfold(once.bases);
-  once.proven_bound = 0;  // of one round
+  once.proven_bound = 0;  // it is only a bound of one round
   if (once.arena <= std::max(lower_bound, limits.capacity.value_or(0))) return once;
   some.work = limits.work - once.work;
   some.nodes = limits.nodes / rest;
@@ -157,8 +158,8 @@ Solution InRounds(const Instance& instance, int64_t lower_bound, const SearchLim
   return once;
 }
 
-// The best within the capacity; where nothing fits, the search would have aimed too high, and the
-// best of all is looked for with as much work again.
+// Finds the best plan within the capacity. If nothing fits, the search aimed too low; then it
+// searches without a capacity, with the same work again.
 template <typename Place>
 Solution WithinCapacity(const Instance& instance, int64_t lower_bound, const SearchLimits& limits,
                         Place place_whole) {
@@ -182,8 +183,9 @@ Solution WithinCapacity(const Instance& instance, int64_t lower_bound, const Sea
 
 Solution PlaceAsPortfolio(const Instance& instance, int64_t lower_bound,
                           const SearchLimits& limits) {
-  // Dives take all the work where exact search cannot follow; else they have up to half of it
-  // before, and half as much again behind it: it is a gamble, and of many groups often lost.
+  // If exact search is impossible, dives get all the work. Otherwise they get up to half of it
+  // before exact search, and half as much again after it: exact search often fails with many
+  // groups.
   const bool exact = ExactSearch::Accepts(instance) || OrderSearch::Accepts(instance);
   const int64_t attempts = exact ? std::max(kFewAttempts, instance.groups() / 16) : kAttempts;
   Best best(instance, lower_bound, limits);
@@ -204,7 +206,7 @@ Solution PlaceAsPortfolio(const Instance& instance, int64_t lower_bound,
   const int64_t charged = best.work().spent();
   if (exact && !best.Done()) dives.Offer(kAttempts, charged + limits.work / 2);
   Solution solution = best.Take();
-  solution.work = charged;  // so that other orders are looked at as thoroughly as without them
+  solution.work = charged;  // so that the extra dives do not reduce the search of other orders
   return solution;
 }
 

@@ -1,6 +1,6 @@
 // Planners made of others (a portfolio of algorithms: Gomes and Selman 2001, "Algorithm
-// portfolios"): each is asked, the best is kept, and exact search (exact.h) has the time that is
-// left.
+// portfolios"): runs each and keeps the best, then uses the remaining work for exact search
+// (exact.h).
 #ifndef ASHLAR_MEMORY_PORTFOLIO_H_
 #define ASHLAR_MEMORY_PORTFOLIO_H_
 
@@ -11,22 +11,22 @@
 
 namespace ashlar::memory {
 
-// All of these stop where the arena is the lower bound or fits the capacity. Of
-// equal plans the earlier stays. Where nothing fits the capacity, as much time again goes to the
-// smallest arena.
+// All of these stop if the arena is the lower bound or fits the capacity. Of equal plans the
+// earlier stays. If nothing fits the capacity, they spend the same work again on the smallest
+// arena.
 
-// The best of the fast planners, then exact search within the time limit.
+// Runs the fast planners, keeps the best plan, then improves it by exact search within the limits.
 Solution PlaceByPortfolio(const Instance& instance, int64_t lower_bound,
                           const SearchLimits& limits);
 
-// The better of two first fits, by size and by size times time.
+// Returns the better of two first fits, by size and by size times time.
 Solution PlaceByFirstFits(const Instance& instance, int64_t lower_bound,
                           const SearchLimits& limits);
 
-// The best of the dives.
+// Returns the best of the dives.
 Solution PlaceByDives(const Instance& instance, int64_t lower_bound, const SearchLimits& limits);
 
-// The best of the dives, then exact search within the time limit.
+// Runs the dives, keeps the best plan, then improves it by exact search within the limits.
 Solution PlaceByExactSearch(const Instance& instance, int64_t lower_bound,
                             const SearchLimits& limits);
 

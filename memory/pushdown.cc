@@ -12,14 +12,14 @@
 namespace ashlar::memory {
 namespace {
 
-constexpr int32_t kFree = -1;  // nobody holds it
+constexpr int32_t kFree = -1;  // no group holds it
 
-// A block of the simulation. Blocks stand in a row; none has an address. No two
-// free blocks are neighbours.
+// A block of the simulation. Blocks are in a row and have no addresses. No two free blocks are
+// neighbours.
 struct Block {
   int64_t size;
-  int32_t holder;     // The group that has it, or kFree.
-  int32_t freed = 0;  // Section at which it became free.
+  int32_t holder;     // the group that holds it, or kFree
+  int32_t freed = 0;  // section at which it became free
   int64_t serial = 0;
 };
 
@@ -41,14 +41,14 @@ class Simulation {
     }
   }
 
-  // For each group the groups that must lie above it: its neighbours at its birth,
-  // or at theirs. Together they order all groups that are live together.
+  // For each group, the groups that must lie above it: its neighbours at its birth, or at theirs.
+  // Together they order all groups that are live together.
   const std::vector<std::vector<int32_t>>& above() const { return above_; }
 
  private:
   using Row = std::list<Block>;
-  // Smallest first; of equal size the one freed last, as it is warm. (MegEngine's depends on where
-  // its list of blocks happens to lie in memory.)
+  // The smallest block first; of equal sizes the one freed last, because it is warm in the cache.
+  // (MegEngine's choice depends on the addresses of its list of blocks.)
   using Key = std::tuple<int64_t, int32_t, int64_t>;
 
   Key KeyOf(Row::iterator block) const { return {block->size, -block->freed, -block->serial}; }

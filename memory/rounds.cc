@@ -12,14 +12,14 @@
 namespace ashlar::memory {
 namespace {
 
-// Distances at which rounds may follow that are looked at more closely.
+// The number of likely round distances that are examined.
 constexpr size_t kCandidates = 4;
-// Of the whole's groups: those that have to go.
+// The fraction of the whole's groups that folding must remove.
 constexpr double kWorthWhile = 1.0 / 3;
-// Of the whole's bound: that of a round may be so much larger.
+// The limit of a round's bound, relative to the whole's bound.
 constexpr double kLittleMore = 1.05;
 
-// Groups of equal shape by the sections at which they begin.
+// Groups of equal shape, by their first section.
 class Shapes {
  public:
   explicit Shapes(const Instance& instance) : instance_(instance) {
@@ -43,13 +43,13 @@ class Shapes {
     });
   }
 
-  // All groups of one shape, in time; then those of the next.
+  // All groups of one shape, by time; then the groups of the next shape.
   const std::vector<int32_t>& groups() const { return groups_; }
   const std::vector<int32_t>& in_time() const { return in_time_; }
-  // Behind the last of the same shape as the one at `place`.
+  // Returns the end of the range of groups with the same shape as the one at `place`.
   int32_t end(size_t place) const { return ends_[place]; }
 
-  // The first group of the same shape that begins at `section` and was not taken, or -1.
+  // Returns the first group of the same shape that begins at `section` and is not taken, or -1.
   int32_t Find(int32_t group, int32_t section, const std::vector<bool>& taken) const {
     if (place_[group] < 0) return -1;
     const auto last = groups_.begin() + ends_[place_[group]];
@@ -87,10 +87,11 @@ class Shapes {
   std::vector<int32_t> place_, ends_;  // by group; by place
 };
 
-// Sections from the first round to each of the others, starting with 0.
+// The number of sections from the first round to each round, starting with 0.
 using Distances = std::vector<int32_t>;
 
-// The distances at which several shapes come that come once a round, those of most shapes first.
+// Returns the distances between groups of equal shape, for shapes that occur once per round. Only
+// distances of at least two shapes count; the most frequent come first.
 std::vector<Distances> LikelyDistances(const Instance& instance, const Shapes& shapes) {
   std::map<Distances, int> shapes_by_distances;
   const std::vector<int32_t>& groups = shapes.groups();
@@ -129,7 +130,7 @@ class Fold {
     first_ = instance_.begin(rounds_[0][0]);
   }
 
-  // How many groups would be gone.
+  // Returns how many groups folding removes.
   size_t gain() const { return rounds_.size() * (distances_.size() - 1); }
 
   FoldedInstance Make() const {
@@ -145,7 +146,7 @@ class Fold {
       folded.folded_of[g] = static_cast<int32_t>(shapes.size());
       shapes.push_back(ShapeOf({g}));
     }
-    // Rounds may be longer than the last one with what is behind.
+    // The first rounds may be longer than the last one and the sections after it.
     int32_t sections = 0;
     for (int32_t s = 0; s < instance_.sections(); ++s) {
       sections = std::max(sections, Position(s) + 1);
@@ -160,7 +161,7 @@ class Fold {
   }
 
  private:
-  // Groups that come once in each round, by their round.
+  // Finds groups that occur once in each round.
   void Match(const Shapes& shapes) {
     std::vector<bool> taken(instance_.groups(), false);
     for (const int32_t g : shapes.in_time()) {
@@ -168,7 +169,7 @@ class Fold {
       std::vector<int32_t> members = {g};
       for (size_t i = 1; i < distances_.size(); ++i) {
         const int32_t other = shapes.Find(g, instance_.begin(g) + distances_[i], taken);
-        // They share an address, so none may live with the next.
+        // They share an address, so none may live together with the next.
         if (other < 0 || instance_.end(members.back()) > instance_.begin(other)) break;
         members.push_back(other);
       }
@@ -178,7 +179,8 @@ class Fold {
     }
   }
 
-  // Some that are of no round may come at the same distances: the round is where most do.
+  // Groups outside of the rounds may have the same distances. Keeps the position of the round with
+  // the most groups.
   void KeepFullestRound() {
     size_t first = 0, most = 0;
     for (size_t i = 0, end = 0; i < rounds_.size(); ++i) {
@@ -193,13 +195,13 @@ class Fold {
     rounds_.erase(rounds_.begin(), rounds_.begin() + first);
   }
 
-  // The round in which a section is, or the last.
+  // Returns the round of a section; the last round after the end.
   size_t RoundOf(int32_t section) const {
     const auto behind = std::upper_bound(distances_.begin(), distances_.end(), section - first_);
     return static_cast<size_t>(behind - distances_.begin()) - 1;
   }
 
-  // A section, when time is folded; what is behind the last round follows the first.
+  // Returns a section's position in folded time; sections after the last round follow the first.
   int32_t Position(int32_t section) const {
     if (section < first_) return section;
     return section - distances_[RoundOf(section)];
@@ -221,7 +223,7 @@ class Fold {
     return shape;
   }
 
-  // Adds what a rectangle is when time is folded: a piece for each round that it lives in.
+  // Adds a rectangle in folded time: one piece for each round that it lives in.
   void Add(Rect rect, std::vector<Rect>& pieces) const {
     const int32_t end = rect.end;
     while (rect.begin < end) {
@@ -240,8 +242,9 @@ class Fold {
 
   const Instance& instance_;
   const Distances distances_;
-  std::vector<std::vector<int32_t>> rounds_;  // by group of the first round: its like in each
-  int32_t first_ = 0;                         // section of the first round
+  std::vector<std::vector<int32_t>>
+      rounds_;         // by group of the first round: its equivalent in each round
+  int32_t first_ = 0;  // first section of the first round
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Groups that come again in rounds, as the tensors of images do that are computed one after the
-// other: such problems are planned as one round. Rounds are found by the shapes that come equally
-// often at equal distances; time is then folded such that all rounds lie on the first.
+// Detects periodic problems, such as images computed one after the other, and plans one period (a
+// round). Rounds are found by shapes that occur equally often at equal distances. Time is then
+// folded so that all rounds coincide with the first.
 #ifndef ASHLAR_MEMORY_ROUNDS_H_
 #define ASHLAR_MEMORY_ROUNDS_H_
 
@@ -12,18 +12,18 @@
 
 namespace ashlar::memory {
 
-// One round, in which whatever lives beside any round lives.
+// One round; groups that live beside any round live in it too.
 struct FoldedInstance {
   Instance instance;
-  int64_t lower_bound = 0;         // bytes, of this one: as large as that of the whole, or larger
+  int64_t lower_bound = 0;         // in bytes, of `instance`: at least the bound of the whole
   std::vector<int32_t> folded_of;  // by group of the whole: the group of `instance`
 
-  // Bases of groups of the whole, valid where `bases` are for `instance`.
+  // Returns the bases of the whole's groups; valid if `bases` are valid for `instance`.
   std::vector<int64_t> Unfold(const std::vector<int64_t>& bases) const;
 };
 
-// nullopt where less than a third of the groups would be folded away, or where all that is put on
-// one round needs noticeably more than the whole, whose bound is `lower_bound`.
+// Returns nullopt if folding removes less than a third of the groups. Also if one round needs
+// noticeably more than the whole, whose bound is `lower_bound`.
 std::optional<FoldedInstance> FoldRounds(const Instance& instance, int64_t lower_bound);
 
 }  // namespace ashlar::memory

@@ -61,7 +61,7 @@ void Skyline::Raise(int32_t begin, int32_t end, int64_t level) {
     Split(from, at);
     if (at_[at].end > end) Split(at, end);
     at_[at].level = level;
-    // Stretches stay maximal: equals are joined as they arise.
+    // Ranges stay maximal: adjacent equal ones are joined immediately.
     from = JoinWithPrevious(at);
     if (at_[from].end >= end) JoinWithNext(from);
     current_ = from;

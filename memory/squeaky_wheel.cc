@@ -12,16 +12,16 @@ namespace {
 
 // First fit takes quadratic time.
 constexpr int kMaxHoleGroups = 20000;
-// By how much of its rank a group moves forward that ended too high.
+// A group that ended too high moves forward by this fraction of its rank.
 constexpr double kForward = 0.3;
-// How much ranks are shaken.
+// The fractions by which ranks are shaken.
 constexpr double kShakes[] = {0.2, 0.05};
-// How much of the arena is filled anew, from the top.
+// The fractions of the arena that are refilled, from the top.
 constexpr double kDepths[] = {1, 1, 1, 0.5, 0.25, 0.1, 0.1, 0.05};
-// Shaken is what lives near one that ended too high: half the time within all sections, else also
-// within a half of them, a quarter...
+// The number of ranges in which groups are shaken around a group that ended too high. Half the time
+// the range is all sections, otherwise all of them, a half, a quarter, ...
 constexpr uint32_t kWidths = 8;
-// Work of a group where an attempt is prepared and judged.
+// Work per group to prepare and judge an attempt.
 constexpr int64_t kGroupWork = 30;
 constexpr DiveRule kRules[] = {DiveRule::kFirst, DiveRule::kFullestSection};
 
@@ -99,7 +99,7 @@ std::vector<int64_t> SqueakyWheel::Next(Work& work, int64_t deadline) {
     lines_.push_back(std::move(line));
     return bases;
   }
-  // Every second attempt goes to the line that is ahead, the others to all in turn.
+  // Every second attempt goes to the best line, the others to all lines in turn.
   size_t chosen = static_cast<size_t>(attempt / 2) % plain_;
   if (attempt % 2 == 0) {
     const bool by_arena = attempt % 4 == 0;

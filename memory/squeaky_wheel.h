@@ -1,5 +1,5 @@
-// "Squeaky Wheel" Optimization (Joslin and Clements 1999, under that title) of the order in which
-// groups are placed.
+// Improves the order in which groups are placed by "Squeaky Wheel" Optimization (Joslin and
+// Clements 1999, under that title).
 #ifndef ASHLAR_MEMORY_SQUEAKY_WHEEL_H_
 #define ASHLAR_MEMORY_SQUEAKY_WHEEL_H_
 
@@ -15,37 +15,37 @@
 
 namespace ashlar::memory {
 
-// Greedy placement again and again, each time with an order that learned from
-// the last: groups that ended above the target move forward, and those that live near one of them
-// are shaken a little. What stands low may stay, and only the upper part is placed anew: that is
-// where it ends too high, and it takes a part of the time. Better is what has less above the
-// target, over time and not only at its highest, so that small steps count; for half of the lines
-// it is the smaller arena, as either alone gets stuck.
+// Repeats greedy placement, each time with an order that learned from the last. Groups that ended
+// above the target move forward, and groups that live near one of them are shaken a little. Usually
+// only the upper part is placed again: this is the part that ends too high, and it takes a fraction
+// of the time.
 //
-// Starts from each of the dive's priorities, with each of its rules. Places by dives; unless there
-// are too many groups for it, by first fit where something is fixed, and by both in turn
-// where groups have overhangs.
+// Half of the lines compare plans by their excess above the target over time, so that small steps
+// count. The other half compare arenas, because either criterion alone gets stuck.
+//
+// Starts from each of the dive's priorities, with each of its rules. Places by dives unless there
+// are too many groups for them; by first fit if something is fixed; by both in turn if groups have
+// overhangs.
 class SqueakyWheel {
  public:
-  // `target`: bytes, the arena that is hoped for.
+  // `target`: the wanted arena, in bytes.
   SqueakyWheel(const Instance& instance, int64_t target);
 
-  // The bases of one more attempt. The first ones are the plain priorities; the
-  // sequence is the same on every machine. Nothing where a dive was not done when `work` had
-  // spent as much as `deadline`, and then this was the last attempt; the very first has no
-  // deadline.
+  // Returns the bases of one more attempt. The first attempts are the plain priorities; the
+  // sequence is the same on every machine. Returns nothing if `work` reached `deadline` during a
+  // dive; this was then the last attempt. The very first attempt has no deadline.
   std::vector<int64_t> Next(Work& work, int64_t deadline = kEndlessWork);
-  // Whether the plain priorities are behind.
+  // Returns whether the plain priorities are done.
   bool learns() const { return lines_.size() >= plain_; }
 
  private:
   struct Result {
     std::vector<int64_t> bases;
-    int64_t arena = INT64_MAX;  // Bytes.
-    double excess = 0;          // Bytes x sections above the target.
-    std::vector<int32_t> high;  // The groups that reach there.
+    int64_t arena = INT64_MAX;  // bytes
+    double excess = 0;          // bytes x sections above the target
+    std::vector<int32_t> high;  // the groups with excess
   };
-  // One line of attempts, by the best order it has found.
+  // A line of attempts, with the best order it has found.
   struct Line {
     std::vector<int32_t> order;
     DiveRule rule = DiveRule::kFirst;
@@ -53,7 +53,7 @@ class SqueakyWheel {
   };
 
   void Judge(const std::vector<int64_t>& bases, Result& result) const;
-  // `depth`: how much of the arena, from the top.
+  // `depth`: the fraction of the arena to place again, from the top.
   std::vector<int64_t> Place(const Line& line, absl::Span<const int32_t> order, double depth,
                              Work& work, int64_t deadline) const;
   // `width`: sections.

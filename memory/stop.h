@@ -1,4 +1,4 @@
-// Ends long searches that the caller wants no more.
+// Ends long searches that the caller has cancelled.
 #ifndef ASHLAR_MEMORY_STOP_H_
 #define ASHLAR_MEMORY_STOP_H_
 
@@ -9,7 +9,7 @@
 
 namespace ashlar::memory {
 
-// Thrown inside a search that was asked to stop; no public function lets it pass.
+// Thrown inside a search that was asked to stop; never leaves a public function.
 class Stopped : public std::exception {
  public:
   const char* what() const noexcept override { return "planning was stopped"; }

@@ -15,8 +15,8 @@ namespace {
 constexpr double kWidth = 1200, kHeight = 720;
 constexpr double kLeft = 90, kRight = 1180, kTop = 50, kBottom = 660;  // of the plot
 constexpr char kRasterColor[] = "#2a6";
-constexpr size_t kMostEdges = 600;                   // boxes that are all drawn with edges
-constexpr double kLargeWidth = 8, kLargeHeight = 4;  // a box that always has edges
+constexpr size_t kMostEdges = 600;                   // with more boxes, only large ones have edges
+constexpr double kLargeWidth = 8, kLargeHeight = 4;  // the size of a box that always has edges
 constexpr double kLine = 13, kLetter = 6.2;          // of names in boxes, font size 11
 
 std::string ExactBytes(int64_t bytes) {
@@ -63,7 +63,7 @@ class Picture {
     if (is_raster()) DrawRaster();
     DrawBoxes();
     DrawLegend();
-    // The arena's label stands above its line, the bound's below: they may be one line.
+    // The arena's label is above its line, the bound's below: the lines may coincide.
     DrawLevel(plan_.arena, "arena", "#c00", -4);
     if (options_.lower_bound > 0) DrawLevel(options_.lower_bound, "lower bound", "#06c", 14);
     out_ << "</svg>\n";
@@ -111,14 +111,14 @@ class Picture {
         (kLeft + kRight) / 2, kBottom + 42, (kTop + kBottom) / 2);
   }
 
-  // A power of two, 5 to 10 of them.
+  // Returns a power of two, for 5 to 10 ticks.
   int64_t AddressTick() const {
     int64_t tick = 1;
     while (highest_ / tick > 10) tick *= 2;
     return tick;
   }
 
-  // 1, 2 or 5 times a power of ten, at most 12 of them.
+  // Returns 1, 2 or 5 times a power of ten, for at most 12 ticks.
   int64_t StepTick() const {
     const double span = static_cast<double>(last_) - static_cast<double>(first_);
     const double power = std::pow(10, std::floor(std::log10(std::max(1.0, span / 12))));
@@ -128,15 +128,15 @@ class Picture {
     return static_cast<int64_t>(10 * power);
   }
 
-  // Large buffers are warm, small ones cold: a hue for each power of two.
+  // Returns a color: large buffers are warm, small ones cold, with a hue for each power of two.
   std::string Color(double size, int lightness) const {
     const double share = std::log2(static_cast<double>(highest_) / size);
     return absl::StrFormat("hsl(%.0f,70%%,%d%%)", std::clamp(20 + share * 22, 20.0, 260.0),
                            lightness);
   }
 
-  // Where the box of each buffer ends: with its lifetime, or where the one begins that takes over
-  // the same bytes, so that no edge is drawn twice.
+  // Returns the end of each buffer's box: the end of its lifetime, or the first step of the buffer
+  // that takes over its bytes, so that no edge is drawn twice.
   std::vector<int64_t> Ends() const {
     std::vector<int64_t> ends;
     for (const Buffer& b : problem_.buffers) ends.push_back(b.upper);
@@ -147,7 +147,7 @@ class Picture {
       const Buffer& later = problem_.buffers[inner_first ? relation.outer : relation.inner];
       const Buffer& b = problem_.buffers[earlier];
       const bool same_bytes = relation.offset == 0 && b.size == later.size;
-      // An inner one's bytes are all taken over.
+      // All bytes of an inner buffer are taken over.
       if ((inner_first || same_bytes) && b.lower < later.lower) {
         ends[earlier] = std::min(ends[earlier], later.lower);
       }
@@ -155,9 +155,10 @@ class Picture {
     return ends;
   }
 
-  // Of a raster those only that are large: what is one shade is told apart by their edges.
+  // Draws the boxes. On a raster only large ones are drawn: their edges separate areas of one
+  // shade.
   void DrawBoxes() {
-    // Where there are many, edges would hide small ones; neighbours differ in lightness instead.
+    // With many boxes, edges would hide small ones; neighbours differ in lightness instead.
     const bool edges = problem_.buffers.size() <= kMostEdges;
     constexpr int kLightness[] = {72, 66, 78};
     out_ << absl::StrFormat("<g stroke=\"%s\" stroke-width=\".4\">\n", edges ? "#333" : "none");
@@ -189,8 +190,8 @@ class Picture {
          << labels << "</g>\n";
   }
 
-  // A name in the middle of its box, lying or standing, whichever shows more of it; nothing where
-  // there is no room for a few letters.
+  // Returns a name in the middle of its box, horizontal or vertical, whichever shows more of it.
+  // Returns nothing if there is no room for a few letters.
   static std::string Label(const std::string& name, double x, double y, double width,
                            double height) {
     const bool lies = height >= kLine && (width >= height || width >= TextWidth(name) + 4);
@@ -199,7 +200,7 @@ class Picture {
     if (room < std::min<size_t>(name.size(), 5)) return "";
     std::string text = name;
     if (text.size() > room) {
-      // The end tells names of a network apart. What is left of a character goes with its begin.
+      // The end of a network's name is the distinctive part. Bytes of a cut character are dropped.
       size_t begin = text.size() - (room - 1);
       while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80)
         ++begin;
@@ -227,7 +228,7 @@ class Picture {
         RasterPaths(problem_, plan_, {first_, last_, highest_}));
   }
 
-  // The legend of colors, below the picture.
+  // Draws the legend of colors, below the picture.
   void DrawLegend() {
     const double y = kBottom + 32;
     const auto text = [&](double x, const char* anchor, const std::string& what) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kStride = kRasterColumns + 2;
 
-// An interval in units of cells as the differences of how it covers them.
+// An interval in units of cells, as the differences of its coverage.
 struct Difference {
   int cell[4];
   double change[4];
@@ -30,7 +30,7 @@ Difference DifferenceOf(double begin, double end, int cells) {
   return {{first, first + 1, last, last + 1}, {1 - head, head, tail - 1, -tail}};
 }
 
-// How much of each cell is taken; a row has kStride cells.
+// Returns how much of each cell is occupied; a row has kStride cells.
 std::vector<double> Coverage(const Problem& problem, const Plan& plan, const RasterFrame& frame) {
   const double first = static_cast<double>(frame.first);
   const double across = kRasterColumns / (static_cast<double>(frame.last) - first);
@@ -58,7 +58,7 @@ std::vector<double> Coverage(const Problem& problem, const Plan& plan, const Ras
   return cover;
 }
 
-// Neighbours of one shade in a row.
+// Adjacent cells of one shade in a row.
 struct Stretch {
   int begin = 0, end = 0, shade = 0;
   friend auto operator<=>(const Stretch&, const Stretch&) = default;
@@ -83,7 +83,7 @@ std::vector<Stretch> StretchesOf(const double* row) {
 std::string RasterPaths(const Problem& problem, const Plan& plan, const RasterFrame& frame) {
   const std::vector<double> cover = Coverage(problem, plan, frame);
   std::array<std::string, kRasterShades + 1> paths;
-  std::map<Stretch, int> open;  // to the row in which it began
+  std::map<Stretch, int> open;  // to its first row
   for (int r = 0; r <= kRasterRows; ++r) {
     std::map<Stretch, int> next;
     if (r < kRasterRows) {

@@ -1,4 +1,4 @@
-// Buffers that share bytes: `inside` ties them, directly or through others (union-find).
+// Finds buffers that share bytes through `inside`, directly or through others (union-find).
 #ifndef ASHLAR_MEMORY_TIED_BUFFERS_H_
 #define ASHLAR_MEMORY_TIED_BUFFERS_H_
 
@@ -8,8 +8,8 @@
 
 namespace ashlar::memory {
 
-// For each buffer the first buffer that it is tied to, itself included. Relations name buffers
-// of the problem.
+// Returns for each buffer the first buffer that it is tied to, itself included. Relations must name
+// buffers of the problem.
 std::vector<int> FirstTied(const Problem& problem);
 
 }  // namespace ashlar::memory

@@ -1,4 +1,4 @@
-// The changes of a search, in their order, so that a choice can be taken back.
+// The changes of a search in order, so that a choice can be undone.
 #ifndef ASHLAR_MEMORY_TRAIL_H_
 #define ASHLAR_MEMORY_TRAIL_H_
 
@@ -8,7 +8,7 @@
 
 namespace ashlar::memory {
 
-// `Kind` says what was changed, at `index` of what it means, from `before`.
+// An undo record: array `kind`, element `index`, old value `before`.
 template <typename Kind>
 class Trail {
  public:

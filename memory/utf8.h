@@ -1,4 +1,4 @@
-// UTF-8 (RFC 3629) in texts that come out of files.
+// Checks UTF-8 (RFC 3629) in texts from files.
 #ifndef ASHLAR_MEMORY_UTF8_H_
 #define ASHLAR_MEMORY_UTF8_H_
 
@@ -8,8 +8,8 @@
 
 namespace ashlar::memory {
 
-// Bytes of the character that begins at text[i], or 0 where none does: what is no UTF-8, and U+FFFE
-// and U+FFFF, which are no characters of XML.
+// Returns the bytes of the character that begins at text[i], or 0 if none does. U+FFFE and U+FFFF,
+// which are not XML characters, give 0, too.
 inline size_t Utf8Length(absl::string_view text, size_t i) {
   const auto byte = [&](size_t k) {
     return k < text.size() ? static_cast<unsigned char>(text[k]) : 0u;
@@ -25,7 +25,7 @@ inline size_t Utf8Length(absl::string_view text, size_t i) {
     if ((byte(i + k) & 0xC0) != 0x80) return 0;
   }
   const unsigned second = byte(i + 1);
-  // Overlong forms, surrogates, and beyond U+10FFFF.
+  // overlong forms, surrogates, and code points above U+10FFFF
   if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
       (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) {
     return 0;

@@ -50,7 +50,7 @@ Verdict CheckInside(const Problem& problem, const Plan& plan) {
   return {};
 }
 
-// Buffers that may share bytes have the same family: union-find with halving.
+// Buffers that may share bytes have the same family: union-find with path halving.
 class Families {
  public:
   explicit Families(const Problem& problem) : parent_(problem.buffers.size()) {
@@ -67,14 +67,13 @@ class Families {
   std::vector<int> parent_;
 };
 
-// The bytes that are taken at one step: disjoint pieces, each held by one or
-// more buffers of one family.
+// The occupied bytes at one step: disjoint pieces, each held by one or more buffers of one family.
 class TakenBytes {
  public:
   TakenBytes(const Problem& problem, const Plan& plan)
       : problem_(problem), plan_(plan), families_(problem) {}
 
-  // False where a buffer of another family is in the way.
+  // Returns false if a buffer of another family is in the way.
   bool Take(int buffer) {
     const int64_t bottom = plan_.offsets[buffer];
     const int64_t top = bottom + problem_.buffers[buffer].size;
@@ -127,10 +126,10 @@ class TakenBytes {
   const Problem& problem_;
   const Plan& plan_;
   Families families_;
-  std::map<int64_t, Piece> pieces_;  // By first byte.
+  std::map<int64_t, Piece> pieces_;  // by first byte
 };
 
-// Names the buffer that `newcomer` overlaps when it is born.
+// Names the buffer that `newcomer` overlaps at its birth.
 Verdict BlameOverlap(const Problem& problem, const Plan& plan, int newcomer) {
   Families families(problem);
   const Buffer& b = problem.buffers[newcomer];
@@ -150,7 +149,7 @@ Verdict BlameOverlap(const Problem& problem, const Plan& plan, int newcomer) {
 Verdict CheckOverlaps(const Problem& problem, const Plan& plan) {
   struct Event {
     int64_t step;
-    bool birth;  // Deaths come first: lifetimes are half-open.
+    bool birth;  // deaths come first: lifetimes are half-open
     int buffer;
     bool operator<(const Event& other) const {
       return std::tie(step, birth, buffer) < std::tie(other.step, other.birth, other.buffer);

@@ -1,5 +1,5 @@
-// Counted work: the clock of searches. It stands still while the machine is busy with something
-// else, so that equal problems have equal plans on every machine.
+// Counted work: the clock of searches. It does not depend on the load of the machine, so equal
+// problems have equal plans on every machine.
 #ifndef ASHLAR_MEMORY_WORK_H_
 #define ASHLAR_MEMORY_WORK_H_
 
@@ -11,8 +11,8 @@
 
 namespace ashlar::memory {
 
-// A search spends units as it goes; a unit is about a nanosecond (of an AMD EPYC, Zen 4), by
-// constants that stand where it is spent. Spending throws Stopped once a stop is requested.
+// A counter of a search's work. A unit is about a nanosecond (of an AMD EPYC, Zen 4); the constants
+// are next to the code that spends them. Spend throws Stopped after a stop was requested.
 class Work {
  public:
   explicit Work(std::stop_token stop = {}) : stop_(std::move(stop)) {}

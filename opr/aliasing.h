@@ -1,4 +1,4 @@
-// Answers to Operator::aliasing that several operators give.
+// Common answers to Operator::aliasing.
 #ifndef ASHLAR_OPR_ALIASING_H_
 #define ASHLAR_OPR_ALIASING_H_
 
@@ -8,12 +8,12 @@
 
 namespace ashlar {
 
-// Output 0 is input 0 from `offset` on.
+// Declares output 0 a view of input 0 from `offset` on.
 inline Aliasing ViewOfInput(int64_t offset = 0) {
   return {.views = {{.output = 0, .input = 0, .offset = offset}}};
 }
 
-// Output 0 may overwrite any input of its type.
+// Lets output 0 overwrite any input of its type.
 inline Aliasing OverwritesInputs(const Site& site) {
   Aliasing aliasing;
   for (size_t i = 0; i < site.inputs.size(); ++i) {
@@ -23,7 +23,7 @@ inline Aliasing OverwritesInputs(const Site& site) {
   return aliasing;
 }
 
-// The same for one input.
+// Lets output 0 overwrite one input of its type.
 inline Aliasing OverwritesInput(int input, const Site& site) {
   Aliasing aliasing;
   if (static_cast<size_t>(input) < site.inputs.size() &&
@@ -33,7 +33,7 @@ inline Aliasing OverwritesInput(int input, const Site& site) {
   return aliasing;
 }
 
-// The same where integers of 8 bits may be of different scales and zero points.
+// Like OverwritesInput, but 8-bit integers may differ in scale and zero point.
 inline Aliasing OverwritesBytes(int input, const Site& site) {
   Aliasing aliasing;
   if (static_cast<size_t>(input) < site.inputs.size() &&

@@ -1,4 +1,4 @@
-// Operators along the one axis that their parameter `axis` names.
+// Operators along the axis that their parameter `axis` names.
 #ifndef ASHLAR_OPR_ALONG_AXIS_H_
 #define ASHLAR_OPR_ALONG_AXIS_H_
 
@@ -15,7 +15,8 @@ class AlongAxis : public Base {
   }
 };
 
-// The axis in [0, rank) of the input. InvalidArgument unless there is one input, which has it.
+// Returns the axis in [0, rank) of the input. InvalidArgument unless there is one input, which has
+// the axis.
 inline absl::StatusOr<int> AxisOfOnlyInput(absl::Span<const InputInfo> inputs, int64_t axis) {
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 1));
   return NormalizeAxis(axis, inputs[0].type.shape.rank());

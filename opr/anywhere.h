@@ -1,5 +1,5 @@
-// Functions that the host's compiler and devices' take from one header, which includes nothing else
-// of ours.
+// Marks functions that both the host's compiler and device compilers compile from one header. Such
+// headers include only headers of this kind.
 #ifndef ASHLAR_OPR_ANYWHERE_H_
 #define ASHLAR_OPR_ANYWHERE_H_
 

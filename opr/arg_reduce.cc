@@ -54,7 +54,7 @@ absl::StatusOr<std::vector<int>> ArgReduce::Compose(GraphBuilder& builder,
   if (x.shape.num_elements() == 0) return std::vector<int>();
   const int64_t length = x.shape[axis];
   if (!IsFloat(x.dtype)) {
-    // The first of what comes first; of the elements in reverse where it is to be the last.
+    // The first element in order; if the last is wanted, the elements are reversed.
     const int from = param().last ? c.Slice(inputs[0], axis, length - 1, -1, -1) : inputs[0];
     const bool largest = param().mode == ArgReduceMode::kMax;
     const int found = c.AddAll<TopK>({axis, 1, largest}, {from})[1];
@@ -65,7 +65,7 @@ absl::StatusOr<std::vector<int>> ArgReduce::Compose(GraphBuilder& builder,
   if (length > kExactInFloat) return std::vector<int>();
   const ReduceMode mode = param().mode == ArgReduceMode::kMax ? ReduceMode::kMax : ReduceMode::kMin;
   const int extreme = c.Add<Reduce>({mode, axis}, {inputs[0]});
-  // A NaN, which equals nothing, is one, too.
+  // NaN, which equals nothing, counts as extreme, too.
   const int is_number = c.Apply(F::kEqual, {inputs[0], inputs[0]});
   int is_extreme = c.Apply(F::kMax, {c.Apply(F::kEqual, {inputs[0], extreme}),
                                      c.Apply(F::kSub, {c.Constant(x.dtype, 1), is_number})});

@@ -1,4 +1,4 @@
-// ArgReduce: where along an axis the greatest or the least element is.
+// ArgReduce: the index of the largest or smallest element along an axis.
 #ifndef ASHLAR_OPR_ARG_REDUCE_H_
 #define ASHLAR_OPR_ARG_REDUCE_H_
 
@@ -11,7 +11,7 @@ enum class ArgReduceMode { kMax, kMin };
 struct ArgReduceParam {
   ArgReduceMode mode = ArgReduceMode::kMax;
   int64_t axis = 0;   // negative: from the end
-  bool last = false;  // of equal elements the last instead of the first
+  bool last = false;  // of equal elements, the last instead of the first
 
   template <typename V>
   void Visit(V& v) {
@@ -22,7 +22,8 @@ struct ArgReduceParam {
   }
 };
 
-// Whether element `a`, met behind element `b`, takes its place. A NaN is more than anything.
+// Returns whether element `a`, which comes after element `b`, replaces it. NaN is larger than every
+// number.
 template <typename T>
 constexpr bool Displaces(ArgReduceMode mode, bool last, T a, T b) {
   if (b != b) return last && a != a;
@@ -35,7 +36,7 @@ class ArgReduce final
     : public OperatorWithParam<ArgReduceParam, AlongAxis<ArgReduce, AxisOperator>> {
  public:
   ASHLAR_OPERATOR("ArgReduce", "arg_reduce")
-  // Of floats: the least or greatest index of the elements that equal the extreme.
+  // For floats: the smallest or largest index of the elements that equal the extreme.
   absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
                                            absl::Span<const int> inputs) const override;
 };

@@ -168,7 +168,7 @@ absl::StatusOr<std::vector<int>> Attention::Compose(GraphBuilder& builder,
   // Sums and exponentials of 16-bit floats are in Float32.
   const DType wide = dtype == DType::kFloat64 ? dtype : DType::kFloat32;
   const int64_t group = g.heads / g.key_heads;
-  // Heads that share their keys lie below each other: [N, key_heads, group * queries, depth].
+  // Heads that share their keys are stacked: [N, key_heads, group * queries, depth].
   const int queries =
       c.Reshaped(inputs[kQueries], {g.batch, g.key_heads, group * g.queries, g.depth});
   MatrixMulParam by_keys;
@@ -188,7 +188,7 @@ absl::StatusOr<std::vector<int>> Attention::Compose(GraphBuilder& builder,
     scores = c.Apply(F::kAdd, {scores, c.Constant(std::move(hidden))});
   }
   int weights = c.Add<Softmax>({-1}, {scores});
-  if (inputs.size() > kMask || param().causal) {  // a row of which nothing is seen is NaN here
+  if (inputs.size() > kMask || param().causal) {  // a row whose keys are all hidden is NaN here
     const int most = c.Add<Reduce>({ReduceMode::kMax, -1}, {scores});
     const int all_hidden = c.Apply(F::kEqual, {most, c.Constant(wide, kHidden)});
     weights = c.Apply(F::kSelect, {all_hidden, c.Constant(wide, 0), weights});

@@ -1,4 +1,4 @@
-// Attention: scaled dot products of queries with keys, whose softmax weighs the values.
+// Attention: scaled dot products of queries with keys; their softmax weighs the values.
 #ifndef ASHLAR_OPR_ATTENTION_H_
 #define ASHLAR_OPR_ATTENTION_H_
 
@@ -8,7 +8,7 @@ namespace ashlar {
 
 struct AttentionParam {
   double scale = 1;     // of the products
-  bool causal = false;  // query i sees the keys up to i + offset; else all
+  bool causal = false;  // query i sees the keys up to i + offset; otherwise all keys
   int64_t offset = 0;
 
   template <typename V>
@@ -19,21 +19,21 @@ struct AttentionParam {
   }
 };
 
-// Sizes, of parameters and shapes together.
+// Sizes that follow from parameters and shapes.
 struct AttentionGeometry {
   int64_t batch = 0;
-  int64_t heads = 0, key_heads = 0;  // each head of keys is that of heads / key_heads neighbours
+  int64_t heads = 0, key_heads = 0;  // each key head serves heads / key_heads neighbouring heads
   int64_t queries = 0, keys = 0;
-  int64_t depth = 0, width = 0;  // of queries and keys, and of values
+  int64_t depth = 0, width = 0;  // of queries and keys; of values
 
-  // How many keys query i may see.
+  // Returns how many keys query i may see.
   int64_t Seen(const AttentionParam& param, int64_t i) const;
 };
 
 // Inputs, floats of one dtype: queries [N, heads, queries, depth], keys [N, key_heads, keys,
-// depth], values [N, key_heads, keys, width], and optionally a mask that is added to the products
-// and broadcasts to [N, heads, queries, keys]; -inf hides a key. Output: [N, heads, queries,
-// width]; zeros where all keys are hidden.
+// depth], values [N, key_heads, keys, width], and optionally a mask. The mask is added to the
+// products and broadcasts to [N, heads, queries, keys]; -inf hides a key. Output: [N, heads,
+// queries, width]; zeros if all keys are hidden.
 class Attention final : public OperatorWithParam<AttentionParam> {
  public:
   static constexpr int kQueries = 0, kKeys = 1, kValues = 2, kMask = 3;
@@ -43,9 +43,9 @@ class Attention final : public OperatorWithParam<AttentionParam> {
     return {.precision = PrecisionRule::kLow};
   }
   int64_t Computation(const Site& site) const override;
-  // Of images and of queries.
+  // Cuts along images and queries.
   ASHLAR_CUTS_OUTPUT()
-  // Two products of matrices with a softmax between.
+  // Two matrix products with a softmax in between.
   absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
                                            absl::Span<const int> inputs) const override;
 

@@ -19,16 +19,16 @@ struct Axes {
   int begin = 0, end = 0;
 };
 inline Axes Only(int axis) { return {axis, axis + 1}; }
-// One axis of a shape; nullopt where it has none of that number.
+// Returns one axis of a shape; nullopt if the shape has no such axis.
 std::optional<Axes> AxisIn(int64_t axis, const Shape& shape);
 
-// A tensor around one axis: the products of the dimensions before and behind it.
+// A tensor seen from one axis: the products of the dimensions before and after it.
 struct AxisView {
   int64_t outer = 1, length = 1, inner = 1;
 };
 AxisView AroundAxis(const Shape& shape, int axis);
 
-// The axis in [0, rank), from one in [-rank, rank); anything else is InvalidArgument.
+// Converts an axis in [-rank, rank) to [0, rank); InvalidArgument if it is outside.
 absl::StatusOr<int> NormalizeAxis(int64_t axis, int rank);
 
 }  // namespace ashlar

@@ -12,8 +12,8 @@
 
 namespace ashlar {
 
-// `P` lists its fields with Visit (graph/params.h). `Base` answers the questions that a family of
-// operators has in common.
+// `P` lists its fields with Visit (graph/params.h). `Base` implements the functions that a family
+// of operators shares.
 template <typename P, typename Base = Operator>
 class OperatorWithParam : public Base {
  public:
@@ -32,7 +32,7 @@ class OperatorWithParam : public Base {
   absl::string_view type() const override { return kType; } \
   std::string base_name() const override { return automatic_name; }
 
-// The members of every operator with parameters: its names here, inference and evaluation in its
+// The members of every operator with parameters: the names here, inference and evaluation in its
 // .cc file.
 #define ASHLAR_OPERATOR(type_name, automatic_name)                                      \
   using OperatorWithParam::OperatorWithParam;                                           \
@@ -47,11 +47,11 @@ struct NoParam {
   void Visit(V&) {}
 };
 
-// An operator from its parameters; defined in each operator's file.
+// Makes an operator from its parameters; defined in each operator's file.
 template <typename Op>
 absl::StatusOr<OperatorPtr> MakeOperator(const ParamList& params);
 
-// The definition for operators whose parameters say all.
+// The definition for operators that consist of their parameters only.
 #define ASHLAR_MAKE_FROM_PARAMS(Op)                                       \
   template <>                                                             \
   absl::StatusOr<OperatorPtr> MakeOperator<Op>(const ParamList& params) { \

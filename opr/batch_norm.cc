@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kInputNames[] = {"x", "scale", "bias", "mean", "variance"};
 
-// The map that statistics and parameters make up, in double.
+// Returns the affine map of statistics and parameters, in double.
 ChannelAffine Coefficients(const HostTensor& scale, const HostTensor& bias, const HostTensor& mean,
                            const HostTensor& variance, double epsilon) {
   ChannelAffine affine;
@@ -97,7 +97,7 @@ std::optional<ChannelAffine> BatchNorm::AsChannelAffine(absl::Span<const InputIn
 std::optional<std::vector<Region>> BatchNorm::InputRegions(const Region& output,
                                                            const Site& site) const {
   if (output[1] != Range{0, site.outputs[0].shape[1]})
-    return std::nullopt;  // they have all channels
+    return std::nullopt;  // outputs have all channels
   std::vector<Region> regions = {output};
   for (int i = kScale; i <= kVariance; ++i) {
     regions.push_back(WholeRegion(site.inputs[i].type.shape));
@@ -110,7 +110,7 @@ std::optional<Region> BatchNorm::OutputRegion(int input, const Region& region,
   return input == kX ? std::optional<Region>(region) : std::nullopt;
 }
 
-// Of y = (x - mean) i scale + bias with i = 1 / sqrt(variance + epsilon).
+// The gradient of y = (x - mean) i scale + bias with i = 1 / sqrt(variance + epsilon).
 absl::Status BatchNorm::Gradient(GradientContext& context) const {
   using F = ScalarFunction;
   Gradients g(context);

@@ -1,4 +1,4 @@
-// BatchNorm: normalisation by given statistics, as at inference.
+// BatchNorm: normalisation by given statistics, for inference.
 #ifndef ASHLAR_OPR_BATCH_NORM_H_
 #define ASHLAR_OPR_BATCH_NORM_H_
 
@@ -15,19 +15,18 @@ struct BatchNormParam {
   }
 };
 
-// The shape of statistics and parameters of x [N, C, ...]: [1, C, 1, ...].
+// Returns the shape of statistics and parameters for x [N, C, ...]: [1, C, 1, ...].
 Shape OnePerChannel(const Shape& x);
 
 // InvalidArgument unless x has rank 2 or more and epsilon is a number of at least 0.
 absl::Status CheckNormalised(const TensorType& x, double epsilon);
 
-// InvalidArgument unless `type` is [C] or OnePerChannel(x), of x's dtype; `name` is the input's.
+// InvalidArgument unless `type` is [C] or OnePerChannel(x), with x's dtype; `name` is the input's.
 absl::Status CheckOnePerChannel(absl::string_view name, const TensorType& type,
                                 const TensorType& x);
 
-// (x - mean) / sqrt(variance + epsilon) * scale + bias, channel by channel of dimension 1. Inputs:
-// x [N, C, ...], then scale, bias, mean and variance, each [C] or [1, C, 1, ...]. Output: x's
-// shape.
+// (x - mean) / sqrt(variance + epsilon) * scale + bias, for each channel of dimension 1. Inputs: x
+// [N, C, ...]; scale, bias, mean and variance, each [C] or [1, C, 1, ...]. Output: x's shape.
 class BatchNorm final : public OperatorWithParam<BatchNormParam> {
  public:
   static constexpr int kX = 0, kScale = 1, kBias = 2, kMean = 3, kVariance = 4;

@@ -19,7 +19,7 @@ ASHLAR_MAKE_FROM_PARAMS(BatchNormBackward)
 
 namespace {
 
-// A loop over the elements of [N, C, ...] that knows each one's channel.
+// A loop over the elements of [N, C, ...] that passes each element's channel.
 struct Channels {
   explicit Channels(const Shape& x)
       : count(x[1]), plane(x.num_elements() / (x[0] * x[1])), elements(x.num_elements()) {}
@@ -33,7 +33,7 @@ struct Channels {
   int64_t count, plane, elements;
 };
 
-// By channel: the mean of value(element) over its elements.
+// Returns for each channel the mean of value(element) over its elements.
 template <typename Value>
 std::vector<double> Means(const Channels& channels, const Value& value) {
   std::vector<double> sums(static_cast<size_t>(channels.count));
@@ -56,7 +56,7 @@ Statistics StatisticsOf(const HostTensor& tensor) {
   return s;
 }
 
-// Parts of compositions: what is the same for all elements of a channel is [1, C, 1, ...].
+// Parts of compositions: values that are equal for all elements of a channel are [1, C, 1, ...].
 struct ChannelComposition : Composition {
   ChannelComposition(GraphBuilder& builder, int x)
       : Composition(builder), dtype(type(x).dtype), statistic(OnePerChannel(type(x).shape)) {
@@ -355,7 +355,7 @@ Aliasing BatchNormBackward::aliasing(const Site& site) const {
   return OverwritesEither(kDiff, kX, site);
 }
 
-// Mean and variance rise with each element by 1 / n and by 2 (x - mean) / n.
+// An element changes the mean by 1 / n and the variance by 2 (x - mean) / n.
 absl::Status BatchNormTraining::Gradient(GradientContext& context) const {
   using F = ScalarFunction;
   Gradients g(context);

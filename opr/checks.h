@@ -1,4 +1,4 @@
-// Checks of inputs that several operators make.
+// Checks of inputs that several operators share.
 #ifndef ASHLAR_OPR_CHECKS_H_
 #define ASHLAR_OPR_CHECKS_H_
 
@@ -13,24 +13,24 @@
 
 namespace ashlar {
 
-// Returns InvalidArgument if the tensor has no elements; `name` is the input's in messages.
+// InvalidArgument if the tensor has no elements; `name` is the input's in messages.
 absl::Status CheckNotEmpty(absl::string_view name, const TensorType& type);
 
-// The same, but an output without elements is made of anything.
+// Like CheckNotEmpty, but accepts any tensor if the output has no elements.
 absl::Status CheckMadeOfElements(absl::string_view name, const TensorType& type,
                                  const Shape& output);
 
-// InvalidArgument unless the tensor is of dtype `dtype`.
+// InvalidArgument unless the tensor has dtype `dtype`.
 absl::Status CheckDType(absl::string_view name, const TensorType& type, DType dtype);
 
 inline absl::Status CheckFloat32(absl::string_view name, const TensorType& type) {
   return CheckDType(name, type, DType::kFloat32);
 }
 
-// InvalidArgument unless the tensor is of this dtype and shape.
+// InvalidArgument unless the tensor has this dtype and shape.
 absl::Status CheckType(absl::string_view name, const TensorType& type, const TensorType& expected);
 
-// InvalidArgument unless `diff`, the gradient of an operator's output in its backward, has that
+// InvalidArgument unless `diff`, the gradient of an output in an operator's backward, has that
 // output's shape and the dtype; `whose` as in "the pooling's".
 absl::Status CheckDiff(const TensorType& diff, DType dtype, const Shape& output,
                        absl::string_view whose);
@@ -38,13 +38,14 @@ absl::Status CheckDiff(const TensorType& diff, DType dtype, const Shape& output,
 // InvalidArgument unless the elements are floats.
 absl::Status CheckFloat(absl::string_view name, const TensorType& type);
 
-// The same, and of rank 4: [N, C, H, W].
+// InvalidArgument unless the tensor is [N, C, H, W] with floats.
 absl::Status CheckImage(absl::string_view name, const TensorType& type);
 
-// The same, of a quantised dtype of 8 bits.
+// InvalidArgument unless the tensor is [N, C, H, W] with a quantised 8-bit dtype.
 absl::Status CheckBytesImage(absl::string_view name, const TensorType& type);
 
-// Evaluates an operator whose inputs are 16-bit floats: in Float32, rounded to input 0's dtype.
+// Evaluates an operator with 16-bit floating-point inputs in Float32, and rounds to input 0's
+// dtype.
 absl::StatusOr<std::vector<HostTensor>> EvaluateRounded(const Operator& op,
                                                         absl::Span<const HostTensor> inputs);
 

@@ -1,4 +1,4 @@
-// The order of elements in TopK, on every device.
+// The order of elements in TopK, for every device.
 #ifndef ASHLAR_OPR_COMES_BEFORE_H_
 #define ASHLAR_OPR_COMES_BEFORE_H_
 
@@ -8,8 +8,8 @@
 
 namespace ashlar {
 
-// Whether element `a` at index i comes before `b` at j: of equal ones that of the lower index. A
-// NaN is greater than any number.
+// Returns whether element `a` at index i comes before `b` at j. Of equal elements the lower index
+// comes first. NaN is greater than every number.
 template <typename T>
 ASHLAR_ANYWHERE_CONSTEXPR bool ComesBefore(bool largest, T a, int64_t i, T b, int64_t j) {
   const bool nan_a = a != a, nan_b = b != b;

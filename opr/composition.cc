@@ -21,7 +21,7 @@ HostTensor TargetOf(const Shape& shape) {
 }  // namespace
 
 std::vector<int> Composition::AddAll(OperatorPtr op, std::vector<int> inputs) {
-  constexpr size_t kMostOutputs = 8;  // of which somebody asks for one by its number
+  constexpr size_t kMostOutputs = 8;  // more outputs than any caller indexes
   if (!status_.ok()) return std::vector<int>(kMostOutputs, 0);
   absl::StatusOr<std::vector<int>> outputs = builder_ != nullptr
                                                  ? builder_->Add(std::move(op), std::move(inputs))

@@ -1,4 +1,4 @@
-// Operators made of others; Operator::Compose and Operator::Gradient are written with it.
+// Helpers for Operator::Compose and Operator::Gradient: build an operator from others.
 #ifndef ASHLAR_OPR_COMPOSITION_H_
 #define ASHLAR_OPR_COMPOSITION_H_
 
@@ -11,19 +11,19 @@
 
 namespace ashlar {
 
-// Adds operators to a graph one behind the other. The first error stays, and what is added behind
-// it is nothing.
+// Adds operators to a graph one after the other. Stores the first error; after it, nothing is
+// added.
 class Composition {
  public:
   explicit Composition(GraphBuilder& builder) : builder_(&builder) {}
   explicit Composition(GradientContext& context) : context_(&context) {}
 
-  // Its first output.
+  // Adds an operator; returns its first output.
   template <typename Op>
   int Add(typename Op::Param param, std::vector<int> inputs) {
     return AddAll<Op>(std::move(param), std::move(inputs))[0];
   }
-  // All outputs.
+  // Adds an operator; returns all outputs.
   template <typename Op>
   std::vector<int> AddAll(typename Op::Param param, std::vector<int> inputs) {
     return AddAll(std::make_shared<const Op>(std::move(param)), std::move(inputs));
@@ -33,25 +33,27 @@ class Composition {
     return Add<Elemwise>({function}, std::move(inputs));
   }
   int Constant(HostTensor value);
-  // One element, which broadcasts.
+  // Adds a constant of one element, which broadcasts.
   int Constant(DType dtype, double value);
 
-  // The same elements under another shape.
+  // Gives the same elements another shape.
   int Reshaped(int var, const Shape& shape);
-  // Elements begin, begin + step, ... along an axis, as far as `end`, which may lie just outside.
+  // Takes the elements begin, begin + step, ... along an axis up to `end`, exclusive, which may be
+  // just out of range.
   int Slice(int var, int axis, int64_t begin, int64_t end, int64_t step = 1);
-  // A constant of that shape, every element the same.
+  // Adds a constant of this shape with equal elements.
   int Filled(DType dtype, const Shape& shape, double value);
 
-  // The same elements in another dtype, or the var itself.
+  // Converts the elements to another dtype; returns the var itself if it has the dtype.
   int Converted(int var, DType dtype);
-  // The var's elements summed to a shape that broadcasts to its own; the var itself where it has
+  // Sums the var's elements to a shape that broadcasts to its own; returns the var itself if it has
   // that shape.
   int SummedTo(int var, const Shape& shape);
-  // The var's elements repeated to a shape that it broadcasts to; the var itself where it has it.
+  // Repeats the var's elements to a shape that it broadcasts to; returns the var itself if it has
+  // that shape.
   int Repeated(int var, const Shape& shape);
 
-  // Until the next operator is added.
+  // Valid until the next operator is added.
   const TensorType& type(int var) const {
     return builder_ != nullptr ? builder_->graph().var(var).type : context_->type(var);
   }
@@ -60,16 +62,16 @@ class Composition {
   const absl::Status& status() const { return status_; }
 
  protected:
-  // Keeps an error, if it is the first.
+  // Stores an error if it is the first.
   void Check(absl::Status status) {
     if (status_.ok()) status_ = std::move(status);
   }
 
  private:
-  // Never empty.
+  // The result is never empty.
   std::vector<int> AddAll(OperatorPtr op, std::vector<int> inputs);
 
-  GraphBuilder* builder_ = nullptr;  // or else
+  GraphBuilder* builder_ = nullptr;  // exactly one of these two is set
   GradientContext* context_ = nullptr;
   absl::Status status_;
 };

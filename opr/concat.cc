@@ -39,7 +39,7 @@ absl::StatusOr<std::vector<TensorType>> Concat::Infer(absl::Span<const InputInfo
                                                      ", which does not continue ", first.ToString(),
                                                      " along axis ", axis));
     }
-    // Each addend is at most Shape::kMaxBytes, and is checked before the next one comes.
+    // Each addend is at most Shape::kMaxBytes, and is checked before the next is added.
     shape[axis] += type.shape[axis];
     ASHLAR_RETURN_IF_ERROR(Shape::Make(shape.dims()).status());
   }
@@ -55,7 +55,7 @@ absl::StatusOr<std::vector<HostTensor>> Concat::Evaluate(
   HostTensor output = HostTensor::ZerosLike(inputs[0], shape);
   int64_t outer = 1;
   for (int i = 0; i < axis; ++i) outer *= shape[i];
-  // Each input gives one stretch of bytes for each index of the axes before the one that is joined.
+  // Each input contributes one run of bytes for each index of the axes before the joined one.
   const int64_t pitch = outer == 0 ? 0 : output.bytes() / outer;
   char* to = static_cast<char*>(output.mutable_raw());
   for (const HostTensor& input : inputs) {
@@ -90,7 +90,7 @@ Aliasing Concat::aliasing(const Site& site) const {
     if (input.format == output.format && offset >= 0) {
       aliasing.placements.push_back({.output = 0, .input = static_cast<int>(i), .offset = offset});
     }
-    // What follows would begin within a block of channels.
+    // The next input would begin within a block of channels.
     if (IsBlocked(output.format) && axis == 1 && input.shape[1] % kChannelBlock != 0) break;
     start[axis] += part.dims[axis];
   }

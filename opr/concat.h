@@ -1,4 +1,4 @@
-// Concat: tensors joined along an axis.
+// Concat: joins tensors along an axis.
 #ifndef ASHLAR_OPR_CONCAT_H_
 #define ASHLAR_OPR_CONCAT_H_
 
@@ -15,12 +15,12 @@ struct ConcatParam {
   }
 };
 
-// One input or more, of one dtype, equal in all dimensions but that of the axis.
+// One or more inputs of one dtype, with equal dimensions except along the axis.
 class Concat final : public OperatorWithParam<ConcatParam, AxisOperator> {
  public:
   ASHLAR_OPERATOR("Concat", "concat")
   absl::Status Gradient(GradientContext& context) const override;
-  // In blocks of channels only where every input is made of whole ones.
+  // Blocked formats are used only if every input consists of whole channel blocks.
   StorageRules storage_rules(const Site& site) const override;
   int64_t Computation(const Site& site) const override;
   Aliasing aliasing(const Site& site) const override;

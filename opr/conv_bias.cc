@@ -17,7 +17,7 @@ ASHLAR_MAKE_FROM_PARAMS(ConvBiasForward)
 
 namespace {
 
-// The image with the bounds that the convolution has for it.
+// Returns the image clamped to the convolution's bounds for it.
 HostTensor ClampedSource(const ConvBiasParam& param, const HostTensor& src) {
   if (!param.clamps_src()) return src;
   const ElemwiseParam clamp = {ScalarFunction::kClamp, {param.src_low, param.src_high}};
@@ -26,7 +26,7 @@ HostTensor ClampedSource(const ConvBiasParam& param, const HostTensor& src) {
   return clamped;
 }
 
-// Whether the convolution has a window for each channel.
+// Returns whether the convolution is depthwise with one output per channel.
 bool HasWindowForEachChannel(const ConvBiasParam& param, absl::Span<const InputInfo> inputs) {
   const absl::StatusOr<ConvolutionGeometry> geometry = InferConvolution(
       param, inputs[ConvBiasForward::kSrc].type, inputs[ConvBiasForward::kFilter].type);
@@ -105,7 +105,7 @@ absl::StatusOr<std::vector<HostTensor>> ConvBiasForward::Evaluate(
 int64_t ConvBiasForward::Computation(const Site& site) const {
   const int64_t convolution =
       ConvolutionForward(param()).Computation({site.inputs.first(kBias), site.outputs});
-  // MegEngine counts the bias only where there is no z.
+  // MegEngine counts the bias only if there is no z.
   if (site.inputs.size() != 3) return convolution;
   int64_t sum;
   const bool overflow =
@@ -193,9 +193,9 @@ absl::StatusOr<WindowAxes> ConvBiasForward::WindowsOf(absl::Span<const InputInfo
   return InferConvolution(param(), inputs[kSrc].type, inputs[kFilter].type);
 }
 
-// Where an activation's gradient is a function of its input, the input is made again.
+// If an activation's gradient depends on its input, the input is recomputed.
 absl::Status ConvBiasForward::Gradient(GradientContext& context) const {
-  if (param().clamps_src()) return absl::OkStatus();  // made for a run, not for a step
+  if (param().clamps_src()) return absl::OkStatus();  // set for inference only, not for training
   Gradients g(context);
   std::optional<int> sums;
   const auto var = [&](char name) {

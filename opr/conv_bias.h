@@ -1,4 +1,4 @@
-// ConvBiasForward: convolution, bias, residual and activation in one.
+// ConvBiasForward: convolution, bias, residual and activation in one operator.
 #ifndef ASHLAR_OPR_CONV_BIAS_H_
 #define ASHLAR_OPR_CONV_BIAS_H_
 
@@ -9,11 +9,12 @@
 namespace ashlar {
 
 struct ConvBiasParam : ConvolutionParam {
-  ScalarFunction nonlineMode = ScalarFunction::kIdentity;  // one that the table calls an activation
-  ScalarParameters parameters = {};                        // its own
-  OutputType output = {};                                  // of integers
-  OutputType addend = {};                                  // the same before z is added
-  double src_low = 0, src_high = 0;  // bounds of src, where the first is less; padding stays 0
+  ScalarFunction nonlineMode =
+      ScalarFunction::kIdentity;     // a function that the table marks as an activation
+  ScalarParameters parameters = {};  // of the activation
+  OutputType output = {};            // for integers
+  OutputType addend = {};            // the type of sums before z is added
+  double src_low = 0, src_high = 0;  // bounds of src, if the first is smaller; padding stays 0
 
   bool clamps_src() const { return src_low < src_high; }
 
@@ -31,9 +32,9 @@ struct ConvBiasParam : ConvolutionParam {
 };
 
 // nonlineMode(convolution(src, filter) + bias + z). Inputs: src, filter, bias [1, oc, 1, 1] and
-// optionally z, of the output's shape. Output: [N, oc, oh, ow]. Quantised images:
-// opr/quantized_conv.h. Bounds of src are for passes to make, on devices that run chains; so are
-// sums of integers, on devices that have them (Device::adds_quantized).
+// optionally z, with the output's shape. Output: [N, oc, oh, ow]. Quantised images:
+// opr/quantized_conv.h. Only passes set the bounds of src, on devices that run chains. The same
+// holds for integer sums, on devices with Device::adds_quantized.
 class ConvBiasForward final
     : public OperatorWithParam<ConvBiasParam, PaddedWindowOperator<ConvBiasForward>> {
  public:

@@ -16,7 +16,7 @@ absl::StatusOr<FilterShape> FilterShapeOf(SparseMode sparse, FilterOrder order,
         "filter is ", filter.ToString(), ", expected rank ", grouped ? "5 (groups, " : "4 (",
         out_first ? "oc, ic" : "ic, oc", grouped ? ", fh, fw) as sparse is GROUP" : ", fh, fw)"));
   }
-  const int first = grouped ? 1 : 0;  // the dimension of the channels that come first
+  const int first = grouped ? 1 : 0;  // the dimension of the first channels
   FilterShape shape;
   shape.groups = grouped ? filter.shape[0] : 1;
   shape.in_channels = filter.shape[out_first ? first + 1 : first];

@@ -1,4 +1,4 @@
-// The filter of a convolution of images, forward or back, as far as both read it alike.
+// The filter of a convolution of images, forward or backward: the checks that both share.
 #ifndef ASHLAR_OPR_CONV_FILTER_H_
 #define ASHLAR_OPR_CONV_FILTER_H_
 
@@ -9,7 +9,7 @@
 
 namespace ashlar {
 
-// Which channels a filter lists first, behind its groups.
+// Which channels a filter lists first after its groups.
 enum class FilterOrder { kOutIn, kInOut };
 
 struct FilterShape {
@@ -18,8 +18,9 @@ struct FilterShape {
   int64_t h = 0, w = 0;
 };
 
-// Of [oc, ic, fh, fw], or with a dimension of groups before it where `sparse` is kGroup, beside the
-// image `src`, [N, C, H, W]. Errors are InvalidArgument: dtypes, ranks, or channels that differ.
+// Returns the shape of a filter for the image `src` [N, C, H, W]. The filter is [oc, ic, fh, fw],
+// with a leading group dimension if `sparse` is kGroup. InvalidArgument if dtypes, ranks or
+// channels do not match.
 absl::StatusOr<FilterShape> FilterShapeOf(SparseMode sparse, FilterOrder order,
                                           const TensorType& src, const TensorType& filter);
 

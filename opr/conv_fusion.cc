@@ -14,7 +14,7 @@ constexpr int kFilter = ConvBiasForward::kFilter;
 constexpr int kBias = ConvBiasForward::kBias;
 constexpr int kZ = ConvBiasForward::kZ;
 
-// Each output channel's weights, which lie together, dense or in groups, times its scale.
+// Multiplies each output channel's weights, which are contiguous, dense or in groups, by its scale.
 HostTensor ScaledFilter(const HostTensor& filter, absl::Span<const double> scales) {
   HostTensor scaled = HostTensor::Zeros(DType::kFloat32, filter.shape());
   const int64_t weights = filter.num_elements() / static_cast<int64_t>(scales.size());
@@ -33,20 +33,21 @@ Operand BiasConstant(absl::Span<const double> values) {
   return ConstantOperand(std::move(bias));
 }
 
-// The values of the bias, zeros where there is none; nullopt where they are not known.
+// Returns the values of the bias, zeros if there is none; nullopt if they are not known.
 std::optional<std::vector<double>> BiasOf(absl::Span<const InputInfo> inputs, int64_t channels) {
   if (inputs.size() <= kBias) return std::vector<double>(channels, 0.0);
   return PerChannel(inputs[kBias], channels);
 }
 
-// The addends of the convolution: a bias, zeros where there is none, and perhaps z.
+// Returns the addends of the convolution: the bias, or zeros, and z if there is one.
 std::vector<Operand> Addends(absl::Span<const InputInfo> inputs, int64_t channels) {
   if (inputs.size() <= kBias) return {BiasConstant(std::vector<double>(channels, 0.0))};
   if (inputs.size() <= kZ) return {FromProducer(kBias)};
   return {FromProducer(kBias), FromProducer(kZ)};
 }
 
-// The same with input `index` of the consumer: in the bias, or as z; nullopt if it fits in neither.
+// The same with input `index` of the consumer added: in the bias, or as z; nullopt if it fits
+// neither.
 std::optional<std::vector<Operand>> AddendsWith(absl::Span<const InputInfo> inputs,
                                                 const Shape& output, const InputInfo& addend,
                                                 int index) {
@@ -77,7 +78,7 @@ std::optional<Replacement> FuseConsumer(const ConvBiasParam& param,
       InferConvolution(param, inputs[kSrc].type, inputs[kFilter].type);
   if (!geometry.ok()) return std::nullopt;
   const Shape output = geometry->output();
-  // Where products are to be summed as they are, nothing else joins the sum but a bias.
+  // If sums must stay exact, only a bias may join the sum.
   const bool exact = param.compute_mode == ComputeMode::kFloat32;
   if (exact && tail->adds && !PerChannel(consumer.inputs[1 - consumer.via], output[1])) {
     return std::nullopt;
@@ -117,7 +118,7 @@ std::optional<Replacement> FoldAffine(const ConvBiasParam& param,
   result.op = std::make_shared<const ConvBiasForward>(param);
   result.operands = {FromProducer(kSrc), FromProducer(kFilter), BiasConstant(*bias)};
   if (scales) {
-    // Scaled when they are packed: planning needs no copy of them.
+    // Scaled when they are packed, so that planning needs no copy of them.
     result.operands[kFilter] = ConstantOperand(
         HostTensor::Deferred(*filter, [scales = affine.scale](const HostTensor& source) {
           return ScaledFilter(source, scales);

@@ -1,5 +1,6 @@
-// Operators that a convolution takes in: bias, residual, activation, and scales into its weights.
-// ConvolutionForward is seen as a ConvBiasForward that has no bias and does nothing after the sum.
+// Fuses operators into a convolution: bias, residual, activation, and scales into its weights.
+// ConvolutionForward is treated as a ConvBiasForward without bias and without any step after the
+// sum.
 #ifndef ASHLAR_OPR_CONV_FUSION_H_
 #define ASHLAR_OPR_CONV_FUSION_H_
 
@@ -8,20 +9,20 @@
 
 namespace ashlar {
 
-// nonlineMode as the Elemwise that it stands for.
+// Returns nonlineMode as the equivalent Elemwise.
 inline ElemwiseParam ActivationParam(const ConvBiasParam& param) {
   return {param.nonlineMode, param.parameters};
 }
 
-// RewriteRules::Absorb: an Elemwise that adds a constant per channel, adds a tensor of the output's
-// shape (once), or applies an activation to the sum. Float32 only. `inputs` has no bias where
-// the convolution has none.
+// RewriteRules::Absorb. The consumer is an Elemwise: it adds a constant per channel, adds a tensor
+// of the output's shape (once), or applies an activation to the sum. Float32 only. `inputs` has no
+// bias if the convolution has none.
 std::optional<Replacement> FuseConsumer(const ConvBiasParam& param,
                                         absl::Span<const InputInfo> inputs,
                                         const Consumer& consumer);
 
-// RewriteRules::AbsorbAffine: scale into a new filter, scale and shift into the bias. Filter and
-// bias must be constant and Float32, and nothing may stand between the sum and the output.
+// RewriteRules::AbsorbAffine: puts the scale into a new filter, and scale and shift into the bias.
+// Filter and bias must be constant and Float32, and the convolution's sum must be its output.
 std::optional<Replacement> FoldAffine(const ConvBiasParam& param,
                                       absl::Span<const InputInfo> inputs,
                                       const ChannelAffine& affine);

@@ -7,7 +7,7 @@
 namespace ashlar {
 namespace {
 
-// sums[i] += weight * src[i * stride]; the rows are short, so the usual stride has its own loop.
+// Computes sums[i] += weight * src[i * stride]; rows are short, so stride 1 has its own loop.
 void AddScaledRow(double* sums, const double* src, int64_t count, int64_t stride, double weight) {
   if (stride == 1) {
     for (int64_t i = 0; i < count; ++i) sums[i] += weight * src[i];

@@ -1,4 +1,4 @@
-// The convolution of host tensors, summed in double; the operators evaluate with it.
+// The reference convolution of host tensors, summed in double; operators evaluate with it.
 #ifndef ASHLAR_OPR_CONV_REFERENCE_H_
 #define ASHLAR_OPR_CONV_REFERENCE_H_
 
@@ -7,7 +7,7 @@
 
 namespace ashlar {
 
-// Hands the output's planes over one by one, in row-major order: channel (over all groups) and the
+// Passes the output's planes one by one, in row-major order: the channel (over all groups) and the
 // oh * ow sums.
 void ConvolvePlanes(
     const ConvolutionParam& param, const ConvolutionGeometry& geometry, const HostTensor& src,

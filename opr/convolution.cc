@@ -97,7 +97,8 @@ absl::StatusOr<WindowAxes> ConvolutionForward::WindowsOf(absl::Span<const InputI
   return InferConvolution(param(), inputs[0].type, inputs[1].type);
 }
 
-// That of the filter first: the image may die there, before the gradient by the image is made.
+// The filter's gradient comes first: the image may die there, before the image's gradient is
+// computed.
 absl::Status ConvolutionForward::Gradient(GradientContext& context) const {
   Gradients g(context);
   return ConvolutionGradient(g, param(), g.of());
@@ -109,7 +110,7 @@ absl::Status ConvolutionGradient(Gradients& g, const ConvolutionParam& param, in
   if (g.wants(0)) {
     ASHLAR_ASSIGN_OR_RETURN(const ConvolutionGeometry geometry,
                             InferConvolution(param, g.input_type(0), g.input_type(1)));
-    // So that the output has the image's size, rows behind the last window included.
+    // This gives the output the image's size, including rows after the last window.
     const auto pad_end = [](const WindowAxis& axis) {
       return axis.stride * (axis.output - 1) + axis.extent() - axis.pad_begin - axis.input;
     };

@@ -7,7 +7,7 @@
 
 namespace ashlar {
 
-enum class ConvolutionMode { kCrossCorrelation, kConvolution };  // the latter flips the filter
+enum class ConvolutionMode { kCrossCorrelation, kConvolution };  // kConvolution flips the filter
 enum class SparseMode { kDense, kGroup };
 
 struct ConvolutionParam {
@@ -16,8 +16,8 @@ struct ConvolutionParam {
   SparseMode sparse = SparseMode::kDense;
   ConvolutionMode mode = ConvolutionMode::kCrossCorrelation;
   int64_t stride_h = 1, stride_w = 1;
-  int64_t pad_h = 0, pad_w = 0;  // before the first row and column; behind the last too, unless
-  int64_t pad_h_end = kSamePadding, pad_w_end = kSamePadding;  // where the ends differ
+  int64_t pad_h = 0, pad_w = 0;  // before the first row and column; also after the last, unless
+  int64_t pad_h_end = kSamePadding, pad_w_end = kSamePadding;  // these are set
   int64_t dilate_h = 1, dilate_w = 1;
 
   template <typename V>
@@ -34,7 +34,7 @@ struct ConvolutionParam {
   }
 };
 
-// Sizes, of parameters and shapes together. Padding is resolved: no kSamePadding is left.
+// Sizes that follow from parameters and shapes. Padding is resolved: kSamePadding does not occur.
 struct ConvolutionGeometry : WindowAxes {
   int64_t batch = 0;
   int64_t groups = 1;
@@ -44,7 +44,7 @@ struct ConvolutionGeometry : WindowAxes {
   Shape output() const { return {batch, groups * out_channels, h.output, w.output}; }
 };
 
-// `src` is [N, C, H, W]; `filter` is [oc, ic, fh, fw], or [g, oc/g, ic/g, fh, fw] where sparse is
+// `src` is [N, C, H, W]; `filter` is [oc, ic, fh, fw], or [g, oc/g, ic/g, fh, fw] if sparse is
 // GROUP. Floats of one dtype, nothing empty. Errors are InvalidArgument and name the parameter or
 // dimension.
 absl::StatusOr<ConvolutionGeometry> InferConvolution(const ConvolutionParam& param,
@@ -74,7 +74,8 @@ class ConvolutionForward final
 };
 
 class Gradients;
-// Sets the gradients by inputs 0 and 1, image and filter, where `diff` is that by the sums.
+// Sets the gradients with respect to the image (input 0) and the filter (input 1); `diff` is the
+// gradient with respect to the sums.
 absl::Status ConvolutionGradient(Gradients& gradients, const ConvolutionParam& param, int diff);
 
 }  // namespace ashlar

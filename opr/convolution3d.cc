@@ -23,7 +23,7 @@ struct Geometry : ConvolutionGeometry {
   Shape output() const { return {batch, groups * out_channels, d.output, h.output, w.output}; }
 };
 
-// Of height and width.
+// Returns the steps and padding of height and width.
 template <typename Param>
 auto StepsOf(Param& p) {
   return std::tie(p.stride_h, p.stride_w, p.pad_h, p.pad_w, p.pad_h_end, p.pad_w_end, p.dilate_h,
@@ -46,13 +46,14 @@ absl::StatusOr<Geometry> GeometryOf(const Convolution3DParam& param,
   ASHLAR_RETURN_IF_ERROR(CheckFloat("input", src));
   ASHLAR_RETURN_IF_ERROR(CheckDType("filter", filter, src.dtype));
   ASHLAR_RETURN_IF_ERROR(CheckNotEmpty("filter", filter));
-  const int first = param.sparse == SparseMode::kGroup ? 1 : 0;  // the output's channels
+  const int first =
+      param.sparse == SparseMode::kGroup ? 1 : 0;  // the dimension of the output's channels
   if (src.shape.rank() != 5 || filter.shape.rank() != 5 + first) {
     return absl::InvalidArgumentError(absl::StrCat("input is ", src.ToString(), ", filter ",
                                                    filter.ToString(), ", expected rank 5 and ",
                                                    5 + first));
   }
-  // One slice, and the part of the filter that meets it.
+  // One slice, and the part of the filter that covers it.
   const Shape& f = filter.shape;
   const TensorType slice = {src.dtype, {src.shape[0], src.shape[1], src.shape[3], src.shape[4]}};
   TensorType plane = {src.dtype, {f[first], f[first + 1], f[first + 3], f[first + 4]}};
@@ -73,7 +74,7 @@ absl::StatusOr<Geometry> GeometryOf(const Convolution3DParam& param,
   return geometry;
 }
 
-// The sum at one place of one channel of the output.
+// Returns the sum at one position of one output channel.
 double SumAt(const Geometry& g, const double* volume, const double* filter, int64_t od, int64_t oh,
              int64_t ow) {
   double sum = 0;
@@ -94,13 +95,13 @@ double SumAt(const Geometry& g, const double* volume, const double* filter, int6
   return sum;
 }
 
-// Slices begin to end of the output, of which the same slices first_tap to end_tap of the filter
-// meet the volume: the others meet padding alone.
+// Output slices begin to end, for which only the filter slices first_tap to end_tap are inside the
+// volume; the other filter slices cover only padding.
 struct Slices {
   int64_t begin = 0, end = 0, first_tap = 0, end_tap = 0;
 };
 
-// All slices of the output; empty where one of them meets padding alone.
+// Divides the output's slices into such ranges; empty if one of them covers only padding.
 std::vector<Slices> SlicesOfOneKind(const WindowAxis& d) {
   std::vector<Slices> parts;
   for (int64_t o = 0; o < d.output; ++o) {
@@ -179,7 +180,8 @@ absl::StatusOr<std::vector<int>> Convolution3DForward::Compose(GraphBuilder& bui
     g.d.pad_begin = g.d.pad_end = 0;
     parts = SlicesOfOneKind(g.d);
   }
-  // The depth is a first batch: slices are images, those that follow each other a stretch of them.
+  // Depth becomes an outer batch dimension: slices are images, and consecutive slices are a range
+  // of them.
   const int slices = c.Add<Dimshuffle>({{2, 0, 1, 3, 4}}, {volume});
   const int images = c.Reshaped(slices, {g.d.input * g.batch, shape[1], shape[3], shape[4]});
   const auto slices_met = [&](const Slices& part, int64_t kd) {

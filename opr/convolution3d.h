@@ -1,4 +1,4 @@
-// Convolution3DForward: 3-D convolution, of videos and volumes.
+// Convolution3DForward: 3-D convolution, for videos and volumes.
 #ifndef ASHLAR_OPR_CONVOLUTION3D_H_
 #define ASHLAR_OPR_CONVOLUTION3D_H_
 
@@ -6,7 +6,7 @@
 
 namespace ashlar {
 
-// Height and width as of a convolution of images, which slides the filter as it is.
+// Height and width as in a convolution of images that does not flip the filter.
 struct Convolution3DParam {
   SparseMode sparse = SparseMode::kDense;
   int64_t stride_d = 1, stride_h = 1, stride_w = 1;
@@ -29,7 +29,7 @@ struct Convolution3DParam {
 };
 
 // Inputs, floats of one dtype: src [N, C, D, H, W]; filter [oc, ic, fd, fh, fw], or [g, oc/g, ic/g,
-// fd, fh, fw] where sparse is GROUP; and optionally bias [oc]. Output: [N, oc, od, oh, ow].
+// fd, fh, fw] if sparse is GROUP; and optionally bias [oc]. Output: [N, oc, od, oh, ow].
 class Convolution3DForward final : public OperatorWithParam<Convolution3DParam> {
  public:
   static constexpr int kSrc = 0, kFilter = 1, kBias = 2;
@@ -39,8 +39,8 @@ class Convolution3DForward final : public OperatorWithParam<Convolution3DParam> 
     return {.precision = PrecisionRule::kLow};
   }
   int64_t Computation(const Site& site) const override;
-  // A convolution of images whose channels are the channels of all slices that meet the filter: no
-  // device has a kernel for it.
+  // A convolution of images whose channels are the channels of all slices under the filter; no
+  // device has a kernel for this operator.
   absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
                                            absl::Span<const int> inputs) const override;
 };

@@ -22,7 +22,7 @@ ASHLAR_MAKE_FROM_PARAMS(ConvolutionBackwardData)
 
 namespace {
 
-// `axis` has all but the input, which is made; `size` is the image's.
+// Completes an axis without `input`, which is computed; `size` is the image's.
 absl::StatusOr<WindowAxis> AxisOf(WindowAxis axis, int64_t size, absl::string_view suffix) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   const int64_t parameters[] = {axis.window, axis.stride, axis.dilation, size};
@@ -74,7 +74,7 @@ absl::StatusOr<BackwardDataGeometry> GeometryOf(const ConvolutionBackwardData& o
   return InferBackwardData(op.param(), site.inputs[op.kSrc].type, site.inputs[op.kFilter].type);
 }
 
-// The part of the image that outputs are made of, at least one element.
+// Returns the range of the image that outputs depend on, at least one element.
 Range NeededBy(const WindowAxis& axis, const Range& outputs) {
   const Range clipped = Intersection(axis.Touching(outputs), {0, axis.output});
   if (!clipped.empty()) return clipped;
@@ -184,7 +184,7 @@ std::optional<Replacement> ConvolutionBackwardData::AtRegion(const Region& outpu
                                                              const Site& site) const {
   const absl::StatusOr<BackwardDataGeometry> geometry = GeometryOf(*this, site);
   if (!geometry.ok()) return std::nullopt;
-  // The outputs that the given part reaches, less the wanted ones.
+  // Removes the outputs that the given part reaches in excess of the wanted ones.
   const Range h = geometry->h.Read(given[kSrc][2]), w = geometry->w.Read(given[kSrc][3]);
   ConvolutionParam part = param();
   part.pad_h = output[2].begin - h.begin;
@@ -204,7 +204,7 @@ absl::StatusOr<std::vector<int>> ConvolutionBackwardData::Compose(
   const int64_t planes = src.shape[0] * src.shape[1];
   Shape shape = {planes, g.h.output, 1, g.w.output, 1};
   int image = c.Reshaped(inputs[kSrc], shape);
-  // Zeros behind each row and each column.
+  // Inserts zeros after each row and each column.
   const auto spread = [&](int axis, int64_t stride) {
     if (stride == 1) return;
     Shape zeros = shape;
@@ -235,7 +235,8 @@ absl::StatusOr<std::vector<int>> ConvolutionBackwardData::Compose(
   return std::move(c).Finish({spread_image});
 }
 
-// It is the convolution that goes back, and image and gradient change places in that of the filter.
+// The image's gradient is the forward convolution; in the filter's gradient, image and gradient are
+// exchanged.
 absl::Status ConvolutionBackwardData::Gradient(GradientContext& context) const {
   Gradients g(context);
   const int src = g.input(kSrc), filter = g.input(kFilter);

@@ -8,23 +8,23 @@
 
 namespace ashlar {
 
-// The axes belong to the convolution that goes back: its input is the output here, its output
-// the image. Channels are named as here.
+// The axes belong to the forward convolution: its input is the output here, and its output is the
+// image. Channels are named as here.
 struct BackwardDataGeometry : ConvolutionGeometry {
   Shape output() const { return {batch, groups * out_channels, h.input, w.input}; }
 };
 
-// `src` is [N, C, H, W]; `filter` is [C, oc, fh, fw], or [g, C/g, oc/g, fh, fw] where sparse is
-// GROUP. Floats of one dtype, nothing empty. Errors are InvalidArgument and name the parameter or
+// `src` is [N, C, H, W]; `filter` is [C, oc, fh, fw], or [g, C/g, oc/g, fh, fw] if sparse is GROUP.
+// Floats of one dtype, nothing empty. Errors are InvalidArgument and name the parameter or
 // dimension.
 absl::StatusOr<BackwardDataGeometry> InferBackwardData(const ConvolutionParam& param,
                                                        const TensorType& src,
                                                        const TensorType& filter);
 
-// Inputs: src, filter (MegEngine has them the other way round), and optionally z of the output's
-// type, which is added and may be overwritten. Output: [N, oc, oh, ow] with oh = stride_h (H - 1) +
-// dilate_h (fh - 1) + 1 - pad_h - pad_h_end: padding takes rows away, and adds such that no element
-// reaches where it is negative.
+// Inputs: src, filter (MegEngine has them in reverse order), and optionally z of the output's type,
+// which is added and may be overwritten. Output: [N, oc, oh, ow] with oh = stride_h (H - 1) +
+// dilate_h (fh - 1) + 1 - pad_h - pad_h_end. Padding removes rows; negative padding adds rows that
+// no element reaches.
 class ConvolutionBackwardData final : public OperatorWithParam<ConvolutionParam> {
  public:
   static constexpr int kSrc = 0, kFilter = 1, kZ = 2;

@@ -14,8 +14,8 @@ ASHLAR_MAKE_FROM_PARAMS(ConvolutionBackwardFilter)
 
 namespace {
 
-// The sum of one weight over one pair of planes: element (y, x) of the gradient times the element
-// of the image that tap (kh, kw) of its window lies on.
+// Returns the gradient of one weight over one pair of planes. It sums element (y, x) of the
+// gradient times the image element under tap (kh, kw) of its window.
 double TapGradient(const ConvolutionGeometry& g, int64_t kh, int64_t kw, const double* src,
                    const double* diff) {
   const Range rows = g.h.OutputsInside(kh), columns = g.w.OutputsInside(kw);
@@ -32,7 +32,7 @@ double TapGradient(const ConvolutionGeometry& g, int64_t kh, int64_t kw, const d
 // The gradient of each tap, as matrices [G, OC, IC] of the groups' channels.
 class TapGradients {
  public:
-  // Images [N, G C, H, W] as pixels: [N, H, W, G, C].
+  // Converts images [N, G C, H, W] to pixels: [N, H, W, G, C].
   TapGradients(Composition& c, const ConvolutionGeometry& g, int src, int diff)
       : c_(c),
         g_(g),
@@ -58,7 +58,7 @@ class TapGradients {
     return c_.Reshaped(c_.Add<Dimshuffle>({{0, 2, 3, 1}}, {image}),
                        {g_.batch, h, w, g_.groups, channels});
   }
-  // The rows (or columns) of the gradient, and those of the image that lie below a tap of them.
+  // Take the rows (or columns) of the gradient, and the image's rows under a tap of them.
   int Part(int var, int axis, const Range& outputs, int64_t all) {
     return outputs.size() == all ? var : c_.Slice(var, axis, outputs.begin, outputs.end);
   }
@@ -68,13 +68,13 @@ class TapGradients {
     if (first == 0 && end == window.input && window.stride == 1) return var;
     return c_.Slice(var, axis, first, end, window.stride);
   }
-  // [N, H, W, G, C] as [G, pixels, C].
+  // Converts [N, H, W, G, C] to [G, pixels, C].
   int Matrices(int var, int64_t pixels, int64_t channels) {
     const int matrix = c_.Reshaped(var, {pixels, g_.groups, channels});
     return g_.groups == 1 ? c_.Reshaped(matrix, {1, pixels, channels})
                           : c_.Add<Dimshuffle>({{1, 0, 2}}, {matrix});
   }
-  // Of single channels.
+  // For single channels.
   int Dot(int a, int b, int64_t pixels) {
     const int products = c_.Reshaped(c_.Apply(ScalarFunction::kMul, {a, b}), {pixels, g_.groups});
     return c_.Reshaped(c_.SummedTo(products, {1, g_.groups}), {g_.groups, 1, 1});
@@ -153,7 +153,7 @@ absl::StatusOr<std::vector<int>> ConvolutionBackwardFilter::Compose(
 }
 
 int64_t ConvolutionBackwardFilter::Computation(const Site& site) const {
-  // Each weight is multiplied and added once for each output that it is part of, as forward.
+  // Each weight has one multiply and one add for each output that it contributes to, as forward.
   const TensorType& filter = site.inputs[kFilter].type;
   const absl::StatusOr<ConvolutionGeometry> geometry =
       InferConvolution(param(), site.inputs[kSrc].type, filter);

@@ -1,5 +1,5 @@
-// ConvolutionFilterUpdate: the gradient of a convolution's filter, added to its momentum as it is
-// made.
+// ConvolutionFilterUpdate: computes the gradient of a convolution's filter and adds it to its
+// momentum.
 #ifndef ASHLAR_OPR_CONVOLUTION_FILTER_UPDATE_H_
 #define ASHLAR_OPR_CONVOLUTION_FILTER_UPDATE_H_
 
@@ -10,9 +10,8 @@ namespace ashlar {
 
 using ConvolutionFilterUpdateParam = AddingParam<ConvolutionParam>;
 
-// alpha * dest + dW. Inputs: image and gradient of the output as ConvolutionBackwardFilter reads
-// them; dest, of the filter's type. Output: dest after the update, in its storage where it is a
-// state.
+// alpha * dest + dW. Inputs: image and output gradient as for ConvolutionBackwardFilter; dest, of
+// the filter's type. Output: dest after the update, in its storage if dest is a state.
 class ConvolutionFilterUpdate final : public OperatorWithParam<ConvolutionFilterUpdateParam> {
  public:
   static constexpr int kSrc = 0, kDiff = 1, kDest = 2;

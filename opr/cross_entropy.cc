@@ -35,7 +35,7 @@ absl::Status CheckLabels(const HostTensor& labels, int64_t classes) {
   return CheckLabels(labels.raw(), labels.dtype(), labels.num_elements(), classes);
 }
 
-// Ones where a row's label is, zeros elsewhere.
+// Adds a matrix with a one at each row's label and zeros elsewhere.
 int AddChosen(Composition& c, int labels, const TensorType& logits) {
   const DType dtype = logits.dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
   HostTensor all = HostTensor::Zeros(dtype, {1, logits.shape[1]});

@@ -1,4 +1,4 @@
-// CrossEntropy: the mean loss of a classification, with the softmax before it; and its gradient.
+// CrossEntropy: the mean classification loss, including the softmax; and its gradient.
 #ifndef ASHLAR_OPR_CROSS_ENTROPY_H_
 #define ASHLAR_OPR_CROSS_ENTROPY_H_
 
@@ -6,9 +6,9 @@
 
 namespace ashlar {
 
-// Both operators' first inputs: logits [N, K], floats, N > 0; labels [N], Int32 or Int64 in [0, K).
-// A label that is out of range is an error of the run; where the operator runs as a composition
-// it is that of no class.
+// The first inputs of both operators: logits [N, K], floats, N > 0; labels [N], Int32 or Int64 in
+// [0, K). A label out of range is a run-time error; if the operator runs as a composition, such a
+// label belongs to no class.
 class CrossEntropyOperator : public Operator {
  public:
   static constexpr int kLogits = 0, kLabels = 1;
@@ -24,8 +24,9 @@ class CrossEntropy final : public OperatorWithParam<NoParam, CrossEntropyOperato
                                            absl::Span<const int> inputs) const override;
 };
 
-// (softmax(logits) - 1 at the label) diff / N, where diff, the third input, is the gradient by the
-// loss, {1}. The softmax is made again. Output: the logits' type; it may overwrite them.
+// (softmax(logits) - 1 at the label) diff / N. `diff`, the third input, is the gradient with
+// respect to the loss, {1}. The softmax is recomputed. Output: the logits' type; it may overwrite
+// them.
 class CrossEntropyBackward final : public OperatorWithParam<NoParam, CrossEntropyOperator> {
  public:
   static constexpr int kDiff = 2;
@@ -35,7 +36,7 @@ class CrossEntropyBackward final : public OperatorWithParam<NoParam, CrossEntrop
                                            absl::Span<const int> inputs) const override;
 };
 
-// OutOfRange for the first label that is not in [0, classes).
+// OutOfRange for the first label outside [0, classes).
 absl::Status CheckLabels(const void* labels, DType dtype, int64_t count, int64_t classes);
 
 }  // namespace ashlar

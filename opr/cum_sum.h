@@ -1,4 +1,4 @@
-// CumSum: sums of the elements up to each, along an axis.
+// CumSum: running sums along an axis.
 #ifndef ASHLAR_OPR_CUM_SUM_H_
 #define ASHLAR_OPR_CUM_SUM_H_
 
@@ -9,7 +9,7 @@ namespace ashlar {
 struct CumSumParam {
   int64_t axis = 0;        // negative: from the end
   bool exclusive = false;  // without the element itself
-  bool reverse = false;    // from the end on
+  bool reverse = false;    // sums from the end
 
   template <typename V>
   void Visit(V& v) {
@@ -19,8 +19,8 @@ struct CumSumParam {
   }
 };
 
-// Input: numbers of rank 1 or more. Output: its type; sums of integers that leave the dtype's range
-// stay at its end.
+// Input: numbers of rank 1 or more. Output: its type; integer sums outside of the dtype's range
+// saturate.
 class CumSum final : public OperatorWithParam<CumSumParam, AlongAxis<CumSum, RowWiseOperator>> {
  public:
   ASHLAR_OPERATOR("CumSum", "cum_sum")

@@ -63,7 +63,7 @@ int64_t Dimshuffle::Computation(const Site& site) const {
 }
 
 bool Dimshuffle::KeepsOrder(const Shape& input) const {
-  int64_t last = -1;  // the axes of more than one element must stay in order
+  int64_t last = -1;  // axes of more than one element must stay in order
   for (int64_t axis : param().pattern) {
     if (axis < 0 || input[static_cast<int>(axis)] == 1) continue;
     if (axis < last) return false;

@@ -9,7 +9,7 @@ namespace ashlar {
 
 struct DimshuffleParam {
   // For each output axis the input axis, or -1 for a new one of size 1. Input axes that are not
-  // listed have size 1 and go away.
+  // listed must have size 1 and are dropped.
   std::vector<int64_t> pattern;
 
   template <typename V>
@@ -31,11 +31,11 @@ class Dimshuffle final : public OperatorWithParam<DimshuffleParam> {
   Aliasing aliasing(const Site& site) const override;
   std::optional<Movement> AsMovement(absl::Span<const InputInfo> inputs) const override;
 
-  // The strides that walk an input with the strides `input` in the order of the output.
+  // Returns the strides that read an input with strides `input` in the order of the output.
   Strides Permuted(const Strides& input) const;
 
  private:
-  // Whether the elements of an input of this shape stay in row-major order.
+  // Returns whether the elements of an input of this shape stay in row-major order.
   bool KeepsOrder(const Shape& input) const;
 };
 

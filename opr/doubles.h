@@ -1,5 +1,4 @@
-// Host tensors as vectors of doubles, for references that are exact in Float64,
-// too.
+// Host tensors as vectors of doubles, for references that are exact in Float64, too.
 #ifndef ASHLAR_OPR_DOUBLES_H_
 #define ASHLAR_OPR_DOUBLES_H_
 
@@ -16,7 +15,7 @@ inline std::vector<double> ToDoubles(const HostTensor& tensor) {
   return values;
 }
 
-// As many values as the shape has elements, rounded to the dtype.
+// Makes a tensor from values, one per element, rounded to the dtype.
 inline HostTensor FromDoubles(DType dtype, const Shape& shape, absl::Span<const double> values) {
   HostTensor tensor = HostTensor::Zeros(dtype, shape);
   for (size_t i = 0; i < values.size(); ++i) tensor.Set(static_cast<int64_t>(i), values[i]);

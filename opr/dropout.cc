@@ -46,7 +46,7 @@ int64_t Dropout::Computation(const Site& site) const {
 
 Aliasing Dropout::aliasing(const Site& site) const { return OverwritesInput(kX, site); }
 
-// The same elements of the gradient.
+// Applies the same mask to the gradient.
 absl::Status Dropout::Gradient(GradientContext& context) const {
   Gradients g(context);
   g.Set(kX, g.Add<Dropout>(param(), {g.of(), g.input(kStep)}));

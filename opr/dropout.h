@@ -1,4 +1,4 @@
-// Dropout (Srivastava et al. 2014, "Dropout"): elements zeroed at random while a model is trained.
+// Dropout (Srivastava et al. 2014, "Dropout"): sets random elements to zero during training.
 #ifndef ASHLAR_OPR_DROPOUT_H_
 #define ASHLAR_OPR_DROPOUT_H_
 
@@ -8,7 +8,7 @@
 namespace ashlar {
 
 struct DropoutParam {
-  double probability = 0.5;  // of an element's becoming zero, in [0, 1)
+  double probability = 0.5;  // the probability that an element becomes zero, in [0, 1)
   int64_t seed = 0;
 
   template <typename V>
@@ -18,8 +18,8 @@ struct DropoutParam {
   }
 };
 
-// Elements that stay are divided by the probability of staying. Inputs: x, floats; the number of
-// the step, one Int32 or Int64, by which masks differ. Output: x's type; it may overwrite x.
+// Elements that stay are divided by the probability of staying. Inputs: x, floats; the step number,
+// one Int32 or Int64, which varies the mask. Output: x's type; it may overwrite x.
 class Dropout final : public OperatorWithParam<DropoutParam> {
  public:
   static constexpr int kX = 0, kStep = 1;

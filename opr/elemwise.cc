@@ -17,7 +17,8 @@ ASHLAR_MAKE_FROM_PARAMS(Elemwise)
 
 namespace {
 
-// Of an image whose scales and shifts are written out; no convolution comes near.
+// The largest number of channels whose scales and shifts are written out; no real convolution has
+// as many.
 constexpr int64_t kMostAffineChannels = 1 << 20;
 
 }  // namespace
@@ -83,7 +84,7 @@ absl::StatusOr<std::vector<TensorType>> Elemwise::Infer(absl::Span<const InputIn
 
 namespace {
 
-// The function, computed in Number, of inputs that broadcast to `output`.
+// Evaluates the function in Number, on inputs that broadcast to `output`.
 template <typename Number>
 void EvaluateIn(const ElemwiseParam& param, absl::Span<const HostTensor> inputs,
                 HostTensor& output) {
@@ -133,7 +134,7 @@ int64_t Elemwise::Computation(const Site& site) const {
 }
 
 std::optional<ChannelAffine> Elemwise::AsChannelAffine(absl::Span<const InputInfo> inputs) const {
-  // The one input that is not constant, an image of the output's shape.
+  // The only input that is not constant, an image of the output's shape.
   int x = -1;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].value != nullptr) continue;
@@ -143,7 +144,7 @@ std::optional<ChannelAffine> Elemwise::AsChannelAffine(absl::Span<const InputInf
   if (x < 0 || inputs[x].type.shape.rank() != 4 || inputs[x].type.dtype != DType::kFloat32) {
     return std::nullopt;
   }
-  // The filters of so many are large, but a number beside an image is not.
+  // Filters with so many channels would be large, but a number added to an image is not.
   const int64_t channels = inputs[x].type.shape[1];
   if (channels > kMostAffineChannels) return std::nullopt;
   std::vector<double> operands[3];
@@ -192,8 +193,8 @@ std::optional<Replacement> Elemwise::Chain(absl::Span<const InputInfo> inputs,
   return ChainElemwise(*this, inputs, consumer);
 }
 
-// Functions that a convolution may be followed by are tables of 256 bytes, and sums are of two
-// computed tensors of one shape.
+// Functions that may follow a convolution become tables of 256 bytes. Sums need two computed
+// tensors of one shape.
 QuantizationRule Elemwise::quantization_rule(const Site& site) const {
   const ScalarFunction mode = param().mode;
   const bool sum = mode == ScalarFunction::kAdd || mode == ScalarFunction::kFuseAddRelu;

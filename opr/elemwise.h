@@ -7,7 +7,7 @@
 
 namespace ashlar {
 
-// A scalar function with its parameters, which its row gives where none are given.
+// A scalar function with its parameters; the defaults come from its table row.
 struct ElemwiseParam {
   ScalarFunction mode = ScalarFunction::kRelu;
   ScalarParameters parameters = DefaultsOf(mode);  // by number
@@ -24,7 +24,7 @@ struct ElemwiseParam {
 
 // Sums and exponentials stay in Float32.
 PrecisionRule PrecisionOf(ScalarFunction function);
-// The value of a function of numbers; arguments beyond its arity are ignored.
+// Returns the function's value; arguments beyond its arity are ignored.
 double Apply(const ElemwiseParam& param, double a, double b = 0, double c = 0);
 
 // The inputs broadcast to the output's shape (trailing dimensions aligned) and have its dtype.
@@ -44,16 +44,16 @@ class Elemwise final : public OperatorWithParam<ElemwiseParam, PointwiseOperator
   bool KeepsChannelScales(const Site& site) const override;
 };
 
-// An Elemwise taken apart: perhaps an addition of two inputs, then an activation.
+// An Elemwise split into an optional addition of two inputs and an activation.
 struct ActivationTail {
   bool adds;
   ElemwiseParam activation;
 };
-// nullopt where it is not of this kind, or no Elemwise.
+// Returns nullopt if `op` is not an Elemwise of this form.
 std::optional<ActivationTail> AsActivationTail(const Operator& op);
 
-// The type that inputs of one dtype broadcast to; InvalidArgument, naming the input, where they do
-// not.
+// Returns the type that inputs of one dtype broadcast to; InvalidArgument, naming the input, if
+// they do not.
 absl::StatusOr<TensorType> BroadcastInputs(absl::Span<const InputInfo> inputs);
 
 inline bool IsElemwise(const Operator& op, ScalarFunction mode) {

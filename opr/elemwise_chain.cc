@@ -18,7 +18,7 @@ ScalarFunction ModeOf(const ElemwiseChainParam& param, size_t step) {
   return static_cast<ScalarFunction>(param.mode[step]);
 }
 
-// Steps, and the operands that their arguments number.
+// Steps, and the operands that their arguments index.
 struct Steps {
   ElemwiseChainParam param;
   std::vector<Operand> operands;
@@ -37,8 +37,8 @@ Operand Scalar(double value) {
   return {Operand::From::kConstant, 0, std::move(tensor)};
 }
 
-// The step of an Elemwise one of whose arguments is `chained`; the others are its inputs from
-// `from`, and its parameters.
+// Returns the step of an Elemwise with argument `chained` as kChained. The other arguments are its
+// inputs from `from`, and its parameters.
 Steps StepsOf(const ElemwiseParam& param, int chained, Operand::From from) {
   Steps steps;
   const ScalarRow& row = RowOf(param.mode);
@@ -53,7 +53,7 @@ Steps StepsOf(const ElemwiseParam& param, int chained, Operand::From from) {
   return steps;
 }
 
-// The steps of a producer on its input 0, with that input as operand 0.
+// Returns the steps of a producer on its input 0, which is operand 0.
 std::optional<Steps> AsProducer(const Operator& op, size_t inputs) {
   if (const auto* chain = dynamic_cast<const ElemwiseChain*>(&op)) {
     return Steps{chain->param(), OwnOperands(inputs)};
@@ -68,7 +68,7 @@ std::optional<Steps> AsProducer(const Operator& op, size_t inputs) {
   return steps;
 }
 
-// The steps of a consumer on its input `via`, its other inputs being operands.
+// Returns the steps of a consumer on its input `via`; its other inputs are operands.
 std::optional<Steps> AsConsumer(const Operator& op, int via, size_t inputs) {
   if (const auto* elemwise = dynamic_cast<const Elemwise*>(&op)) {
     return StepsOf(elemwise->param(), via, Operand::From::kConsumer);
@@ -189,7 +189,7 @@ std::optional<Replacement> ChainElemwise(const Operator& producer,
   std::optional<Steps> first = AsProducer(producer, inputs.size());
   std::optional<Steps> second = AsConsumer(consumer.op, consumer.via, consumer.inputs.size());
   if (!first || !second) return std::nullopt;
-  // Nothing is computed more often than before.
+  // The consumer's output must not be larger: nothing may be computed more often than before.
   const absl::StatusOr<std::vector<TensorType>> output = consumer.op.Infer(consumer.inputs);
   if (!output.ok() ||
       (*output)[0] != TensorType{DType::kFloat32, consumer.inputs[consumer.via].type.shape} ||

@@ -69,7 +69,7 @@ StorageRules ElemwiseMultiType::storage_rules(const Site& site) const {
   return {.format = PointwiseOperator::storage_rules(site).format};
 }
 
-// Types may differ: integers are of one size, and each goes where one of its operands was.
+// Types may differ: all integers have one size, so the output may overwrite either operand.
 Aliasing ElemwiseMultiType::aliasing(const Site& site) const {
   Aliasing aliasing;
   for (size_t i = 0; i < site.inputs.size(); ++i) {

@@ -17,9 +17,9 @@ struct ElemwiseMultiTypeParam : ElemwiseParam {
   }
 };
 
-// One input, or two of one shape, of quantised types of 8 bits. Each is (q - zero point) * scale in
-// Float32, the function's value is one of Float32, too; divided by the output's scale it is rounded
-// half to even, and saturated.
+// One input, or two of one shape, of quantised 8-bit types. Each becomes (q - zero point) * scale
+// in Float32, and the function is computed in Float32. The value is divided by the output's scale,
+// rounded half to even, and saturated.
 class ElemwiseMultiType final
     : public OperatorWithParam<ElemwiseMultiTypeParam, PointwiseOperator> {
  public:
@@ -28,7 +28,8 @@ class ElemwiseMultiType final
   Aliasing aliasing(const Site& site) const override;
   int64_t Computation(const Site& site) const override;
 
-  // By integer, from the least of the dtype on, what a function of one input makes of it.
+  // Returns the results of a function of one input for every integer of the dtype, from the
+  // smallest on.
   std::vector<int32_t> Table(const TensorType& input, const TensorType& output) const;
 };
 

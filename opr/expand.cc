@@ -69,7 +69,8 @@ absl::StatusOr<std::vector<int>> Expand::Compose(GraphBuilder& builder,
   const HostTensor shape_value = *target;
   const std::vector<InputInfo> infos = {{x}, InfoOf(shape_value)};
   ASHLAR_ASSIGN_OR_RETURN(const Shape output, OutputOf(infos));
-  if (x.dtype == DType::kInt64 || x.dtype == DType::kByte) {  // whose products are not exact
+  if (x.dtype == DType::kInt64 ||
+      x.dtype == DType::kByte) {  // products in these dtypes are not exact
     Shape aligned = output;
     for (int axis = 0; axis < output.rank(); ++axis) {
       const int own = axis - (output.rank() - x.shape.rank());

@@ -1,4 +1,4 @@
-// Expand: a tensor repeated along dimensions of size 1, and along new ones.
+// Expand: repeats a tensor along dimensions of size 1, and along new ones.
 #ifndef ASHLAR_OPR_EXPAND_H_
 #define ASHLAR_OPR_EXPAND_H_
 
@@ -7,8 +7,8 @@
 
 namespace ashlar {
 
-// Inputs: x, of any dtype, and a shape, an integer vector known before the run. Output: what both
-// broadcast to (graph/shape.h), so that a 1 in the shape keeps a larger dimension of x.
+// Inputs: x, of any dtype, and a shape, an integer vector known before the run. Output: both
+// broadcast (graph/shape.h), so a 1 in the shape keeps a larger dimension of x.
 class Expand final : public OperatorWithParam<NoParam, MovingOperator> {
  public:
   ASHLAR_OPERATOR("Expand", "expand")
@@ -18,7 +18,7 @@ class Expand final : public OperatorWithParam<NoParam, MovingOperator> {
   }
   Aliasing aliasing(const Site& site) const override;
   ASHLAR_CUTS_OUTPUT()
-  // Products with ones; none of Int64, whose products are computed as doubles, nor of Byte.
+  // Multiplies by ones. Not for Int64, whose products are computed as doubles, nor for Byte.
   absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
                                            absl::Span<const int> inputs) const override;
 };

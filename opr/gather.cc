@@ -104,7 +104,7 @@ absl::StatusOr<Shape> GatherND::OutputOf(const Shape& x, const Shape& indices) c
   return ShapeByTuples(x, indices, param().batch_dims);
 }
 
-// The indexed axis first, as ScatterND has it, and the indices as tuples of one.
+// Moves the indexed axis first, as ScatterND needs it, and makes tuples of one index.
 absl::Status Gather::Gradient(GradientContext& context) const {
   Gradients g(context);
   const TensorType x = g.input_type(kX);
@@ -137,7 +137,7 @@ absl::Status GatherElements::Gradient(GradientContext& context) const {
   return std::move(g).Finish();
 }
 
-// The place in the batch becomes part of the tuples.
+// Adds the position in the batch to the tuples.
 absl::Status GatherND::Gradient(GradientContext& context) const {
   Gradients g(context);
   const TensorType x = g.input_type(kX), indices = g.input_type(kIndices);

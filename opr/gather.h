@@ -1,6 +1,6 @@
-// Gather, GatherElements and GatherND: elements of a tensor at places that another tensor names.
-// Indices are Int32 or Int64; negative ones count from the end. One that is out of range is an
-// error of the run; on a GPU, whose kernels cannot fail, it gives zeros.
+// Gather, GatherElements and GatherND: read elements of a tensor at positions given by another
+// tensor. Indices are Int32 or Int64; negative ones count from the end. An index out of range is a
+// run-time error; on a GPU, whose kernels cannot fail, it gives zeros.
 #ifndef ASHLAR_OPR_GATHER_H_
 #define ASHLAR_OPR_GATHER_H_
 
@@ -9,8 +9,8 @@
 
 namespace ashlar {
 
-// Inputs: x, of any dtype, and indices. One that is new gives parameters, the output's shape and
-// the runs.
+// Inputs: x, of any dtype, and indices. A new subclass provides its parameters, the output's shape
+// and the runs.
 class GatheringOperator : public MovingOperator {
  public:
   static constexpr int kX = 0, kIndices = 1;
@@ -24,7 +24,7 @@ class GatheringOperator : public MovingOperator {
       absl::Span<const HostTensor> inputs) const;
 };
 
-// `axis` of Gather and GatherElements: negative: from the end.
+// The `axis` of Gather and GatherElements: negative counts from the end.
 struct GatherParam {
   int64_t axis = 0;
 
@@ -34,7 +34,7 @@ struct GatherParam {
   }
 };
 
-// Output: x's shape, with the indices' in the place of the axis.
+// Output: x's shape, with the axis replaced by the indices' shape.
 class Gather final : public OperatorWithParam<GatherParam, GatheringOperator> {
  public:
   ASHLAR_OPERATOR("Gather", "gather")
@@ -42,8 +42,8 @@ class Gather final : public OperatorWithParam<GatherParam, GatheringOperator> {
   absl::StatusOr<IndexedRuns> RunsOf(const Shape& x, const Shape& indices) const override;
   std::optional<std::vector<Region>> InputRegions(const Region& output,
                                                   const Site& site) const override;
-  // The product with a matrix that has a 1 in each row, for floats. An index that is out of range
-  // gives zeros there.
+  // For floats, the product with a matrix that has a 1 in each row. Indices out of range give
+  // zeros.
   absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
                                            absl::Span<const int> inputs) const override;
 
@@ -51,8 +51,8 @@ class Gather final : public OperatorWithParam<GatherParam, GatheringOperator> {
   absl::StatusOr<Shape> OutputOf(const Shape& x, const Shape& indices) const override;
 };
 
-// y[i][j][k] = x[indices[i][j][k]][j][k] where the axis is 0. Indices are of x's rank, and no
-// larger beside the axis. Output: the indices' shape.
+// y[i][j][k] = x[indices[i][j][k]][j][k] for axis 0. Indices have x's rank, and are no larger than
+// x except along the axis. Output: the indices' shape.
 class GatherElements final : public OperatorWithParam<GatherParam, GatheringOperator> {
  public:
   ASHLAR_OPERATOR("GatherElements", "gather_elements")
@@ -66,7 +66,7 @@ class GatherElements final : public OperatorWithParam<GatherParam, GatheringOper
 };
 
 struct GatherNDParam {
-  int64_t batch_dims = 0;  // leading dimensions that x and indices have in common
+  int64_t batch_dims = 0;  // leading dimensions that x and indices share
 
   template <typename V>
   void Visit(V& v) {
@@ -74,8 +74,9 @@ struct GatherNDParam {
   }
 };
 
-// The last dimension of the indices holds tuples, one index for each dimension of x behind the
-// batch's as far as they reach. Output: the indices' other dimensions, then x's that are left.
+// The last dimension of the indices holds tuples. A tuple has one index for each of the first
+// dimensions of x after the batch dimensions. Output: the indices' other dimensions, then x's
+// remaining ones.
 class GatherND final : public OperatorWithParam<GatherNDParam, GatheringOperator> {
  public:
   ASHLAR_OPERATOR("GatherND", "gather_nd")

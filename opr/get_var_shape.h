@@ -16,7 +16,7 @@ struct GetVarShapeParam {
   }
 };
 
-// An Int32 vector of x's dimensions, or of the one that is asked for. Reads no element of x.
+// Output: an Int32 vector of x's dimensions, or of the requested one. Reads no element of x.
 class GetVarShape final : public OperatorWithParam<GetVarShapeParam> {
  public:
   ASHLAR_OPERATOR("GetVarShape", "shape_of")

@@ -1,4 +1,4 @@
-// Helpers for rules of gradients (graph/gradient_rules.h).
+// Helpers for gradient rules (graph/gradient_rules.h).
 #ifndef ASHLAR_OPR_GRADIENT_H_
 #define ASHLAR_OPR_GRADIENT_H_
 
@@ -8,7 +8,7 @@
 
 namespace ashlar {
 
-// A composition in which a rule makes gradients of the gradients in its context.
+// A composition in which a rule computes the gradients of its context.
 class Gradients : public Composition {
  public:
   explicit Gradients(GradientContext& context) : Composition(context), context_(context) {}
@@ -19,12 +19,13 @@ class Gradients : public Composition {
   int num_inputs() const { return static_cast<int>(context_.inputs().size()); }
   int output(int i = 0) const { return context_.outputs()[static_cast<size_t>(i)]; }
   TensorType input_type(int i) const { return type(input(i)); }
-  // The gradient by an output, which it must have. An operator with one output has it where its
-  // rule is asked.
+  // Returns the gradient with respect to an output, which must have one. If an operator has one
+  // output, that output has a gradient whenever its rule is called.
   int of(int output = 0) const { return *context_.gradient(output); }
 
-  // Sets the gradient by an input to a var of its dtype whose shape it broadcasts to, summed to its
-  // own. Nothing happens where nobody wants it.
+  // Sets the gradient with respect to input `i`. `var` has the input's dtype and a shape that the
+  // input broadcasts to; it is summed to the input's shape. Does nothing if the gradient is not
+  // needed.
   void Set(int i, int var) {
     if (!status().ok() || !wants(i)) return;
     var = SummedTo(var, input_type(i).shape);

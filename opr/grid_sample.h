@@ -1,4 +1,4 @@
-// GridSample: an image sampled at points that another tensor names.
+// GridSample: samples an image at points given by another tensor.
 #ifndef ASHLAR_OPR_GRID_SAMPLE_H_
 #define ASHLAR_OPR_GRID_SAMPLE_H_
 
@@ -37,7 +37,8 @@ GridPoint GridPointAt(const GridSampleParam& param, const T* point,
   for (int axis = 0; axis < static_cast<int>(size.size()); ++axis) {
     const int64_t length = size[size.size() - 1 - axis];
     const GridTaps along = GridTapsAt(param, static_cast<double>(point[axis]), length);
-    for (int i = taps * result.count - 1; i >= 0; --i) {  // those before this axis are read last
+    for (int i = taps * result.count - 1; i >= 0;
+         --i) {  // descending: entries of the previous axes are overwritten last
       const int before = i % result.count, tap = i / result.count;
       result.offset[i] = result.offset[before] + along.pixel[tap] * stride;
       result.weight[i] = result.weight[before] * along.weight[tap];
@@ -48,9 +49,9 @@ GridPoint GridPointAt(const GridSampleParam& param, const T* point,
   return result;
 }
 
-// Inputs, of one dtype of floats: x [N, C, H, W]; grid [N, oh, ow, 2], points as x and y in
-// [-1, 1], or outside. Output: [N, C, oh, ow]. Or x [N, C, D, H, W], grid [N, od, oh, ow, 3] and
-// output [N, C, od, oh, ow], where the mode is not cubic.
+// Inputs, of one floating-point dtype: x [N, C, H, W]; grid [N, oh, ow, 2], points as x and y in
+// [-1, 1], or outside. Output: [N, C, oh, ow]. If the mode is not cubic, also x [N, C, D, H, W],
+// grid [N, od, oh, ow, 3] and output [N, C, od, oh, ow].
 class GridSample final : public OperatorWithParam<GridSampleParam> {
  public:
   ASHLAR_OPERATOR("GridSample", "grid_sample")

@@ -1,5 +1,5 @@
-// The pixels around a point of a grid and their weights along one axis, on every device; as in
-// ONNX's operator GridSample (version 20), and in PyTorch.
+// The pixels around a grid point and their weights along one axis, for every device; as in ONNX's
+// operator GridSample (version 20), and in PyTorch.
 #ifndef ASHLAR_OPR_GRID_TAPS_H_
 #define ASHLAR_OPR_GRID_TAPS_H_
 
@@ -16,29 +16,29 @@ enum class GridSampleMode { kNearest, kLinear, kCubic };
 enum class GridSamplePadding {
   kZeros,
   kBorder,      // the nearest pixel
-  kReflection,  // the image, mirrored again and again
+  kReflection,  // the image, mirrored repeatedly
 };
 
-// How points lie in an image.
+// How the points of the grid map to an image.
 struct GridSampling {
   GridSampleMode mode = GridSampleMode::kLinear;
   GridSamplePadding padding = GridSamplePadding::kZeros;
-  bool align_corners =
-      false;  // -1 and 1 are the middles of the first and last pixel, not the edges
+  bool align_corners = false;  // true: -1 and 1 are the centres of the first and last pixel; false:
+                               // their outer edges
 };
 
-// One axis of one point: pixels and their weights; a zero outside of the image weighs nothing.
+// One axis of one point: pixels and their weights; a zero outside of the image has weight 0.
 struct GridTaps {
   static constexpr int kMost = 4;
   int64_t pixel[kMost] = {};
   double weight[kMost] = {};
 };
-// Of nearest 1, of linear 2, of cubic 4.
+// Returns 1 for nearest, 2 for linear, 4 for cubic.
 ASHLAR_ANYWHERE_CONSTEXPR int GridTapCount(GridSampleMode mode) {
   return mode == GridSampleMode::kNearest ? 1 : mode == GridSampleMode::kLinear ? 2 : 4;
 }
 
-// Mirrored at both ends until it lies in [low, high].
+// Mirrors x at both ends until it lies in [low, high].
 ASHLAR_ANYWHERE double GridReflected(double x, double low, double high) {
   const double range = high - low;
   if (range <= 0) return low;
@@ -46,7 +46,7 @@ ASHLAR_ANYWHERE double GridReflected(double x, double low, double high) {
   return low + (back < beyond ? back : beyond);
 }
 
-// Weights of Keys' cubic convolution at distance d: below 1, and from there to 2.
+// Weights of Keys' cubic convolution at distance d: below 1 (near), and from 1 to 2 (far).
 ASHLAR_ANYWHERE double GridCubicNear(double d) {
   return ((-0.75 + 2) * d - (-0.75 + 3)) * d * d + 1;
 }
@@ -57,7 +57,7 @@ ASHLAR_ANYWHERE double GridCubicFar(double d) {
 
 // `coordinate` is the grid's, `size` the image's along the axis.
 ASHLAR_ANYWHERE GridTaps GridTapsAt(const GridSampling& sampling, double coordinate, int64_t size) {
-  constexpr double kFar = 1e9;  // beyond any image; NaN is there, too
+  constexpr double kFar = 1e9;  // outside of every image; used for NaN, too
   const double length = static_cast<double>(size);
   double x = sampling.align_corners ? (coordinate + 1) / 2 * (length - 1)
                                     : ((coordinate + 1) * length - 1) / 2;
@@ -66,8 +66,8 @@ ASHLAR_ANYWHERE GridTaps GridTapsAt(const GridSampling& sampling, double coordin
   if (sampling.mode == GridSampleMode::kNearest) x = std::nearbyint(x);
   const double low = sampling.align_corners ? 0 : -0.5, high = length - 1 - low;
   if (x < low || x > high) {
-    // Cubic weights belong to the point itself, as in PyTorch and ONNX Runtime; onnx's reference
-    // moves it to the border first.
+    // Cubic weights use the point itself, as in PyTorch and ONNX Runtime; onnx's reference moves it
+    // to the border first.
     const bool moves = sampling.padding == GridSamplePadding::kBorder && !cubic;
     if (moves) x = x < 0 ? 0 : x > length - 1 ? length - 1 : x;
     if (sampling.padding == GridSamplePadding::kReflection) x = GridReflected(x, low, high);

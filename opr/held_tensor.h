@@ -1,4 +1,4 @@
-// HeldTensor: the base of a constant and a state, a value that the operator holds.
+// HeldTensor: the base of constants and states, which hold a value.
 #ifndef ASHLAR_OPR_HELD_TENSOR_H_
 #define ASHLAR_OPR_HELD_TENSOR_H_
 
@@ -6,7 +6,7 @@
 
 namespace ashlar {
 
-// No inputs; the output has the value's shape and dtype. The value does not travel as a parameter.
+// No inputs; the output has the value's shape and dtype. The value is not a parameter.
 class HeldTensor : public Operator {
  public:
   explicit HeldTensor(HostTensor value) : value_(std::move(value)) {}

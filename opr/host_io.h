@@ -6,7 +6,7 @@
 
 namespace ashlar {
 
-// A tensor type as parameters; the inputs of a graph are declared with it.
+// A tensor type as parameters; declares the inputs of a graph.
 struct InputParam {
   DType dtype = DType::kFloat32;
   std::vector<int64_t> shape;
@@ -18,7 +18,7 @@ struct InputParam {
   }
 };
 
-// Both inputs bind the caller's tensor; Evaluate has no meaning for them.
+// Both input operators bind the caller's tensor; Evaluate is not defined for them.
 class InputOperator : public OperatorWithParam<InputParam> {
  public:
   using OperatorWithParam::OperatorWithParam;
@@ -43,7 +43,7 @@ class InputCallback final : public InputOperator {
   absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
 };
 
-// Hands its input to the caller. Its output is an empty Byte marker.
+// Passes its input to the caller. Its output is an empty Byte marker.
 class OutputCallback final : public OperatorWithParam<NoParam> {
  public:
   using OperatorWithParam::OperatorWithParam;

@@ -6,7 +6,7 @@ namespace ashlar {
 
 namespace {
 
-// InvalidArgument unless it is a vector of at most `most` elements whose value is known.
+// InvalidArgument unless the input is a vector of at most `most` elements with a known value.
 absl::Status CheckKnownVector(const InputInfo& input, absl::string_view what, int most) {
   const TensorType& type = input.type;
   if (type.shape.rank() > 1 || type.shape.num_elements() > most) {

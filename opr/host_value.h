@@ -1,4 +1,4 @@
-// Numbers that operators read before the run: target shapes, bounds, scales.
+// Reads numbers that operators need before the run: target shapes, bounds, scales.
 #ifndef ASHLAR_OPR_HOST_VALUE_H_
 #define ASHLAR_OPR_HOST_VALUE_H_
 
@@ -11,17 +11,17 @@
 
 namespace ashlar {
 
-// The elements of an Int32 or Int64 vector of at most Shape::kMaxRank of them. `what` names it in
-// errors: InvalidArgument where its value is not known, or is no such vector.
+// Returns the elements of an Int32 or Int64 vector of at most Shape::kMaxRank elements. `what`
+// names it in errors: InvalidArgument if its value is not known, or if it is not such a vector.
 absl::StatusOr<std::vector<int64_t>> IntegerVector(const InputInfo& input, absl::string_view what);
 
-// The same for exactly one element, of rank 0 or 1.
+// Like IntegerVector, for exactly one element, of rank 0 or 1.
 absl::StatusOr<int64_t> IntegerScalar(const InputInfo& input, absl::string_view what);
 
-// The same for Float32, twice as many of them: pairs by axis.
+// Like IntegerVector, for Float32 and twice as many elements: pairs by axis.
 absl::StatusOr<std::vector<float>> FloatVector(const InputInfo& input, absl::string_view what);
 
-// A host tensor as shape inference sees it.
+// Returns a host tensor as shape inference sees it.
 InputInfo InfoOf(const HostTensor& tensor);
 std::vector<InputInfo> InfosOf(absl::Span<const HostTensor> tensors);
 

@@ -2,7 +2,7 @@
 
 namespace ashlar {
 
-// A constant's value does not travel as a parameter: loaders make it with MakeConstant.
+// A constant's value is not a parameter: loaders use MakeConstant.
 template <>
 absl::StatusOr<OperatorPtr> MakeOperator<ImmutableTensor>(const ParamList&) {
   return absl::InvalidArgumentError("a constant needs its value");

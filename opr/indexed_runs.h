@@ -1,4 +1,4 @@
-// Runs of a tensor that a tensor of indices names, for gathering and scattering operators.
+// Runs of a tensor selected by a tensor of indices, for gathering and scattering operators.
 #ifndef ASHLAR_OPR_INDEXED_RUNS_H_
 #define ASHLAR_OPR_INDEXED_RUNS_H_
 
@@ -10,20 +10,20 @@
 
 namespace ashlar {
 
-// Run r begins where the position r of `walk` lies under `strides`, plus what the indices of tuple
-// r % tuples add. All in elements.
+// Run r begins at position r of `walk` under `strides`, plus the offsets from the indices of tuple
+// r % tuples. All in elements.
 struct IndexedRuns {
   int64_t count = 0;   // of runs
-  int64_t length = 1;  // of each
+  int64_t length = 1;  // of each run
   Shape walk;
   std::vector<int64_t> strides;  // by dimension of `walk`
 
-  int64_t tuples = 0;                 // of indices, which lie together
+  int64_t tuples = 0;                 // of indices; a tuple's indices are adjacent
   std::vector<int64_t> sizes, steps;  // by index of a tuple: its bound, and its stride
 
   static constexpr int64_t kOutside = -1;
-  // Where run r begins, or kOutside where an index is outside of its dimension. Negative indices
-  // count from the end.
+  // Returns the start of run r, or kOutside if an index is outside of its dimension. Negative
+  // indices count from the end.
   template <typename Index>
   int64_t Begin(const Index* indices, int64_t r) const {
     const auto depth = static_cast<int64_t>(sizes.size());
@@ -47,17 +47,19 @@ struct IndexedRuns {
 // InvalidArgument unless there are `expected` inputs, and the indices, input 1, are Int32 or Int64.
 absl::Status CheckIndexedInputs(absl::Span<const InputInfo> inputs, size_t expected);
 
-// Of `x`, by tuples of indices into its dimensions from `batch` on; the leading `batch` dimensions
-// are those of the indices.
+// Returns the runs of `x` selected by tuples of indices into its dimensions from `batch` on. The
+// leading `batch` dimensions are shared with the indices.
 absl::StatusOr<IndexedRuns> RunsByTuples(const Shape& x, const Shape& indices, int64_t batch);
-// All of these runs: the indices' dimensions but the last, then those of `x` that are left.
+// Returns the shape of all these runs: the indices' dimensions except the last, then the remaining
+// ones of `x`.
 Shape ShapeByTuples(const Shape& x, const Shape& indices, int64_t batch);
-// Single elements of `x`, at their places among the indices but for `axis`. `x` may be larger.
+// Returns single elements of `x`, at their positions among the indices except along `axis`. `x` may
+// be larger.
 absl::StatusOr<IndexedRuns> RunsByElements(const Shape& x, const Shape& indices, int64_t axis);
-// Of `x` before and behind an axis, for each index.
+// Returns the runs of `x` before and after an axis, for each index.
 IndexedRuns RunsAlongAxis(const Shape& x, const Shape& indices, int axis);
 
-// The runs one behind the other, as a tensor of that shape.
+// Returns the runs one after the other, as a tensor of shape `shape`.
 absl::StatusOr<HostTensor> GatherRuns(const IndexedRuns& runs, const HostTensor& x,
                                       const HostTensor& indices, const Shape& shape);
 

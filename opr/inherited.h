@@ -1,5 +1,4 @@
-// Definitions of the members that ASHLAR_OPERATOR declares, where a base class answers for a
-// family.
+// Defines the members that ASHLAR_OPERATOR declares, if a base class implements them for a family.
 #ifndef ASHLAR_OPR_INHERITED_H_
 #define ASHLAR_OPR_INHERITED_H_
 

@@ -1,5 +1,5 @@
-// IntegerElemwise: functions of integers that floating point cannot stand in for, with
-// broadcasting. Exact in 64 bits; upper bits that the dtype lacks are lost.
+// IntegerElemwise: integer functions that floating point cannot replace, with broadcasting. Exact
+// in 64 bits; upper bits that do not fit the dtype are dropped.
 #ifndef ASHLAR_OPR_INTEGER_ELEMWISE_H_
 #define ASHLAR_OPR_INTEGER_ELEMWISE_H_
 
@@ -20,9 +20,9 @@ struct IntegerElemwiseParam {
   }
 };
 
-// Inputs: two tensors of integers that broadcast to each other; input 1 may have another dtype than
-// input 0. Output: the dtype of input 0. A shift by less than 0 or by all bits leaves no bit of the
-// number, but its sign; a power by less than 0 is truncated.
+// Inputs: two integer tensors that broadcast to each other; input 1 may have another dtype than
+// input 0. Output: the dtype of input 0. A shift by less than 0 or by all bits leaves only the
+// sign; a power by less than 0 is truncated.
 class IntegerElemwise final : public OperatorWithParam<IntegerElemwiseParam, PointwiseOperator> {
  public:
   ASHLAR_OPERATOR("IntegerElemwise", kIntegerFunctionNames[static_cast<size_t>(param().mode)])
@@ -30,7 +30,7 @@ class IntegerElemwise final : public OperatorWithParam<IntegerElemwiseParam, Poi
   int64_t Computation(const Site& site) const override;
 };
 
-// calls visit.template operator()<T>() with the C++ type of a dtype of integers.
+// Calls visit.template operator()<T>() with the C++ type of an integer dtype.
 template <typename Visit>
 auto WithInteger(DType dtype, const Visit& visit) {
   switch (dtype) {

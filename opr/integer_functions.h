@@ -1,5 +1,5 @@
-// Functions of integers, exact in 64 bits, on every device: it includes nothing of ours but what
-// device compilers take.
+// Integer functions, exact in 64 bits, for every device. Includes only headers that device
+// compilers accept.
 #ifndef ASHLAR_OPR_INTEGER_FUNCTIONS_H_
 #define ASHLAR_OPR_INTEGER_FUNCTIONS_H_
 
@@ -11,7 +11,7 @@ namespace ashlar {
 
 enum class IntegerFunction { kAnd, kOr, kXor, kShiftLeft, kShiftRight, kPow, kAdd, kSub, kMul };
 
-// By squares; a product wraps around.
+// Computes by repeated squaring; products wrap around.
 ASHLAR_ANYWHERE int64_t IntegerPower(int64_t base, int64_t exponent) {
   if (exponent < 0) return base == 1 || (base == -1 && exponent % 2 == 0) ? 1 : base == -1 ? -1 : 0;
   uint64_t power = 1;
@@ -22,7 +22,7 @@ ASHLAR_ANYWHERE int64_t IntegerPower(int64_t base, int64_t exponent) {
   return static_cast<int64_t>(power);
 }
 
-// What a function makes of two numbers, the first of a dtype of so many bits.
+// Applies a function to two numbers; the first has a dtype of `bits` bits.
 ASHLAR_ANYWHERE int64_t Apply(IntegerFunction function, int64_t a, int64_t b, int bits) {
   const bool shifts_all = b < 0 || b >= bits;
   switch (function) {

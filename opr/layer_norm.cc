@@ -30,7 +30,7 @@ absl::StatusOr<std::vector<TensorType>> LayerNorm::Infer(absl::Span<const InputI
   return std::vector<TensorType>{{x.dtype, x.shape}};
 }
 
-// In two passes: E[x^2] - E[x]^2 would cancel.
+// In two passes, because E[x^2] - E[x]^2 would cancel.
 absl::StatusOr<std::vector<HostTensor>> LayerNorm::Evaluate(
     absl::Span<const HostTensor> inputs) const {
   const Shape& shape = inputs[kX].shape();

@@ -1,4 +1,4 @@
-// LayerNorm: rows normalised by their own mean and variance.
+// LayerNorm: normalises rows by their own mean and variance.
 #ifndef ASHLAR_OPR_LAYER_NORM_H_
 #define ASHLAR_OPR_LAYER_NORM_H_
 
@@ -7,7 +7,8 @@
 namespace ashlar {
 
 struct LayerNormParam {
-  int64_t axis = -1;  // the first that is normalised, to the last; negative: from the end
+  int64_t axis =
+      -1;  // the first normalised axis; all later axes are normalised, too; negative: from the end
   double epsilon = 1e-5;
 
   template <typename V>
@@ -18,9 +19,8 @@ struct LayerNormParam {
 };
 
 // (x - mean) / sqrt(variance + epsilon) * scale + bias, with mean and (biased) variance of the
-// elements along the axes from `axis` on. Inputs: x, floats of rank 1 or more; scale and
-// bias, which may be left out, of x's dtype and of the shape of the normalised axes. Output: x's
-// type.
+// elements along the axes from `axis` on. Inputs: x, floats of rank 1 or more; optional scale and
+// bias, with x's dtype and the shape of the normalised axes. Output: x's type.
 class LayerNorm final : public OperatorWithParam<LayerNormParam, RowWiseOperator> {
  public:
   static constexpr int kX = 0, kScale = 1, kBias = 2;

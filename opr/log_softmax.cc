@@ -51,7 +51,7 @@ absl::StatusOr<std::vector<int>> LogSoftmax::Compose(GraphBuilder& builder,
   return std::move(c).Finish({c.Apply(F::kSub, {below, c.Apply(F::kLog, {sum})})});
 }
 
-// diff - exp(y) times the sum of diff.
+// The gradient is diff - exp(y) * (sum of diff).
 absl::Status LogSoftmax::Gradient(GradientContext& context) const {
   using F = ScalarFunction;
   Gradients g(context);

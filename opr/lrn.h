@@ -6,9 +6,10 @@
 
 namespace ashlar {
 
-// Names, defaults and meaning of ONNX.
+// Names, defaults and meaning are ONNX's.
 struct LRNParam {
-  int64_t size = 5;  // channels in a window; where even, the extra one is the later
+  int64_t size =
+      5;  // channels in a window; if even, the window has one more channel after the centre
   double alpha = 1e-4;
   double beta = 0.75;
   double bias = 1;
@@ -22,9 +23,9 @@ struct LRNParam {
   }
 };
 
-// y[c] = x[c] / (bias + alpha / size * sum of x[i]^2)^beta for the channels i in
-// [c - floor((size - 1) / 2), c + ceil((size - 1) / 2)] that exist. Input and output: [N, C, H, W],
-// floats; sums of 16-bit floats are in Float32.
+// y[c] = x[c] / (bias + alpha / size * sum of x[i]^2)^beta for the existing channels i in [c -
+// floor((size - 1) / 2), c + ceil((size - 1) / 2)]. Input and output: [N, C, H, W], floats; sums of
+// 16-bit floats are in Float32.
 class LRN final : public OperatorWithParam<LRNParam, AxisOperator> {
  public:
   ASHLAR_OPERATOR("LRN", "lrn")

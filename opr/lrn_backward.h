@@ -1,4 +1,4 @@
-// LRNBackward: the gradient by the input of LRN.
+// LRNBackward: the gradient with respect to the input of LRN.
 #ifndef ASHLAR_OPR_LRN_BACKWARD_H_
 #define ASHLAR_OPR_LRN_BACKWARD_H_
 
@@ -6,10 +6,10 @@
 
 namespace ashlar {
 
-// Inputs: x, the input of LRN, and the gradient by its output, images of one type. Output,
-// their type: with s[c] = bias + alpha / size * sum of x[i]^2 over the window of c,
+// Inputs: x, the input of LRN, and the gradient with respect to its output, images of one type. The
+// output has their type. With s[c] = bias + alpha / size * sum of x[i]^2 over the window of c,
 //   dx[c] = diff[c] s[c]^-beta - 2 alpha / size beta x[c] sum of diff[i] x[i] s[i]^(-beta-1)
-// over the channels i whose windows hold c.
+// over the channels i whose windows contain c.
 class LRNBackward final : public OperatorWithParam<LRNParam, AxisOperator> {
  public:
   static constexpr int kX = 0, kDiff = 1;
@@ -19,7 +19,7 @@ class LRNBackward final : public OperatorWithParam<LRNParam, AxisOperator> {
     return {.precision = PrecisionRule::kFollow};
   }
   int64_t Computation(const Site& site) const override;
-  // Sums over windows as products with a matrix of ones and zeros.
+  // Computes sums over windows as products with a matrix of ones and zeros.
   absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
                                            absl::Span<const int> inputs) const override;
 

@@ -16,7 +16,7 @@ ASHLAR_MAKE_FROM_PARAMS(LSTM)
 namespace {
 
 constexpr int kGates = 4;
-// A step is some fifteen operators where it is composed.
+// The composition has about fifteen operators per step.
 constexpr int64_t kMostSteps = 4096;
 
 struct Sizes {
@@ -136,7 +136,7 @@ absl::StatusOr<std::vector<int>> LSTM::Compose(GraphBuilder& builder,
   MatrixMulParam transposed;
   transposed.transposeB = true;
   const int rows = c.Reshaped(inputs[kX], {s.steps * s.batch, s.inputs});
-  // Of a tensor whose first dimension is the directions, one of them.
+  // Returns one direction of a tensor whose first dimension is the directions.
   const auto of = [&](int input, int64_t d, const Shape& shape) {
     return c.Reshaped(c.Slice(inputs[input], 0, d, d + 1), shape);
   };
@@ -145,7 +145,7 @@ absl::StatusOr<std::vector<int>> LSTM::Compose(GraphBuilder& builder,
   for (int64_t d = 0; d < s.directions; ++d) {
     const int biases = of(kB, d, {2, gates});
     const int bias = c.Apply(F::kAdd, {c.Slice(biases, 0, 0, 1), c.Slice(biases, 0, 1, 2)});
-    // Of all steps at once.
+    // For all steps at once.
     const int projected = c.Apply(
         F::kAdd, {c.Add<MatrixMul>(transposed, {rows, of(kW, d, {gates, s.inputs})}), bias});
     const int recurrent = of(kR, d, {gates, s.hidden});

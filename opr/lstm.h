@@ -1,4 +1,4 @@
-// LSTM: a recurrent layer of long short-term memory, in one direction or both.
+// LSTM: a recurrent layer with long short-term memory, in one direction or both.
 #ifndef ASHLAR_OPR_LSTM_H_
 #define ASHLAR_OPR_LSTM_H_
 
@@ -18,18 +18,18 @@ struct LSTMParam {
   }
 };
 
-// With the gates in the order i, o, f, c and D directions, of one dtype of floats:
+// With gates in the order i, o, f, c and D directions, of one floating-point dtype:
 //   i, o, f = sigmoid(x W + h R + b), c = f c + i tanh(x W + h R + b), h = o tanh(c).
-// Inputs: x [T, N, I]; W [D, 4H, I]; R [D, 4H, H]; b [D, 8H], that of W and that of R; h and c
-// before the first step [D, N, H]. Outputs: h of each step [T, D, N, H], and h and c behind the
-// last, [D, N, H].
+// Inputs: x [T, N, I]; W [D, 4H, I]; R [D, 4H, H]; b [D, 8H], for W and for R; h and c before the
+// first step [D, N, H]. Outputs: h of each step [T, D, N, H], and h and c after the last step, [D,
+// N, H].
 class LSTM final : public OperatorWithParam<LSTMParam> {
  public:
   static constexpr int kX = 0, kW = 1, kR = 2, kB = 3, kH = 4, kC = 5;
 
   ASHLAR_OPERATOR("LSTM", "lstm")
   int64_t Computation(const Site& site) const override;
-  // Products of matrices and scalar functions, step by step: no device has a kernel for it.
+  // Matrix products and scalar functions, step by step; no device has a kernel for this operator.
   absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
                                            absl::Span<const int> inputs) const override;
 };

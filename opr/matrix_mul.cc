@@ -14,7 +14,8 @@ ASHLAR_MAKE_FROM_PARAMS(MatrixMul)
 
 namespace {
 
-// Strides of an operand's matrices over the dimensions of `batch`, which its own broadcast to.
+// Returns the strides of an operand's matrices over the dimensions of `batch`, to which its own
+// broadcast.
 absl::InlinedVector<int64_t, Shape::kMaxRank> BatchStrides(const Shape& operand,
                                                            const Shape& batch) {
   absl::InlinedVector<int64_t, Shape::kMaxRank> strides(batch.rank(), 0);
@@ -28,7 +29,7 @@ absl::InlinedVector<int64_t, Shape::kMaxRank> BatchStrides(const Shape& operand,
   return strides;
 }
 
-// out[m, n] = A x B, row by row, with the inner loop along the rows of B as they are stored.
+// Computes out[m, n] = A x B row by row, with the inner loop along the stored rows of B.
 void Multiply(const MatrixMulParam& param, const MatrixMulGeometry& geometry, const double* a,
               const double* b, double* out, std::vector<double>& row) {
   const int64_t m = geometry.m, k = geometry.k, n = geometry.n;
@@ -147,7 +148,7 @@ std::optional<std::vector<Region>> MatrixMul::InputRegions(const Region& output,
   const Shape &a = site.inputs[0].type.shape, &b = site.inputs[1].type.shape;
   const int rank = site.outputs[0].shape.rank();
   if (output[rank - 1] != Range{0, site.outputs[0].shape[rank - 1]}) return std::nullopt;
-  // The rows of A that make the rows of the output; of a batch, its own dimensions.
+  // The output's rows need the same rows of A; batch dimensions need their own index.
   std::vector<Region> regions = {WholeRegion(a), WholeRegion(b)};
   const Shape* const shapes[] = {&a, &b};
   for (int i = 0; i < 2; ++i) {
@@ -160,8 +161,8 @@ std::optional<std::vector<Region>> MatrixMul::InputRegions(const Region& output,
   return regions;
 }
 
-// Dimensions of the batch that an operand broadcasts are summed. One matrix B of many A is that of
-// all their rows below each other, so that nothing is summed where these lie so.
+// Sums the batch dimensions that an operand broadcasts. If many A share one matrix B, their rows
+// are stacked into one matrix when they are contiguous; then nothing is summed.
 absl::Status MatrixMul::Gradient(GradientContext& context) const {
   Gradients g(context);
   const bool a_is_turned = param().transposeA, b_is_turned = param().transposeB;

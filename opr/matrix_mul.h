@@ -25,16 +25,16 @@ struct MatrixMulParam {
   }
 };
 
-// Sizes, of parameters and shapes together: [m, k] x [k, n] for each index of `batch`.
+// Sizes that follow from parameters and shapes: [m, k] x [k, n] for each index of `batch`.
 struct MatrixMulGeometry {
   int64_t m = 0, k = 0, n = 0;
   Shape batch;  // of the output: the batches of A and B, broadcast
-  // Elements from one matrix of the operand to the next along each dimension of `batch`; 0 where
-  // the operand is broadcast.
+  // Elements from one matrix of the operand to the next along each dimension of `batch`; 0 if the
+  // operand is broadcast.
   absl::InlinedVector<int64_t, Shape::kMaxRank> batch_strides_a, batch_strides_b;
 
   Shape output() const;
-  // Where the matrix of an operand begins, in elements, for the `index`-th element of `batch`.
+  // Returns the start of an operand's matrix, in elements, for the `index`-th element of `batch`.
   int64_t OffsetOfA(int64_t index) const { return Offset(index, batch_strides_a); }
   int64_t OffsetOfB(int64_t index) const { return Offset(index, batch_strides_b); }
 

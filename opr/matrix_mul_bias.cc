@@ -13,7 +13,7 @@ ASHLAR_MAKE_FROM_PARAMS(MatrixMulBias)
 
 namespace {
 
-// A constant that is one value for each of `columns` along the last dimension, as a vector.
+// Returns a constant with one value for each of `columns` along the last dimension as a vector.
 std::optional<HostTensor> PerColumn(const InputInfo& info, int64_t columns) {
   const HostTensor* const value = info.value;
   const Shape& shape = info.type.shape;
@@ -104,7 +104,7 @@ std::optional<Replacement> ChainBias(const MatrixMulParam& param,
   const ScalarRow& row = RowOf(elemwise->param().mode);
   const bool relu = row.of_sum == ScalarFunction::kRelu;
   if (!row.adds || (!relu && row.of_sum != ScalarFunction::kIdentity)) return std::nullopt;
-  // The sum has the product's shape where the bias has no more dimensions than it.
+  // The sum has the product's shape if the bias has at most as many dimensions.
   const InputInfo& addend = consumer.inputs[1 - consumer.via];
   const Shape& product = consumer.inputs[consumer.via].type.shape;
   if (addend.type.shape.rank() > product.rank()) return std::nullopt;

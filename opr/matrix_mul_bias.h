@@ -1,4 +1,4 @@
-// MatrixMulBias: a product of matrices, bias and activation in one kernel.
+// MatrixMulBias: a matrix product, bias and activation in one kernel.
 #ifndef ASHLAR_OPR_MATRIX_MUL_BIAS_H_
 #define ASHLAR_OPR_MATRIX_MUL_BIAS_H_
 
@@ -16,8 +16,8 @@ struct MatrixMulBiasParam : MatrixMulParam {
   }
 };
 
-// Inputs: A and B as of MatrixMul, and a bias [n], one value for each column of the output. No
-// model has such a node: it is made by a pass, for devices that run it.
+// Inputs: A and B as for MatrixMul, and a bias [n], one value for each column of the output. Models
+// do not contain this node: a pass creates it for devices that run it.
 class MatrixMulBias final : public OperatorWithParam<MatrixMulBiasParam> {
  public:
   static constexpr int kBias = 2;
@@ -38,8 +38,7 @@ class MatrixMulBias final : public OperatorWithParam<MatrixMulBiasParam> {
                                     const QuantizationChoice& choice) const override;
 };
 
-// RewriteRules::Chain of MatrixMul: a constant added to each column, with or without a ReLU behind
-// it.
+// RewriteRules::Chain of MatrixMul: a constant added to each column, optionally followed by a ReLU.
 std::optional<Replacement> ChainBias(const MatrixMulParam& param,
                                      absl::Span<const InputInfo> inputs, const Consumer& consumer);
 

@@ -1,4 +1,4 @@
-// MatrixMulUpdate: the gradient of a matrix of weights, added to its momentum as it is made.
+// MatrixMulUpdate: computes the gradient of a weight matrix and adds it to its momentum.
 #ifndef ASHLAR_OPR_MATRIX_MUL_UPDATE_H_
 #define ASHLAR_OPR_MATRIX_MUL_UPDATE_H_
 
@@ -9,8 +9,8 @@ namespace ashlar {
 
 using MatrixMulUpdateParam = AddingParam<MatrixMulParam>;
 
-// alpha * dest + A B. Inputs: A and B as MatrixMul reads them; dest, a tensor of their product's
-// type. Output: dest after the update, in its storage where it is a state.
+// alpha * dest + A B. Inputs: A and B as for MatrixMul; dest, of their product's type. Output: dest
+// after the update, in its storage if dest is a state.
 class MatrixMulUpdate final : public OperatorWithParam<MatrixMulUpdateParam> {
  public:
   static constexpr int kA = 0, kB = 1, kDest = 2;

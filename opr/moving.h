@@ -1,4 +1,4 @@
-// The base of operators that only move elements: the dtype is the input's, whichever.
+// The base of operators that only move elements: the dtype, any of them, is the input's.
 #ifndef ASHLAR_OPR_MOVING_H_
 #define ASHLAR_OPR_MOVING_H_
 

@@ -1,4 +1,4 @@
-// Operands of the operators that rewrites make.
+// Helpers for operands in rewrites.
 #ifndef ASHLAR_OPR_OPERANDS_H_
 #define ASHLAR_OPR_OPERANDS_H_
 
@@ -15,7 +15,7 @@ inline Operand ConstantOperand(HostTensor value) {
   return {Operand::From::kConstant, 0, std::move(value)};
 }
 
-// All operands of the operator itself, in order.
+// Returns all operands of the operator itself, in order.
 inline std::vector<Operand> OwnOperands(size_t count) {
   std::vector<Operand> operands;
   for (size_t i = 0; i < count; ++i) operands.push_back(FromProducer(static_cast<int>(i)));

@@ -10,12 +10,12 @@
 
 namespace ashlar {
 
-// What the fields of an OutputType are called among an operator's parameters.
+// The parameter names of an OutputType's fields.
 struct OutputTypeNames {
   const char *dtype = "output_dtype", *scale = "scale", *zero_point = "zero_point";
 };
 
-// Absent (a scale of 0) where the output's type follows from the inputs.
+// A scale of 0 means absent: the output's type follows from the inputs.
 struct OutputType {
   DType dtype = DType::kFloat32;
   double scale = 0;
@@ -31,12 +31,13 @@ struct OutputType {
   friend bool operator==(const OutputType&, const OutputType&) = default;
 };
 
-// The output's type. InvalidArgument where it is no quantised one of 8 bits.
+// Returns the output's type. InvalidArgument if it is not a quantised 8-bit type.
 absl::StatusOr<TensorType> QuantizedType(const OutputType& output, const Shape& shape);
-// The same as parameters.
+// The inverse of QuantizedType.
 OutputType OutputTypeOf(const TensorType& type);
 
-// rint(value) + zero point, saturated, half to even; NaN is the least. `value` is in steps.
+// Returns rint(steps) + zero point, half to even, saturated; `least` for NaN. `steps` is the value
+// divided by the scale.
 inline int32_t Quantize(float steps, int32_t zero_point, int32_t least, int32_t most) {
   const float moved = std::nearbyint(steps) + static_cast<float>(zero_point);
   return moved >= static_cast<float>(most)   ? most

@@ -18,7 +18,7 @@ ASHLAR_MAKE_FROM_PARAMS(Pad)
 
 namespace {
 
-// Elements that may be added at one end; sums of three such numbers do not overflow.
+// The largest number of elements added at one end; sums of three such numbers do not overflow.
 constexpr int64_t kMostPadding = Shape::kMaxBytes;
 
 absl::StatusOr<PadAxis> AxisOf(PadMode mode, int64_t size, int64_t begin, int64_t end) {
@@ -42,7 +42,7 @@ absl::StatusOr<PadAxis> AxisOf(PadMode mode, int64_t size, int64_t begin, int64_
   return axis;
 }
 
-// `op` with zeros around its image as padding, where it is an Op.
+// Returns `op` with the zeros around its image added to its padding, if it is an Op.
 template <typename Op>
 OperatorPtr WithZeros(const Operator& op, const PadParam& zeros) {
   const Op* const window = dynamic_cast<const Op*>(&op);
@@ -52,9 +52,9 @@ OperatorPtr WithZeros(const Operator& op, const PadParam& zeros) {
                           padding.w_begin + zeros.begin[3], padding.w_end + zeros.end[3]});
 }
 
-// The same for each operator whose padding counts as zeros; null for others: padding is nothing to
-// a maximum. A mean of the elements inside the image counts the zeros as long as it has no padding
-// of its own.
+// The same for each operator whose padding counts as zeros; null for others, because padding does
+// not count for a maximum. A mean of the elements inside the image counts the zeros if it has no
+// padding of its own.
 OperatorPtr WithZeros(const Operator& op, const PadParam& zeros) {
   if (OperatorPtr made = WithZeros<ConvolutionForward>(op, zeros)) return made;
   if (OperatorPtr made = WithZeros<ConvBiasForward>(op, zeros)) return made;
@@ -160,7 +160,7 @@ std::optional<Replacement> Pad::Absorb(absl::Span<const InputInfo> inputs,
   if (op == nullptr) return std::nullopt;
   std::vector<InputInfo> infos(consumer.inputs.begin(), consumer.inputs.end());
   infos[0] = inputs[0];
-  if (!op->Infer(infos).ok()) return std::nullopt;  // a window may lie wholly in the zeros
+  if (!op->Infer(infos).ok()) return std::nullopt;  // a window may be entirely in the zeros
   std::vector<Operand> operands = {FromProducer(0)};
   for (int i = 1; i < static_cast<int>(infos.size()); ++i) operands.push_back(FromConsumer(i));
   return Replacement{std::move(op), std::move(operands)};
@@ -201,11 +201,11 @@ std::optional<Replacement> Pad::AtRegion(const Region& output, absl::Span<const 
                                          const Site& /*site*/) const {
   PadParam part = param();
   for (size_t i = 0; i < output.size(); ++i) {
-    // Where the wanted and the given elements lie among the elements of the input.
+    // The wanted and the given elements, as positions among the input's elements.
     const Range wanted = {output[i].begin - param().begin[i], output[i].end - param().begin[i]};
     part.begin[i] = given[0][i].begin - wanted.begin;
     part.end[i] = wanted.end - given[0][i].end;
-    // No given element is wanted: all are taken away at one end.
+    // No given element is wanted: all are removed at one end.
     if (part.begin[i] < -given[0][i].size()) {
       part.end[i] += part.begin[i] + given[0][i].size();
       part.begin[i] = -given[0][i].size();
@@ -260,8 +260,8 @@ absl::StatusOr<std::vector<int>> Pad::Compose(GraphBuilder& builder,
   return std::move(c).Finish({y});
 }
 
-// What was added is taken away, and zeros are put where something was taken away. What other modes
-// repeat is summed by their composition.
+// Removes the added elements, and puts zeros in place of removed ones. Other modes are
+// differentiated through their composition, which sums repeated elements.
 absl::Status Pad::Gradient(GradientContext& context) const {
   if (param().mode != PadMode::kConstant) return Operator::Gradient(context);
   Gradients g(context);

@@ -1,4 +1,4 @@
-// Pad: a tensor with elements added at its ends, or taken away there.
+// Pad: adds or removes elements at the ends of a tensor.
 #ifndef ASHLAR_OPR_PAD_H_
 #define ASHLAR_OPR_PAD_H_
 
@@ -18,7 +18,7 @@ enum class PadMode {
 struct PadParam {
   PadMode mode = PadMode::kConstant;
   std::vector<int64_t> begin,
-      end;           // by dimension; negative: so many elements are taken away, first
+      end;  // by dimension; negative: so many elements are removed, before the rest is padded
   double value = 0;  // of kConstant
 
   template <typename V>
@@ -31,17 +31,17 @@ struct PadParam {
   }
 };
 
-// One dimension. Of the input, elements [first, first + kept) are left when others were taken away.
+// One dimension. Elements [first, first + kept) of the input are left after removal.
 struct PadAxis {
   int64_t first = 0, kept = 0;
   int64_t before = 0, behind = 0;
 
   int64_t output() const { return before + kept + behind; }
-  // The input that output o repeats; -1 where it is the constant.
+  // Returns the input that output o repeats; -1 if it is the constant.
   int64_t InputOf(PadMode mode, int64_t o) const;
 };
 
-// By dimension of `x`. Errors are InvalidArgument and name the dimension.
+// Returns the axes by dimension of `x`. Errors are InvalidArgument and name the dimension.
 absl::StatusOr<std::vector<PadAxis>> PadAxesOf(const PadParam& param, const TensorType& x);
 
 // Input: a tensor of any dtype. Output: its dtype.
@@ -50,13 +50,14 @@ class Pad final : public OperatorWithParam<PadParam> {
   ASHLAR_OPERATOR("Pad", "pad")
   absl::Status Gradient(GradientContext& context) const override;
   StorageRules storage_rules(const Site& site) const override;
-  // Of constants. Elements that other modes repeat may lie far from their place in the output.
+  // For constants only: the elements that other modes repeat may be far from their place in the
+  // output.
   ASHLAR_CUTS_OUTPUT_AND_INPUT()
   bool CropsInput(int input) const override { return input == 0; }
-  // Zeros around an image go into the padding of the convolution or mean behind.
+  // Moves zeros around an image into the padding of a following convolution or mean.
   std::optional<Replacement> Absorb(absl::Span<const InputInfo> inputs,
                                     const Consumer& consumer) const override;
-  // Concat of constants or of Subtensors.
+  // Composes a Concat of constants or of Subtensors.
   absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
                                            absl::Span<const int> inputs) const override;
 };

@@ -1,6 +1,6 @@
-// The base of pointwise operators: each element of the output follows from those at its
-// place in the inputs, which broadcast to it. One that is new gives parameters, inference,
-// evaluation and its operations; regions, overwriting and storage are answered here.
+// The base of pointwise operators: each output element depends on the elements at its position in
+// the inputs, which broadcast to the output. Implements regions, overwriting and storage. A new
+// subclass provides parameters, inference, evaluation and its operations.
 #ifndef ASHLAR_OPR_POINTWISE_H_
 #define ASHLAR_OPR_POINTWISE_H_
 
@@ -10,8 +10,7 @@ namespace ashlar {
 
 class PointwiseOperator : public Operator {
  public:
-  // As the inputs are: in formats where all of them have at most four dimensions, in precision
-  // always.
+  // Follows the inputs: their format if all have at most four dimensions, their precision always.
   StorageRules storage_rules(const Site& site) const override;
   Aliasing aliasing(const Site& site) const override;
   bool is_pointwise() const override { return true; }

@@ -23,7 +23,7 @@ double Pool(PoolingMode mode, const double* plane, int64_t width, const InsideTa
     for (int64_t x = columns.begin; x < columns.end; x += columns.step) {
       const double value = plane[y * width + x];
       sum += value;
-      largest = value > largest || value != value ? value : largest;  // hands a NaN on
+      largest = value > largest || value != value ? value : largest;  // propagates NaN
     }
   }
   if (mode == PoolingMode::kMax) return largest;
@@ -81,8 +81,8 @@ int64_t PoolingForward::Computation(const Site& site) const {
       {site.outputs[0].shape.num_elements(), param().window_h, param().window_w});
 }
 
-// A maximum moves bytes. Means of whole images are sums of integers; other windows are added as
-// floats, and where padding counts there is no operator of 8 bits.
+// A maximum moves bytes. Means of whole images are sums of integers; other windows are summed as
+// floats. If padding counts, there is no 8-bit operator.
 QuantizationRule PoolingForward::quantization_rule(const Site& site) const {
   const absl::StatusOr<PoolingGeometry> geometry = InferPooling(param(), site.inputs[0].type);
   const bool counts = param().mode == PoolingMode::kAverage && geometry.ok() &&

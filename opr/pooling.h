@@ -14,16 +14,16 @@ enum class PoolingMode {
   kAverageCountExcludePadding,  // of the elements inside the image
 };
 
-// ceil_mode of other frameworks is a larger pad_h_end and pad_w_end.
+// For ceil_mode of other frameworks, use a larger pad_h_end and pad_w_end.
 struct PoolingParam {
   ImageFormat format = ImageFormat::kNCHW;
   PoolingMode mode = PoolingMode::kMax;
   int64_t window_h = 2, window_w = 2;
   int64_t stride_h = 2, stride_w = 2;
-  int64_t pad_h = 0, pad_w = 0;  // before the first row and column; behind the last too, unless
-  int64_t pad_h_end = kSamePadding, pad_w_end = kSamePadding;  // where the ends differ
+  int64_t pad_h = 0, pad_w = 0;  // before the first row and column; also after the last, unless
+  int64_t pad_h_end = kSamePadding, pad_w_end = kSamePadding;  // these are set
   int64_t dilate_h = 1, dilate_w = 1;
-  OutputType output = {};  // of means of integers
+  OutputType output = {};  // for means of integers
 
   template <typename V>
   void Visit(V& v) {
@@ -39,7 +39,7 @@ struct PoolingParam {
   }
 };
 
-// Sizes, of parameters and shape together. Padding is resolved: no kSamePadding is left.
+// Sizes that follow from parameters and shape. Padding is resolved: kSamePadding does not occur.
 struct PoolingGeometry : WindowAxes {
   int64_t batch = 0;
   int64_t channels = 0;
@@ -47,8 +47,8 @@ struct PoolingGeometry : WindowAxes {
   Shape output() const { return {batch, channels, h.output, w.output}; }
 };
 
-// Calls visit(window, plane's first element, rows, columns) for each window of each plane, as the
-// outputs lie.
+// Calls visit(window, plane's first element, rows, columns) for each window of each plane, in the
+// order of outputs.
 template <typename Visit>
 void ForEachWindow(const PoolingGeometry& geometry, const Visit& visit) {
   const WindowAxis &h = geometry.h, &w = geometry.w;
@@ -62,7 +62,7 @@ void ForEachWindow(const PoolingGeometry& geometry, const Visit& visit) {
   }
 }
 
-// `src` is [N, C, H, W], floats or quantised bytes and not empty; every window must touch the
+// `src` is [N, C, H, W], floats or quantised bytes and not empty; every window must overlap the
 // image. Errors are InvalidArgument and name the parameter.
 absl::StatusOr<PoolingGeometry> InferPooling(const PoolingParam& param, const TensorType& src);
 

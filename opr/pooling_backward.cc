@@ -10,7 +10,7 @@ ASHLAR_MAKE_FROM_PARAMS(PoolingBackward)
 
 namespace {
 
-// Where the first maximum of a window lies in its plane.
+// Returns the position of a window's first maximum in its plane.
 int64_t FirstMaximum(const double* plane, int64_t width, const InsideTaps& rows,
                      const InsideTaps& columns) {
   int64_t first = rows.begin * width + columns.begin;

@@ -1,4 +1,4 @@
-// PoolingBackward: the gradient by the input of a pooling.
+// PoolingBackward: the gradient with respect to the input of a pooling.
 #ifndef ASHLAR_OPR_POOLING_BACKWARD_H_
 #define ASHLAR_OPR_POOLING_BACKWARD_H_
 
@@ -6,15 +6,15 @@
 
 namespace ashlar {
 
-// The pooling that goes back. `diff` is the gradient of its output; errors are InvalidArgument,
-// the errors of InferPooling, or `diff` has another type than the output.
+// Infers the forward pooling. `diff` is the gradient of its output. InvalidArgument for the errors
+// of InferPooling, or if `diff` does not have the output's type.
 absl::StatusOr<PoolingGeometry> InferPoolingBackward(const PoolingParam& param,
                                                      const TensorType& src, const TensorType& diff);
 
-// Inputs: the image that was pooled, of which means need only the shape; the gradient of what the
-// pooling made. Output: src's type. An element of diff goes to the first maximum of its window in
-// row-major order (the first NaN where there is one), or in equal parts, by the divisor of the
-// mean, to all of the window that lies in the image.
+// Inputs: the image that was pooled (means need only its shape) and the gradient of the pooling's
+// output. Output: src's type. For maxima, an element of diff goes to the first maximum of its
+// window in row-major order. If there is a NaN, it goes to the first NaN. For means, it is divided
+// by the mean's divisor and added to all elements of the window inside the image.
 class PoolingBackward final : public OperatorWithParam<PoolingParam> {
  public:
   static constexpr int kSrc = 0, kDiff = 1;

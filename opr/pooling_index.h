@@ -1,5 +1,5 @@
-// PoolingIndex and PoolingIndexBackward: where the largest element of each window is, in a byte,
-// and the gradient of the image by that: what was pooled need not be kept.
+// PoolingIndex and PoolingIndexBackward: the position of the largest element of each window as a
+// byte, and the image's gradient computed from it. The pooled image need not be saved.
 #ifndef ASHLAR_OPR_POOLING_INDEX_H_
 #define ASHLAR_OPR_POOLING_INDEX_H_
 
@@ -7,12 +7,12 @@
 
 namespace ashlar {
 
-// Windows of maxima whose places a byte tells apart.
+// Returns whether the pooling takes maxima of windows whose positions fit in a byte.
 bool HasPoolingIndex(const PoolingParam& param);
 
-// Input: src as PoolingForward reads it. Output, Uint8 [N, C, oh, ow]: the number of the first
-// maximum (the first NaN where there is one) among the elements of the window that lie in the
-// image, in row-major order.
+// Input: src as for PoolingForward. Output, Uint8 [N, C, oh, ow]: the number of the first maximum,
+// or of the first NaN if there is one. Elements of the window inside the image are numbered in
+// row-major order.
 class PoolingIndex final : public OperatorWithParam<PoolingParam> {
  public:
   ASHLAR_OPERATOR("PoolingIndex", "pooling_index")
@@ -22,8 +22,8 @@ class PoolingIndex final : public OperatorWithParam<PoolingParam> {
   int64_t Computation(const Site& site) const override;
 };
 
-// Inputs: src, of which only the shape is read; the gradient of what the pooling made; the index.
-// Output: src's type, what PoolingBackward makes.
+// Inputs: src, of which only the shape is read; the gradient of the pooling's output; the index.
+// Output: src's type, with PoolingBackward's values.
 class PoolingIndexBackward final : public OperatorWithParam<PoolingParam> {
  public:
   static constexpr int kSrc = 0, kDiff = 1, kIndex = 2;

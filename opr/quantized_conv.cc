@@ -12,12 +12,12 @@
 namespace ashlar {
 namespace {
 
-// Products of 255 and 128 that fit into 31 bits.
+// The number of products of 255 and 128 that fit 31 bits.
 constexpr int64_t kMostProducts = 65793;
 
 constexpr int kZ = ConvBiasForward::kZ;
 
-// The type of the sum of z and what the convolution makes by itself.
+// Returns the type of the sum of z and the convolution's own result.
 absl::StatusOr<std::vector<TensorType>> InferSum(const ConvBiasParam& param,
                                                  const ConvolutionGeometry& geometry,
                                                  absl::Span<const InputInfo> inputs) {

@@ -1,5 +1,5 @@
-// ConvBiasForward of quantised images: integers are summed exactly, and rounded once to those of
-// the output, as ONNX Runtime's and XNNPACK's integer kernels do.
+// ConvBiasForward of quantised images: sums integers exactly and rounds once to the output's
+// integers, as the integer kernels of ONNX Runtime and XNNPACK do.
 #ifndef ASHLAR_OPR_QUANTIZED_CONV_H_
 #define ASHLAR_OPR_QUANTIZED_CONV_H_
 
@@ -11,9 +11,9 @@
 
 namespace ashlar {
 
-// y = clamp(rint(float(sum) * factor[c]) + zero point of y): sum is that of (x - zero point) *
-// weight over the taps inside the image, and of the bias; factor is fl(fl(scale of x * scale of
-// the weights of c) / scale of y), in Float32. Half to even.
+// y = clamp(rint(float(sum) * factor[c]) + zero point of y). The sum is over (x - zero point) *
+// weight for the taps inside the image, plus the bias. The factor is fl(fl(scale of x * scale of
+// the weights of c) / scale of y), in Float32. Rounds half to even.
 struct Requantization {
   std::vector<float> factors;  // by output channel
   int32_t source_zero_point = 0;
@@ -24,25 +24,27 @@ Requantization RequantizationOf(const ConvBiasParam& param, const Quantization& 
                                 const Quantization& filter, const TensorType& output,
                                 int64_t channels);
 
-// fl(scale of src * scale of the filter), by output channel or one for all: that of the bias.
+// Returns fl(scale of src * scale of the filter), by output channel or one for all: the scales of
+// the bias.
 std::vector<float> SumScales(const Quantization& src, const Quantization& filter);
 
-// Where z is added, the sums of products are rounded to `addend` first: the convolution by itself,
-// and the sum of what it makes and z, which has its activation and makes the output.
+// If z is added, the sums of products are rounded to `addend` first. WithoutSum returns the
+// convolution by itself. SumOf returns the addition of its result and z, which has the activation
+// and computes the output.
 ConvBiasParam WithoutSum(const ConvBiasParam& param);
 ElemwiseMultiTypeParam SumOf(const ConvBiasParam& param);
 
-// Inputs: src of 8 bits, filter QuantizedS8 of zero point 0 with one scale or one for each output
-// channel, bias QuantizedS32 of SumScales; where there is a type `addend`, z of 8 bits. The
-// activation is none, RELU or, without z, CLAMP, the output's type that of the parameters.
+// Inputs: src of 8 bits; filter QuantizedS8 with zero point 0 and one scale, or one per output
+// channel; bias QuantizedS32 with SumScales; if there is a type `addend`, z of 8 bits. The
+// activation is none, RELU or, without z, CLAMP. The parameters give the output's type.
 absl::StatusOr<std::vector<TensorType>> InferQuantizedConv(const ConvBiasParam& param,
                                                            const ConvolutionGeometry& geometry,
                                                            absl::Span<const InputInfo> inputs);
 absl::StatusOr<std::vector<HostTensor>> EvaluateQuantizedConv(const ConvBiasParam& param,
                                                               absl::Span<const HostTensor> inputs);
 
-// RewriteRules::AbsorbQuantized: an ElemwiseMultiType that adds z, unless each channel has a filter
-// of its own.
+// RewriteRules::AbsorbQuantized for an ElemwiseMultiType that adds z, unless the convolution is
+// depthwise.
 std::optional<Replacement> FuseQuantizedSum(const ConvBiasParam& param,
                                             absl::Span<const InputInfo> inputs,
                                             const Consumer& consumer);

@@ -3,7 +3,7 @@
 namespace ashlar {
 namespace {
 
-// Elements whose sum 32 bits hold.
+// The number of elements whose sum fits 32 bits.
 constexpr int64_t kMostElements = int64_t{1} << 23;
 
 }  // namespace

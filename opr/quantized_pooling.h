@@ -8,10 +8,10 @@
 
 namespace ashlar {
 
-// MAX compares integers: the output is of the input's type. AVERAGE, of windows without padding, is
-// the sum of (x - zero point), exact, times fl(scale of x / fl(scale of y * elements)), as of
-// GlobalAveragePool. AVERAGE_COUNT_EXCLUDE_PADDING adds the Float32 values one after the other and
-// divides the sum, as of AveragePool. The type of means is that of the parameters.
+// MAX compares integers; the output has the input's type. AVERAGE, for windows without padding, is
+// the exact sum of (x - zero point), times fl(scale of x / fl(scale of y * elements)), like
+// GlobalAveragePool. AVERAGE_COUNT_EXCLUDE_PADDING adds the Float32 values in order and divides the
+// sum, like AveragePool. The parameters give the type of means.
 absl::StatusOr<std::vector<TensorType>> InferQuantizedPooling(const PoolingParam& param,
                                                               const PoolingGeometry& geometry,
                                                               const InputInfo& src);
@@ -19,7 +19,7 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateQuantizedPooling(const PoolingPa
                                                                  const PoolingGeometry& geometry,
                                                                  const HostTensor& src);
 
-// The numbers of both types that a window is computed with.
+// The numbers of both types that a window needs.
 struct PooledTypes {
   PooledTypes(const PoolingParam& param, const Quantization& src, const TensorType& output)
       : mode(param.mode),
@@ -37,7 +37,8 @@ struct PooledTypes {
   int32_t zero_point, least, most;
 };
 
-// One window of one channel: rows and columns as in WindowAxis::Inside, `element(y, x)` an integer.
+// Computes one window of one channel: rows and columns as in WindowAxis::Inside; `element(y, x)` is
+// an integer.
 template <typename Element>
 int32_t PooledWindow(const PooledTypes& types, const InsideTaps& rows, const InsideTaps& columns,
                      const Element& element) {

@@ -13,10 +13,10 @@ namespace ashlar {
 namespace {
 
 constexpr double kMostWeight = 127;
-// Products of 255 and 127 whose sum, with a bias of as much again, fits into 31 bits.
+// The number of products of 255 and 127 whose sum, with a bias of the same size, fits 31 bits.
 constexpr int64_t kMostSafeProducts = 32768;
 constexpr double kMostBias = 1 << 30;
-// Scales stay far from the least float.
+// Keeps scales far from the smallest float.
 constexpr double kLeastScale = 1e-20;
 
 bool IsKnown(const InputInfo& input) {
@@ -28,7 +28,8 @@ bool IsComputed(const InputInfo& input) {
   return input.value == nullptr && input.type.dtype == DType::kFloat32;
 }
 
-// By output channel, which are the outermost dimensions of the filter, the largest weight.
+// Returns the largest weight of each output channel; these are the outermost dimensions of the
+// filter.
 std::vector<double> LargestWeights(absl::Span<const float> weights, int64_t channels) {
   std::vector<double> largest(static_cast<size_t>(channels), 0);
   const size_t run = weights.size() / static_cast<size_t>(channels);
@@ -38,7 +39,7 @@ std::vector<double> LargestWeights(absl::Span<const float> weights, int64_t chan
   return largest;
 }
 
-// Dense and grouped filters alike: [groups, outputs, inputs, taps].
+// The axes of dense and grouped filters: [groups, outputs, inputs, taps].
 struct FilterAxes {
   FilterAxes(const ConvBiasParam& param, const Shape& filter) {
     const int first = param.sparse == SparseMode::kGroup ? 1 : 0;
@@ -47,7 +48,7 @@ struct FilterAxes {
     inputs = filter[first + 1];
     taps = filter[first + 2] * filter[first + 3];
   }
-  // visit(index among all weights, input channel of the image, output channel)
+  // Calls visit(index among all weights, input channel of the image, output channel).
   template <typename Visit>
   void ForEach(const Visit& visit) const {
     int64_t i = 0;
@@ -69,7 +70,7 @@ std::vector<double> ValuesOf(const HostTensor& tensor) {
   return values;
 }
 
-// A known filter [outputs, depth, 1, 1] of a matrix [depth, outputs], or transposed.
+// Returns the filter [outputs, depth, 1, 1] of a known matrix [depth, outputs], or transposed.
 HostTensor FilterOfMatrix(const HostTensor& matrix, bool transposed) {
   const int64_t rows = matrix.shape()[0], columns = matrix.shape()[1];
   if (transposed) return matrix.Reshaped({rows, columns, 1, 1});
@@ -208,7 +209,7 @@ QuantizationRule QuantizationRuleOf(const MatrixMulParam& param,
   return fits ? QuantizationRule::kLeads : QuantizationRule::kFloats;
 }
 
-// Rows are images of one pixel.
+// Rows become images of one pixel.
 absl::StatusOr<int> QuantizeProduct(GraphBuilder& builder, const MatrixMulParam& param, bool relu,
                                     absl::Span<const int> inputs,
                                     const QuantizationChoice& choice) {

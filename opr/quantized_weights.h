@@ -1,5 +1,5 @@
-// Convolutions and products of floats as convolutions of 8 bits: weights are rounded to integers
-// from -127 to 127, by output channel, and biases to those of the sums.
+// Converts floating-point convolutions and products to 8-bit convolutions. Weights are rounded to
+// integers from -127 to 127, per output channel, and biases to the integers of the sums.
 #ifndef ASHLAR_OPR_QUANTIZED_WEIGHTS_H_
 #define ASHLAR_OPR_QUANTIZED_WEIGHTS_H_
 
@@ -11,7 +11,8 @@
 
 namespace ashlar {
 
-// QuantizationRules of a convolution of these inputs: src, filter and perhaps bias.
+// Implements QuantizationRules for a convolution with these inputs: src, filter and optionally
+// bias.
 QuantizationRule QuantizationRuleOf(const ConvBiasParam& param, absl::Span<const InputInfo> inputs);
 absl::StatusOr<int> QuantizeConvolution(GraphBuilder& builder, const ConvBiasParam& param,
                                         absl::Span<const int> inputs,
@@ -23,14 +24,14 @@ std::optional<Replacement> AbsorbInputScalesInto(std::shared_ptr<const Operator>
                                                  absl::Span<const InputInfo> inputs,
                                                  absl::Span<const double> scales);
 
-// The same of a product whose second operand is a known matrix, with a bias by column or without.
+// The same for a product whose second operand is a known matrix, with or without a bias per column.
 QuantizationRule QuantizationRuleOf(const MatrixMulParam& param,
                                     absl::Span<const InputInfo> inputs);
 absl::StatusOr<int> QuantizeProduct(GraphBuilder& builder, const MatrixMulParam& param, bool relu,
                                     absl::Span<const int> inputs, const QuantizationChoice& choice);
 
-// A filter and a bias, in floats, as a convolution of 8 bits reads them. A scale is larger than its
-// weights need where 32 bits would not hold the bias.
+// A filter and a bias, given in floats, in the form that an 8-bit convolution reads. A scale is
+// larger than its weights need if the bias would not fit 32 bits otherwise.
 struct QuantizedWeights {
   HostTensor filter;  // QuantizedS8
   HostTensor bias;    // QuantizedS32 {1, channels, 1, 1}

@@ -16,14 +16,14 @@ ASHLAR_MAKE_FROM_PARAMS(Reduce)
 
 namespace {
 
-// How a mode gathers values, computed in Number: it starts with `initial`, then takes each in.
+// How a mode combines values, in Number: it starts with `initial`, then takes each value in turn.
 template <typename Number>
 struct Gathering {
   Number initial;
   Number (*take)(Number total, Number value);
 };
 
-// In the order of ReduceMode. A mean is a sum, divided at the end.
+// In the order of ReduceMode. A mean is a sum that is divided at the end.
 template <typename N>
 constexpr Gathering<N> kGatherings[] = {
     {0, [](N total, N value) { return total + value; }},
@@ -36,7 +36,7 @@ constexpr Gathering<N> kGatherings[] = {
     {0, [](N total, N value) { return total + value; }},
 };
 
-// The reduction of `x` to the shape of `output`, computed in Number.
+// Reduces `x` to the shape of `output`, in Number.
 template <typename Number>
 void EvaluateIn(ReduceMode mode, const HostTensor& x, HostTensor& output) {
   constexpr int64_t kPiece = 1024;
@@ -116,7 +116,7 @@ int64_t Reduce::Computation(const Site& site) const {
   return site.inputs[0].type.shape.num_elements();
 }
 
-// The mean of each channel of an image.
+// Supports the mean of each channel of an image.
 QuantizationRule Reduce::quantization_rule(const Site& site) const {
   const Shape &x = site.inputs[0].type.shape, &y = site.outputs[0].shape;
   const bool of_images = param().mode == ReduceMode::kMean && x.rank() == 4 && y.rank() == 4 &&
@@ -139,11 +139,11 @@ absl::StatusOr<int> Reduce::MakeQuantized(GraphBuilder& builder, absl::Span<cons
 }
 
 std::optional<Axes> Reduce::AxesOf(const Site& site) const {
-  if (param().axis == kNoAxis) return std::nullopt;  // to a shape that is fixed
+  if (param().axis == kNoAxis) return std::nullopt;  // the target shape is fixed
   return AxisIn(param().axis, site.outputs[0].shape);
 }
 
-// A least or greatest element that is there several times has the gradient at each of its places.
+// If a smallest or largest element occurs several times, each occurrence gets the gradient.
 absl::Status Reduce::Gradient(GradientContext& context) const {
   using F = ScalarFunction;
   Gradients g(context);

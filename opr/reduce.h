@@ -1,4 +1,4 @@
-// Reduce: one axis, or down to a given shape, by a sum or the like.
+// Reduce: reduces one axis, or a tensor to a given shape, by a sum or a similar function.
 #ifndef ASHLAR_OPR_REDUCE_H_
 #define ASHLAR_OPR_REDUCE_H_
 
@@ -24,8 +24,8 @@ struct ReduceParam {
   }
 };
 
-// Inputs: x, and with axis kNoAxis the shape of the output, one that broadcasts to x's (-1: x's
-// size); it is an integer vector known before the run. With an axis, the output has size 1 there.
+// Inputs: x, and with axis kNoAxis the shape of the output. That shape is an integer vector known
+// before the run and broadcasts to x's (-1: x's size). With an axis, the output has size 1 there.
 class Reduce final : public OperatorWithParam<ReduceParam, AxisOperator> {
  public:
   ASHLAR_OPERATOR("Reduce", absl::StrCat("reduce", static_cast<int>(param().mode)))

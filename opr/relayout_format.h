@@ -1,4 +1,4 @@
-// RelayoutFormat: its input in another storage format; the logical value is the same.
+// RelayoutFormat: copies its input to another storage format; the logical value is the same.
 #ifndef ASHLAR_OPR_RELAYOUT_FORMAT_H_
 #define ASHLAR_OPR_RELAYOUT_FORMAT_H_
 

@@ -68,7 +68,7 @@ Aliasing Reshape::aliasing(const Site& site) const {
   return row_major ? ViewOfInput() : Aliasing();
 }
 
-// Where the first dimension stays what it is, it can be cut.
+// If the first dimension is unchanged, it can be cut.
 std::optional<std::vector<Region>> Reshape::InputRegions(const Region& output,
                                                          const Site& site) const {
   const Shape &x = site.inputs[0].type.shape, &y = site.outputs[0].shape;

@@ -1,4 +1,4 @@
-// Reshape: the same elements, in row-major order, under another shape.
+// Reshape: gives the same elements, in row-major order, another shape.
 #ifndef ASHLAR_OPR_RESHAPE_H_
 #define ASHLAR_OPR_RESHAPE_H_
 
@@ -8,8 +8,8 @@
 namespace ashlar {
 
 struct ReshapeParam {
-  int64_t axis = kNoAxis;  // the dimension that is deduced; the shape vector holds -1 there
-  // Dimension 0, which is -1 in the shape vector, has to be x's: the number of images stays open.
+  int64_t axis = kNoAxis;  // the deduced dimension; the shape vector holds -1 there
+  // Dimension 0, which is -1 in the shape vector, must equal x's: the number of images stays open.
   bool follows = false;
 
   template <typename V>
@@ -19,8 +19,8 @@ struct ReshapeParam {
   }
 };
 
-// Inputs: x, and the new shape, an integer vector known before the run. One dimension of it may be
-// -1: it is deduced, with or without the parameter.
+// Inputs: x, and the new shape, an integer vector known before the run. One of its dimensions may
+// be -1: it is deduced, with or without the parameter.
 class Reshape final : public OperatorWithParam<ReshapeParam> {
  public:
   ASHLAR_OPERATOR("Reshape", "reshape")

@@ -25,7 +25,7 @@ Shape Resized(Shape shape, const std::vector<ResizeAxis>& axes) {
   return shape;
 }
 
-// One axis of a tensor of any dtype, each output a copy of one input.
+// Resizes one axis of a tensor of any dtype; each output is a copy of one input.
 HostTensor Repeat(const HostTensor& x, const ResizeAxis& axis, const ResizeTaps& taps) {
   const AxisView around = AroundAxis(x.shape(), axis.axis);
   HostTensor y = HostTensor::Zeros(x.dtype(), Resized(x.shape(), {axis}));
@@ -41,7 +41,7 @@ HostTensor Repeat(const HostTensor& x, const ResizeAxis& axis, const ResizeTaps&
   return y;
 }
 
-// One axis of a tensor of doubles.
+// Resizes one axis of a tensor of doubles.
 std::vector<double> Filtered(const std::vector<double>& x, const AxisView& around, int64_t outputs,
                              const ResizeTaps& taps) {
   std::vector<double> y(static_cast<size_t>(around.outer * outputs * around.inner), 0.0);
@@ -75,7 +75,7 @@ void Extrapolate(const ResizeAxis& axis, const ResizeTaps& taps, double value, H
   }
 }
 
-// [outputs, inputs]
+// Returns the weights as a matrix [outputs, inputs].
 HostTensor MatrixOf(const ResizeAxis& axis, const ResizeTaps& taps, DType dtype) {
   HostTensor matrix = HostTensor::Zeros(dtype, {axis.output, axis.input});
   std::vector<double> row(static_cast<size_t>(axis.input));
@@ -93,7 +93,7 @@ HostTensor MatrixOf(const ResizeAxis& axis, const ResizeTaps& taps, DType dtype)
   return matrix;
 }
 
-// By output whether it lies outside: 1 or 0, along the axis of a tensor of that rank.
+// Returns for each output whether it lies outside: 1 or 0, along the axis of a tensor of that rank.
 HostTensor OutsideOf(const ResizeAxis& axis, const ResizeTaps& taps, DType dtype, int rank) {
   Shape shape = {axis.output};
   for (int i = axis.axis + 1; i < rank; ++i) shape.push_back(1);
@@ -220,7 +220,7 @@ absl::StatusOr<std::vector<int>> Resize::Compose(GraphBuilder& builder,
                                                  absl::Span<const int> inputs) const {
   Composition c(builder);
   TensorType type = c.type(inputs[0]);
-  std::vector<HostTensor> targets;  // the values live until the next operator is added
+  std::vector<HostTensor> targets;  // values are valid until the next operator is added
   for (size_t i = 1; i < inputs.size(); ++i) {
     const HostTensor* const value = builder.StaticValue(inputs[i]);
     if (value == nullptr) return std::vector<int>();
@@ -232,7 +232,8 @@ absl::StatusOr<std::vector<int>> Resize::Compose(GraphBuilder& builder,
   std::vector<ResizeTaps> taps;
   for (const ResizeAxis& axis : axes) {
     taps.push_back(TapsOf(param(), axis));
-    const bool chosen = type.dtype != DType::kInt64 && type.dtype != DType::kByte;  // by Elemwise
+    const bool chosen =
+        type.dtype != DType::kInt64 && type.dtype != DType::kByte;  // Elemwise can select outputs
     if (!chosen && Extrapolates(taps.back(), axis.output)) return std::vector<int>();
   }
   int y = inputs[0];
@@ -240,7 +241,8 @@ absl::StatusOr<std::vector<int>> Resize::Compose(GraphBuilder& builder,
     const ResizeAxis& axis = axes[i];
     const AxisView around = AroundAxis(type.shape, axis.axis);
     type.shape[axis.axis] = axis.output;
-    if (param().mode == ResizeMode::kNearest) {  // any dtype, and no product of what is not finite
+    if (param().mode ==
+        ResizeMode::kNearest) {  // any dtype; avoids products with infinities and NaN
       HostTensor indices = HostTensor::Zeros(DType::kInt32, {axis.output});
       for (int64_t o = 0; o < axis.output; ++o) {
         indices.Set(o, std::max(taps[i].index[static_cast<size_t>(o)], 0));

@@ -1,4 +1,4 @@
-// Resize: a tensor sampled at other points along some of its axes.
+// Resize: samples a tensor at other points along some of its axes.
 #ifndef ASHLAR_OPR_RESIZE_H_
 #define ASHLAR_OPR_RESIZE_H_
 
@@ -10,7 +10,7 @@ namespace ashlar {
 
 enum class ResizeMode { kNearest, kLinear, kCubic };
 
-// Where an output lies among the inputs (ONNX's coordinate_transformation_mode).
+// The position of an output among the inputs (ONNX's coordinate_transformation_mode).
 enum class ResizeCoordinates {
   kHalfPixel,
   kHalfPixelSymmetric,
@@ -25,17 +25,18 @@ enum class ResizeCoordinates {
 enum class ResizeRounding { kPreferFloor, kPreferCeil, kFloor, kCeil };
 
 struct ResizeParam {
-  std::vector<int64_t> axes;  // that are resized; negative: from the end
+  std::vector<int64_t> axes;  // the resized axes; negative: from the end
   ResizeMode mode = ResizeMode::kNearest;
   ResizeCoordinates coordinates = ResizeCoordinates::kHalfPixel;
   ResizeRounding rounding = ResizeRounding::kPreferFloor;  // of kNearest
   double cubic_a = -0.75;                                  // of kCubic
-  bool exclude_outside = false;  // pixels outside weigh nothing; else the border repeats
-  bool antialias = false;        // where it gets smaller, filters as wide as the step
-  double extrapolation = 0;      // outside of the region of kTfCropAndResize
-  bool rounds_sizes = false;     // by scales: to the nearest size, a half up; else down
-  // Where this is a part of a larger Resize, by axis four numbers of that one: the first output
-  // that is wanted, how many, the first input that is given, and how many it has.
+  bool exclude_outside = false;  // pixels outside have weight 0; otherwise the border repeats
+  bool antialias = false;        // when shrinking, filters are as wide as the step
+  double extrapolation = 0;      // outside of kTfCropAndResize's region
+  bool rounds_sizes = false;     // with scales: to the nearest size, a half up; otherwise down
+  // If this is a tile of a larger Resize: four numbers of that Resize per axis. These are the first
+  // wanted output, the number of wanted outputs, the first given input, and the total number of
+  // inputs.
   std::vector<int64_t> part = {};
 
   template <typename V>
@@ -59,11 +60,13 @@ struct ResizeParam {
   }
 };
 
-// Inputs: x, not empty; the target by axis of `axes`, a vector of new sizes (Int32, Int64) or of
-// scales (Float32), for which a size is floor(size * scale), or with rounds_sizes the nearest to
-// that product; with kTfCropAndResize the region of x that is resized, a Float32 vector of its
-// beginnings by axis, then its ends, in [0, 1]. Target and region are known before the run. Linear
-// and cubic take floats, kNearest anything. Output: x's dtype.
+// Inputs: x, not empty; the target, by axis of `axes`; with kTfCropAndResize, the region of x to
+// resize. Target and region are known before the run.
+// - The target is a vector of new sizes (Int32, Int64) or of scales (Float32). For a scale, a size
+//   is floor(size * scale), or with rounds_sizes the nearest to the product.
+// - The region is a Float32 vector in [0, 1]: its starts by axis, then its ends.
+//
+// Linear and cubic accept floats, kNearest any dtype. Output: x's dtype.
 class Resize final : public OperatorWithParam<ResizeParam> {
  public:
   ASHLAR_OPERATOR("Resize", "resize")
@@ -74,7 +77,7 @@ class Resize final : public OperatorWithParam<ResizeParam> {
   int64_t Computation(const Site& site) const override;
   ASHLAR_CUTS_OUTPUT_AND_INPUT()
   bool CropsInput(int input) const override;
-  // Products with matrices of weights, for floats.
+  // For floats, products with matrices of weights.
   absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
                                            absl::Span<const int> inputs) const override;
 };

@@ -1,4 +1,4 @@
-// Coordinates and filters as in ONNX's operator Resize (version 19): the scale is the one given,
+// Coordinates and filters as in ONNX's operator Resize (version 19). The scale is the one given,
 // and length_resized the whole size of the output. Widened filters follow ONNX's reference.
 #include "opr/resize_axis.h"
 
@@ -14,12 +14,12 @@
 namespace ashlar {
 namespace {
 
-constexpr int kPartNumbers = 4;  // of ResizeParam::part, by axis
-// Indices of inputs are 32 bits wide.
+constexpr int kPartNumbers = 4;  // numbers in ResizeParam::part per axis
+// Input indices have 32 bits.
 constexpr int64_t kLongestAxis = std::numeric_limits<int32_t>::max();
 
-// A coordinate. Which input is the nearest is decided as by exporters and their runtimes, in single
-// precision: at scale 1.7 output 17 is input 10, not one just below.
+// Returns a coordinate. The nearest input is chosen in single precision, as in exporters and their
+// runtimes: at scale 1.7, output 17 is input 10, not one just below.
 double Rounded(const ResizeParam& param, double x) {
   return param.mode == ResizeMode::kNearest ? static_cast<double>(static_cast<float>(x)) : x;
 }
@@ -36,8 +36,8 @@ double CoordinateOf(const ResizeParam& param, const ResizeAxis& axis, int64_t ou
       return axis.whole_output == 1 ? 0 : Rounded(param, (o + 0.5) / axis.scale) - 0.5;
     case ResizeCoordinates::kAlignCorners: {
       if (axis.whole_output == 1) return 0;
-      // ONNX's text, exporters and runtimes divide by the whole size less 1; ONNX's own cases, of
-      // axes that a scale below 1 shrinks, by the fractional length.
+      // ONNX's text, exporters and runtimes divide by the whole size minus 1. ONNX's own cases
+      // divide by the fractional length, for axes that a scale below 1 shrinks.
       const double length = axis.scale < 1 ? axis.scale * in : out;
       return Rounded(param, o * (in - 1) / (length - 1));
     }
@@ -78,9 +78,9 @@ double CubicFilter(double a, double t) {
   return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
 }
 
-// The filter of linear and cubic samples: taps floor(coordinate) + first, ..., `count` of them.
+// The filter of linear and cubic samples: `count` taps from floor(coordinate) + first on.
 struct Filter {
-  double step = 1;  // of the filter's argument from one input to the next
+  double step = 1;  // the filter argument's difference from one input to the next
   int64_t first = 0, count = 1;
 };
 
@@ -94,7 +94,7 @@ Filter FilterOf(const ResizeParam& param, const ResizeAxis& axis) {
   return filter;
 }
 
-// The first input of an output before it is moved into the tensor.
+// Returns the first input of an output, before it is clamped to the tensor.
 int64_t FirstOf(const ResizeParam& param, const Filter& filter, double coordinate) {
   if (param.mode == ResizeMode::kNearest) return Nearest(param.rounding, coordinate);
   return static_cast<int64_t>(std::floor(coordinate)) + filter.first;
@@ -205,7 +205,7 @@ absl::StatusOr<std::vector<ResizeAxis>> ResizeAxesOf(const ResizeParam& param,
       return absl::InvalidArgumentError(absl::StrCat("axis ", axis.axis, " is resized twice"));
     }
     axis.whole_input = axis.input = shape[axis.axis];
-    // Of a part: the pixels of the whole.
+    // For a tile: the pixels of the whole.
     const size_t whole = kPartNumbers * axes.size() + kPartNumbers - 1;
     if (whole < param.part.size()) axis.whole_input = param.part[whole];
     if (axis.whole_input < axis.input || axis.whole_input > kLongestAxis) {
@@ -224,7 +224,7 @@ absl::StatusOr<std::vector<ResizeAxis>> ResizeAxesOf(const ResizeParam& param,
 
 Range NeededBy(const ResizeParam& param, const ResizeAxis& axis, const Range& outputs) {
   const Filter filter = FilterOf(param, axis);
-  // Coordinates rise with outputs, or fall.
+  // Coordinates increase or decrease with outputs.
   int64_t first = FirstOf(param, filter, CoordinateOf(param, axis, outputs.begin));
   int64_t last = FirstOf(param, filter, CoordinateOf(param, axis, outputs.end - 1));
   if (first > last) std::swap(first, last);
@@ -236,7 +236,7 @@ Range NeededBy(const ResizeParam& param, const ResizeAxis& axis, const Range& ou
 Range NeedingOf(const ResizeParam& param, const ResizeAxis& axis, const Range& inputs) {
   if (axis.roi_end < axis.roi_begin) return {0, axis.whole_output};
   const auto needed = [&](int64_t output) { return NeededBy(param, axis, {output, output + 1}); };
-  // The first output for which `holds`, which it does for all behind it.
+  // Returns the first output for which `holds`; it then holds for all later ones.
   const auto first = [&](const auto& holds) {
     int64_t low = 0, high = axis.whole_output;
     while (low < high) {

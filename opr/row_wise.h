@@ -1,5 +1,5 @@
-// The base of operators along an axis, or along neighbouring axes: they need all that lies
-// along them as a whole, and are independent in all else.
+// The base of operators along one axis or along neighbouring axes. They need all elements along
+// these axes; along all other axes they are independent.
 #ifndef ASHLAR_OPR_ROW_WISE_H_
 #define ASHLAR_OPR_ROW_WISE_H_
 
@@ -8,7 +8,8 @@
 
 namespace ashlar {
 
-// Answers regions. Inputs of the output's rank are cut as it is; others are needed as a whole.
+// Implements regions. Inputs of the output's rank are cut like the output; others are needed as a
+// whole.
 class AxisOperator : public Operator {
  public:
   std::optional<std::vector<Region>> InputRegions(const Region& output,
@@ -17,13 +18,13 @@ class AxisOperator : public Operator {
                                      const Site& site) const override;
 
  protected:
-  // The axes of the output; nullopt where there are none, so that nothing can be cut.
+  // Returns the axes of the output; nullopt if there are none, so that nothing can be cut.
   virtual std::optional<Axes> AxesOf(const Site& site) const = 0;
 };
 
-// Operators that make rows of rows of the same length, such as softmax and normalisations: a row
-// may be written where it was read. One that is new gives parameters, inference, evaluation, its
-// operations and the axes.
+// Operators that compute rows from rows of the same length, such as softmax and normalisations. A
+// row may overwrite the row it was computed from. A new subclass provides parameters, inference,
+// evaluation, its operations and the axes.
 class RowWiseOperator : public AxisOperator {
  public:
   Aliasing aliasing(const Site& site) const override;

@@ -8,7 +8,7 @@
 
 namespace ashlar {
 
-// The product of non-negative numbers, or the largest int64_t where that is less.
+// Returns the product of non-negative numbers, or the largest int64_t if the product is larger.
 inline int64_t SaturatingProduct(std::initializer_list<int64_t> factors) {
   int64_t product = 1;
   for (int64_t factor : factors) {

@@ -1,8 +1,8 @@
-// The scalar functions, each said once: Elemwise, chains and the activations behind convolutions
-// and products are instances of this table, in the reference and on every device. Compiles for the
-// host and for devices, so it includes of Ashlar only what does, too.
+// The table of scalar functions. Elemwise, chains, and activations after convolutions and products
+// use it, in the reference and on every device. It compiles for the host and for devices, and
+// includes only headers of Ashlar that do, too.
 //
-// A new function is a row of the table, and its cases.
+// To add a function, add a row to the table, and its cases.
 #ifndef ASHLAR_OPR_SCALAR_FUNCTIONS_H_
 #define ASHLAR_OPR_SCALAR_FUNCTIONS_H_
 
@@ -24,7 +24,8 @@
 
 namespace ashlar {
 
-// The formulas that are longer than an expression, or part of several. Comparisons hand a NaN on.
+// Formulas that are longer than an expression, or shared by several functions. Comparisons
+// propagate NaN.
 namespace formulas {
 
 template <typename T>
@@ -39,13 +40,14 @@ ASHLAR_FORMULA T Clamp(T a, U lo, U hi) {
 }
 
 #if !defined(__CUDACC__)
-// e^a in arithmetic alone, of a float or a vector of them, Bits being as many 32-bit integers:
-// a = n ln 2 + r with |r| <= ln 2 / 2, where the part of ln 2 that has few bits is taken off
-// exactly (Cody and Waite 1980), and e^r by its series to r^7 / 7!, which is 6e-9 off. Within 2
-// units in the last place from -87.3 to 88.3; below it is 0, and above infinite.
+// Computes e^a by arithmetic only, for a float or a vector of floats; Bits is as many 32-bit
+// integers. With a = n ln 2 + r and |r| <= ln 2 / 2, ln 2 is split: the first term has few bits and
+// is subtracted exactly (Cody and Waite 1980). e^r is a series up to r^7 / 7!, with an error of
+// 6e-9. The result is within 2 units in the last place from -87.3 to 88.3; 0 below, and infinite
+// above.
 template <typename Real, typename Bits>
 ASHLAR_FORMULA Real ExpInSingle(Real a) {
-  constexpr float kRounder = 12582912.0f;  // 1.5 2^23: an addend loses its fraction
+  constexpr float kRounder = 12582912.0f;  // 1.5 2^23: adding it rounds to an integer
   const Real rounded = a * 1.44269504f + kRounder;
   const Real n = rounded - kRounder;
   const Real r = a - n * 0.693359375f - n * -2.12194440e-4f;
@@ -58,7 +60,7 @@ ASHLAR_FORMULA Real ExpInSingle(Real a) {
   power = power * r + 1.0f;
   Bits bits;
   __builtin_memcpy(&bits, &rounded, sizeof bits);
-  bits = (bits + 127) << 23;  // the last bits are n, the others are shifted out
+  bits = (bits + 127) << 23;  // the last bits are n; the others are shifted out
   Real two_to_n;
   __builtin_memcpy(&two_to_n, &bits, sizeof bits);
   const Real large = a > 88.3f ? Real{} + __builtin_inff() : power * two_to_n;
@@ -124,7 +126,8 @@ ASHLAR_FORMULA T Fmod(T a, T b) {
 }
 ASHLAR_FORMULA WrappingInt Fmod(WrappingInt a, WrappingInt b) { return a % b; }
 
-// The quotient without its fraction, which a rounded quotient may have lost.
+// The quotient without its fraction. (a - fmod) / b is used because rounding a quotient can lose
+// its fraction.
 template <typename T>
 ASHLAR_FORMULA T TruncDiv(T a, T b) {
   return std::rint((a - std::fmod(a, b)) / b);
@@ -138,7 +141,7 @@ ASHLAR_FORMULA T Mod(T a, T b) {
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-// IEEE 754-2019's maximum: of two zeros the positive one, of a NaN and a number the NaN.
+// IEEE 754-2019's maximum: of two zeros the positive one; of a NaN and a number the NaN.
 template <typename T>
 ASHLAR_FORMULA T Maximum(T a, T b) {
   return a < b || b != b ? b : a == 0 && b == 0 ? a + b : a;
@@ -183,12 +186,12 @@ ASHLAR_FORMULA T MishGrad(T a) {
 }  // namespace formulas
 
 // clang-format off
-// The table. A row: the enumerator without its k, the properties (ScalarRow, below), the formula of
-// a, b and c. They are of a type T, and b and c, which may be parameters, of a type U: where the
-// properties say Arithmetic, T may be a vector of U's. Comparisons give 1 or 0 in the dtype of what
-// they compare. Chains number the functions in this order. Gradient says by tensor what the gradient
-// by it is, an expression of functions of this table (opr/scalar_gradient.h); Flat, that it is zero.
-// The functions at the end are there for that, under MegEngine's names.
+// The table. A row has the enumerator without its k, the properties (ScalarRow, below), and the
+// formula of a, b and c. Their type is T; b and c, which may be parameters, have type U. If the
+// properties say Arithmetic, T may be a vector of U. Comparisons return 1 or 0 in the dtype that
+// they compare. Chains number the functions in this order. Gradient lists the gradient with respect
+// to each tensor, as an expression of functions of this table (opr/scalar_gradient.h); Flat means
+// zero gradients. The functions at the end exist for gradients, under MegEngine's names.
 #define ASHLAR_SCALAR_FUNCTIONS(ROW)                                                               \
   ROW(Relu, Row("RELU", 1).Integers().Activation().Arithmetic().Onnx("Relu")                       \
       .Gradient("SWITCH_GT0(y, g)"), Relu(a))                                                      \
@@ -302,20 +305,20 @@ struct ScalarRow {
   static constexpr int kMostParameters = 2;
 
   const char* name;  // in files and messages
-  int arity;         // tensors; in the formula the parameters come behind them
+  int arity;         // tensors; in the formula the parameters follow them
   int num_parameters = 0;
   const char* parameters[kMostParameters] = {};  // their names
   double defaults[kMostParameters] = {};
-  bool commutative = false;    // the first two arguments may change places
-  bool integers = false;       // integers give an integer; else the function is of floats only
-  bool booleans = false;       // of Bool they give Bool: MUL is their and, MAX their or
-  bool in_float32 = false;     // stays in Float32 where a model's precision is lowered
-  bool arithmetic = false;     // the formula is arithmetic and comparisons, and takes vectors
-  bool activation = false;     // may follow a convolution in its kernel
-  bool adds = false;           // is `of_sum` of a + b
-  ScalarFunction of_sum = {};  // where it adds
-  const char* onnx = nullptr;  // the operator, where it is one, with the parameters as attributes
-  const char* gradients[3] = {};  // by tensor, "0" where it is zero; null where there is none
+  bool commutative = false;  // the first two arguments may be exchanged
+  bool integers = false;     // integers give an integer; otherwise for floats only
+  bool booleans = false;     // Bool gives Bool: MUL is the logical and, MAX the logical or
+  bool in_float32 = false;   // stays in Float32 when a model's precision is lowered
+  bool arithmetic = false;   // the formula has only arithmetic and comparisons, and accepts vectors
+  bool activation = false;   // may follow a convolution in its kernel
+  bool adds = false;         // equals `of_sum` of a + b
+  ScalarFunction of_sum = {};  // if it adds
+  const char* onnx = nullptr;  // the ONNX operator, if there is one; parameters are its attributes
+  const char* gradients[3] = {};  // by tensor; "0" for zero; null if there is none
 
   constexpr ScalarRow(const char* name_of, int tensors) : name(name_of), arity(tensors) {}
   constexpr ScalarRow& Parameter(const char* parameter, double fallback) {
@@ -372,7 +375,7 @@ constexpr const ScalarRow& RowOf(ScalarFunction function) {
 }
 constexpr int Arity(ScalarFunction function) { return RowOf(function).arity; }
 
-// By enumerator, as parameters of operators want them.
+// By enumerator, in the form that operator parameters use.
 inline constexpr auto kScalarFunctionNames = [] {
   std::array<const char*, kNumScalarFunctions> names = {};
   for (size_t i = 0; i < kNumScalarFunctions; ++i) names[i] = scalar_rows::kRows[i].name;
@@ -382,15 +385,15 @@ inline constexpr auto kScalarFunctionNames = [] {
 using ScalarParameters = std::array<double, ScalarRow::kMostParameters>;
 
 constexpr ScalarParameters DefaultsOf(ScalarFunction function) {
-  ScalarParameters defaults = {};  // std::to_array is none of C++17, which device compilers have
+  ScalarParameters defaults = {};  // C++17, which device compilers use, has no std::to_array
   for (size_t i = 0; i < defaults.size(); ++i) defaults[i] = RowOf(function).defaults[i];
   return defaults;
 }
 
 namespace formulas {
 
-// Formula<kFunction>::Of(a, b, c). The parameters follow the tensors; further arguments do not
-// matter. Returns `a` for integers if the function is defined for floats alone.
+// Formula<kFunction>::Of(a, b, c). The parameters follow the tensors; further arguments are
+// ignored. For integers it returns `a` if the function is defined for floats only.
 template <ScalarFunction kFunction>
 struct Formula;
 
@@ -414,7 +417,7 @@ ASHLAR_SCALAR_FUNCTIONS(ASHLAR_FORMULA_OF)
 
 using formulas::Formula;
 
-// The same for a function that is known when the program runs.
+// The same for a function that is known at run time only.
 template <typename T>
 ASHLAR_FORMULA T Apply(ScalarFunction function, T a, T b, T c) {
   switch (function) {
@@ -427,7 +430,7 @@ ASHLAR_FORMULA T Apply(ScalarFunction function, T a, T b, T c) {
   return a;
 }
 
-// A parameter of a function as a number that the function is computed in.
+// Converts a parameter to the number type of the computation.
 template <typename Number>
 ASHLAR_ANYWHERE_CONSTEXPR Number ParameterAs(double parameter) {
   if constexpr (std::is_same_v<Number, WrappingInt>) {
@@ -437,7 +440,7 @@ ASHLAR_ANYWHERE_CONSTEXPR Number ParameterAs(double parameter) {
   }
 }
 
-// visit(std::integral_constant<ScalarFunction, function>()).
+// Calls visit(std::integral_constant<ScalarFunction, function>()).
 template <typename Visit>
 auto WithFunction(ScalarFunction function, const Visit& visit) {
   switch (function) {

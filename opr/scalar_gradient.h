@@ -1,4 +1,4 @@
-// Gradients of scalar functions, from the expressions in their table.
+// Computes gradients of scalar functions from the expressions in their table.
 #ifndef ASHLAR_OPR_SCALAR_GRADIENT_H_
 #define ASHLAR_OPR_SCALAR_GRADIENT_H_
 
@@ -10,11 +10,14 @@
 
 namespace ashlar {
 
-// Adds the gradient by tensor `operand` of the function, of the shape that its operands broadcast
-// to. In the table's expressions a, b and c are the tensors, y what the function made of them, and
-// g the gradient by y: `var` says which var each is, and is asked for those that are read. p and q
-// are the function's parameters, which functions with parameters in the expression have, too.
-// nullopt where the gradient is zero. Unimplemented where the table has none: nothing is added.
+// Adds the gradient with respect to tensor `operand` of the function, with the shape that its
+// operands broadcast to. In the table's expressions, a, b and c are the tensors, y is the
+// function's result, and g the gradient with respect to y. `var` returns the var of each, and is
+// called only for those in use. p and q are the function's parameters; functions with parameters in
+// the expression get them, too.
+//
+// nullopt if the gradient is zero. Unimplemented if the table has no gradient; nothing is added
+// then.
 absl::StatusOr<std::optional<int>> ScalarGradient(Composition& composition,
                                                   const ElemwiseParam& param, int operand,
                                                   absl::FunctionRef<int(char)> var);

@@ -72,8 +72,8 @@ Shape ScatterND::UpdatesOf(const Shape& x, const Shape& indices) const {
   return ShapeByTuples(x, indices, 0);
 }
 
-// An overwritten element has no gradient; a least or greatest element has it at each place where it
-// stayed or came from.
+// An overwritten element has no gradient. The gradient of a smallest or largest element goes to x
+// if x had it, and to each update that had it.
 absl::Status ScatteringOperator::GradientScattered(GradientContext& context, Reducing reducing,
                                                    const OperatorPtr& gathering) const {
   using F = ScalarFunction;

@@ -1,6 +1,6 @@
-// ScatterElements and ScatterND: a tensor with elements changed at places that another tensor
-// names. Indices are Int32 or Int64; negative ones count from the end. One that is out of range is
-// an error of the run; on a GPU, whose kernels cannot fail, its update is left out.
+// ScatterElements and ScatterND: change elements of a tensor at positions given by another tensor.
+// Indices are Int32 or Int64; negative ones count from the end. An index out of range is a run-time
+// error; on a GPU, whose kernels cannot fail, its update is skipped.
 #ifndef ASHLAR_OPR_SCATTER_H_
 #define ASHLAR_OPR_SCATTER_H_
 
@@ -30,10 +30,10 @@ class ScatteringOperator : public Operator {
   absl::StatusOr<std::vector<TensorType>> InferScattered(absl::Span<const InputInfo> inputs) const;
   absl::StatusOr<std::vector<HostTensor>> EvaluateScattered(
       absl::Span<const HostTensor> inputs) const;
-  // This operator with another reduction.
+  // Returns this operator with another reduction.
   using Reducing = absl::FunctionRef<OperatorPtr(ScatterReduction)>;
-  // `gathering` takes, of a tensor of x's shape, the elements that updates go to. With kNone no
-  // element may have two updates.
+  // `gathering` reads the elements that are updated, from a tensor of x's shape. With kNone, no
+  // element may be updated twice.
   absl::Status GradientScattered(GradientContext& context, Reducing reducing,
                                  const OperatorPtr& gathering) const;
 };
@@ -49,8 +49,8 @@ struct ScatterElementsParam {
   }
 };
 
-// y[indices[i][j][k]][j][k] = updates[i][j][k] where the axis is 0. Indices and updates are of one
-// shape, of x's rank, no larger than x beside the axis.
+// y[indices[i][j][k]][j][k] = updates[i][j][k] for axis 0. Indices and updates have one shape, x's
+// rank, and are no larger than x except along the axis.
 class ScatterElements final : public OperatorWithParam<ScatterElementsParam, ScatteringOperator> {
  public:
   ASHLAR_OPERATOR("ScatterElements", "scatter_elements")
@@ -73,8 +73,8 @@ struct ScatterNDParam {
   }
 };
 
-// The last dimension of the indices holds tuples, one index for each dimension of x as far as they
-// reach. Updates: the indices' other dimensions, then x's that are left.
+// The last dimension of the indices holds tuples, one index for each of the first dimensions of x.
+// Updates: the indices' other dimensions, then x's remaining ones.
 class ScatterND final : public OperatorWithParam<ScatterNDParam, ScatteringOperator> {
  public:
   ASHLAR_OPERATOR("ScatterND", "scatter_nd")

@@ -1,4 +1,4 @@
-// What becomes of an element that an update meets, on every device.
+// Combines an element with an update, for every device.
 #ifndef ASHLAR_OPR_SCATTER_REDUCTION_H_
 #define ASHLAR_OPR_SCATTER_REDUCTION_H_
 
@@ -6,11 +6,10 @@
 
 namespace ashlar {
 
-// The value of an element that an update meets. With kNone, of several updates of one element
-// the last stays.
+// How an element is combined with an update. With kNone, the last of several updates wins.
 enum class ScatterReduction { kNone, kAdd, kMul, kMax, kMin };
 
-// The element after an update; Number is double, or WrappingInt for integers.
+// Returns the element after an update; Number is double, or WrappingInt for integers.
 template <typename Number>
 ASHLAR_ANYWHERE_CONSTEXPR Number Updated(ScatterReduction reduction, Number element,
                                          Number update) {

@@ -1,4 +1,4 @@
-// The part of an operator whose input 1 is its target shape.
+// Tiling of operators whose input 1 is their target shape.
 #ifndef ASHLAR_OPR_SHAPE_OPERAND_H_
 #define ASHLAR_OPR_SHAPE_OPERAND_H_
 
@@ -9,7 +9,7 @@
 
 namespace ashlar {
 
-// The operator with default parameters, on its input 0, and the shape of a region of its output.
+// Returns the operator with default parameters, on its input 0 and the shape of an output region.
 template <typename Op>
 Replacement WithShapeOf(const Region& output) {
   const Shape shape = ShapeOf(output);

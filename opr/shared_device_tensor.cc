@@ -2,7 +2,7 @@
 
 namespace ashlar {
 
-// As a constant's, its value does not travel as a parameter: OperatorTable::MakeState.
+// The value is not a parameter: use OperatorTable::MakeState.
 template <>
 absl::StatusOr<OperatorPtr> MakeOperator<SharedDeviceTensor>(const ParamList&) {
   return absl::InvalidArgumentError("a state needs its first value");

@@ -6,7 +6,7 @@
 
 namespace ashlar {
 
-// The value it holds is the one before the first run; updates (opr/update.h) change it.
+// Its value is the one before the first run; updates (opr/update.h) change it.
 class SharedDeviceTensor final : public HeldTensor {
  public:
   using HeldTensor::HeldTensor;

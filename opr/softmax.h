@@ -15,13 +15,13 @@ struct SoftmaxParam {
   }
 };
 
-// Of exponentials along an axis: Float32 whatever the input's dtype, but Float64 of Float64.
+// Returns the output dtype of exponentials along an axis: Float64 for Float64, otherwise Float32.
 inline DType SoftmaxDType(DType input) {
   return input == DType::kFloat64 ? input : DType::kFloat32;
 }
 
-// exp(x - max) / sum of exp(x - max), maximum and sum along the axis. Input: floats of any shape of
-// rank 1 or more. Output: SoftmaxDType.
+// exp(x - max) / sum of exp(x - max), maximum and sum along the axis. Input: floats of rank 1 or
+// more. Output: SoftmaxDType.
 class Softmax final : public OperatorWithParam<SoftmaxParam, RowWiseOperator> {
  public:
   ASHLAR_OPERATOR("Softmax", "softmax")

@@ -1,4 +1,4 @@
-// SoftmaxBackward: the gradient by the input of a softmax.
+// SoftmaxBackward: the gradient with respect to the input of a softmax.
 #ifndef ASHLAR_OPR_SOFTMAX_BACKWARD_H_
 #define ASHLAR_OPR_SOFTMAX_BACKWARD_H_
 
@@ -7,8 +7,8 @@
 
 namespace ashlar {
 
-// y (diff - sum of y diff), the sum along the axis. Inputs: y, the output of the softmax, and the
-// gradient by it, floats of one type. Output: their type.
+// y (diff - sum of y diff), with the sum along the axis. Inputs: y, the output of the softmax, and
+// the gradient with respect to it, floats of one type. Output: their type.
 class SoftmaxBackward final
     : public OperatorWithParam<SoftmaxParam, AlongAxis<SoftmaxBackward, RowWiseOperator>> {
  public:

@@ -1,4 +1,4 @@
-// Split: a tensor cut into pieces along one axis.
+// Split: cuts a tensor into pieces along one axis.
 #ifndef ASHLAR_OPR_SPLIT_H_
 #define ASHLAR_OPR_SPLIT_H_
 
@@ -9,7 +9,7 @@ namespace ashlar {
 
 struct SplitParam {
   int64_t axis = 0;            // negative: from the end
-  std::vector<int64_t> sizes;  // of the pieces along the axis; their sum is the axis'
+  std::vector<int64_t> sizes;  // of the pieces along the axis; their sum is the axis's size
 
   template <typename V>
   void Visit(V& v) {
@@ -18,13 +18,13 @@ struct SplitParam {
   }
 };
 
-// Input: a tensor of rank 1 or more. Outputs: its pieces, in order, views of it where the axis is
-// the outermost that is longer than 1.
+// Input: a tensor of rank 1 or more. Outputs: its pieces, in order. They are views of it if the
+// axis is the outermost one longer than 1.
 class Split final : public OperatorWithParam<SplitParam, MovingOperator> {
  public:
   ASHLAR_OPERATOR("Split", "split")
   absl::Status Gradient(GradientContext& context) const override;
-  // By Subtensors.
+  // Composes Subtensors.
   absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
                                            absl::Span<const int> inputs) const override;
   Aliasing aliasing(const Site& site) const override;

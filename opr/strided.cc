@@ -79,7 +79,7 @@ StorageGrid GridOf(const TensorType& type) {
 int64_t ContiguousOffset(const StorageGrid& grid, absl::Span<const int64_t> start,
                          absl::Span<const int64_t> count) {
   int64_t offset = 0, stride = 1;
-  bool partial = false;  // whether a dimension further in is cut
+  bool partial = false;  // a dimension further in is cut
   for (int i = grid.dims.rank() - 1; i >= 0; --i) {
     const int axis = grid.order[i];
     if (partial && count[axis] != 1) return -1;

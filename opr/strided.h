@@ -1,4 +1,4 @@
-// Walks several tensors of host memory in step, in the order of a storage format.
+// Walks several host tensors in step, in the order of a storage format.
 #ifndef ASHLAR_OPR_STRIDED_H_
 #define ASHLAR_OPR_STRIDED_H_
 
@@ -17,18 +17,18 @@ namespace ashlar {
 
 using Strides = absl::InlinedVector<int64_t, Shape::kMaxRank>;  // in elements; 0 repeats an element
 
-// Strides with which a tensor of shape `from` is read as one of shape `to`, to which it broadcasts.
+// Returns strides that read a tensor of shape `from` as one of shape `to`, to which it broadcasts.
 Strides BroadcastStrides(const Shape& from, const Shape& to);
 
-// Elements `offset`, `offset` + `stride`, ... as doubles, and back.
+// Converts elements `offset`, `offset` + `stride`, ... to doubles, and back.
 void LoadRow(const HostTensor& tensor, int64_t offset, int64_t stride, absl::Span<double> row);
 void StoreRow(absl::Span<const double> row, int64_t offset, HostTensor& tensor);
-// The same for integers and Bool, exactly; what is stored wraps around.
+// The same for integers and Bool, exactly; stored values wrap around.
 void LoadRow(const HostTensor& tensor, int64_t offset, int64_t stride, absl::Span<WrappingInt> row);
 void StoreRow(absl::Span<const WrappingInt> row, int64_t offset, HostTensor& tensor);
 
-// Calls visit(Number()), Number being the type that elements of the dtype are computed in by the
-// reference: double for floats, WrappingInt for integers and Bool.
+// Calls visit(Number()). Number is the type in which the reference computes the dtype: double for
+// floats, WrappingInt for integers and Bool.
 template <typename Visit>
 auto WithNumber(DType dtype, const Visit& visit) {
   return IsFloat(dtype) ? visit(double()) : visit(WrappingInt());
@@ -48,12 +48,12 @@ inline void SetNumber(HostTensor& tensor, int64_t i, WrappingInt value) {
   tensor.SetInteger(i, value.value);
 }
 
-// Copies the elements of `from` at `offset`, walked with `strides` over the shape of `to`.
+// Copies the elements of `from` from `offset` on, read with `strides` over the shape of `to`.
 void CopyStrided(const HostTensor& from, int64_t offset, const Strides& strides, HostTensor& to);
 
 // Calls row(offsets, length) for pieces of at most `max_length` elements along the innermost
-// dimension, in row-major order: offsets[k] is that of the piece's first element in operand k,
-// whose next one is strides[k].back() on. The shape must have a dimension.
+// dimension, in row-major order. offsets[k] is the piece's first element in operand k, and
+// strides[k].back() the distance to its next. The shape must have a dimension.
 template <size_t K, typename Row>
 void ForEachRow(const Shape& shape, const std::array<Strides, K>& strides, int64_t max_length,
                 Row&& row) {
@@ -78,8 +78,8 @@ void ForEachRow(const Shape& shape, const std::array<Strides, K>& strides, int64
   }
 }
 
-// Joins neighbouring dimensions that every operand walks in one stride, and makes sure that there
-// is at least one dimension. Changes only how ForEachRow cuts its rows.
+// Joins neighbouring dimensions that every operand walks with one stride, and ensures that there is
+// at least one dimension. Changes only how ForEachRow cuts rows.
 template <size_t K>
 void JoinDimensions(Shape& shape, std::array<Strides, K>& strides) {
   Shape joined;
@@ -108,8 +108,8 @@ void JoinDimensions(Shape& shape, std::array<Strides, K>& strides) {
   strides = joined_strides;
 }
 
-// A tensor as it lies in memory: a dense array of units. In the blocked formats the unit is a block
-// of 16 channels at one pixel, and the dimensions are [N, blocks, H, W].
+// A tensor as it is stored: a dense array of units. In blocked formats a unit is a block of 16
+// channels at one pixel, and the dimensions are [N, blocks, H, W].
 struct StorageGrid {
   Shape dims;
   int64_t unit_bytes = 0;
@@ -117,7 +117,8 @@ struct StorageGrid {
 };
 StorageGrid GridOf(const TensorType& type);
 
-// Byte offset of the box [start, start + count) inside `grid` if it is one contiguous run, else -1.
+// Returns the byte offset of the box [start, start + count) in `grid` if it is contiguous,
+// otherwise -1.
 int64_t ContiguousOffset(const StorageGrid& grid, absl::Span<const int64_t> start,
                          absl::Span<const int64_t> count);
 

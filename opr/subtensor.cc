@@ -17,7 +17,7 @@ ASHLAR_MAKE_FROM_PARAMS(Subtensor)
 
 namespace {
 
-// A bound as Python takes it: from the end where negative, clipped to [low, high].
+// Interprets a bound as Python does: from the end if negative, clipped to [low, high].
 int64_t Clip(int64_t bound, int64_t size, int64_t low, int64_t high) {
   return std::clamp(bound < 0 ? bound + size : bound, low, high);
 }
@@ -53,7 +53,7 @@ absl::StatusOr<AxisRange> RangeOf(const Bounds& bounds, int64_t size) {
   return range;
 }
 
-// Behind each element along an axis step - 1 zeros.
+// Inserts step - 1 zeros after each element along an axis.
 int SpreadAlong(Composition& c, int var, int axis, int64_t step) {
   const TensorType type = c.type(var);
   const AxisView view = AroundAxis(type.shape, axis);
@@ -65,7 +65,7 @@ int SpreadAlong(Composition& c, int var, int axis, int64_t step) {
                     spread);
 }
 
-// The box of input 0, which has that shape, with constant bounds.
+// Returns the box of input 0, which has this shape, with constant bounds.
 Replacement BoxOf(absl::Span<const AxisRange> ranges, const Shape& shape) {
   SubtensorParam param;
   std::vector<Operand> operands = {{Operand::From::kProducer, 0, {}}};
@@ -79,7 +79,7 @@ Replacement BoxOf(absl::Span<const AxisRange> ranges, const Shape& shape) {
         range.start == 0 && range.step == 1 && range.count == shape[static_cast<int>(axis)];
     if (whole && !range.dropped) continue;
     const int64_t end = range.start + range.count * range.step;
-    const bool given = !range.dropped && end >= 0;  // a negative one would count from the end
+    const bool given = !range.dropped && end >= 0;  // a negative end would count from the end
     param.axis.push_back(static_cast<int64_t>(axis));
     param.begin.push_back(range.dropped ? 0 : 1);
     param.end.push_back(given ? 1 : 0);
@@ -181,7 +181,7 @@ absl::StatusOr<std::vector<HostTensor>> Subtensor::Evaluate(
   return std::vector<HostTensor>{std::move(output)};
 }
 
-// Whole images in a row lie alike in every format.
+// A range of whole images has the same layout in every format.
 StorageRules Subtensor::storage_rules(const Site& site) const {
   StorageRules rules = {.precision = PrecisionRule::kFollow, .moves = true};
   const absl::StatusOr<std::vector<AxisRange>> ranges = Ranges(site.inputs);
@@ -216,8 +216,8 @@ Aliasing Subtensor::aliasing(const Site& site) const {
   return offset < 0 ? Aliasing() : ViewOfInput(offset);
 }
 
-// An axis that the box cuts is needed as a whole where the region does not cut it, too: the bounds
-// then stay.
+// If the region does not cut an axis that the box cuts, the whole axis is needed, because its
+// bounds stay.
 std::optional<std::vector<Region>> Subtensor::InputRegions(const Region& output,
                                                            const Site& site) const {
   const absl::StatusOr<std::vector<AxisRange>> ranges = Ranges(site.inputs);
@@ -282,11 +282,11 @@ std::optional<Replacement> Subtensor::Absorb(absl::Span<const InputInfo> inputs,
   return BoxOf(*inner, inputs[0].type.shape);
 }
 
-// Each element back to its place: spread by zeros, where the step is not 1, and padded with them.
+// Moves each element back to its position: inserts zeros if the step is not 1, and pads with zeros.
 absl::Status Subtensor::Gradient(GradientContext& context) const {
   Gradients g(context);
   std::vector<InputInfo> infos;
-  std::vector<HostTensor> bounds;  // values live until the next operator is added
+  std::vector<HostTensor> bounds;  // values are valid until the next operator is added
   for (int i = 1; i < g.num_inputs(); ++i) {
     const HostTensor* const bound = context.value(g.input(i));
     bounds.push_back(bound == nullptr ? HostTensor() : *bound);
@@ -305,7 +305,7 @@ absl::Status Subtensor::Gradient(GradientContext& context) const {
     const int64_t size = infos[0].type.shape[axis], step = std::abs(range.step);
     if (range.step < 0) y = g.Slice(y, axis, range.count - 1, -1, -1);
     if (step > 1) y = SpreadAlong(g, y, axis, step);
-    // Of what was spread the zeros behind the last element may lie outside.
+    // The zeros inserted after the last element may lie outside.
     const int64_t first = range.step < 0 ? range.start - (range.count - 1) * step : range.start;
     around.begin.push_back(first);
     around.end.push_back(size - first - range.count * step);

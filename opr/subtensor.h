@@ -1,4 +1,4 @@
-// Subtensor: a box of a tensor, with steps.
+// Subtensor: takes a box of a tensor, with steps.
 #ifndef ASHLAR_OPR_SUBTENSOR_H_
 #define ASHLAR_OPR_SUBTENSOR_H_
 
@@ -8,9 +8,10 @@
 
 namespace ashlar {
 
-// One row for each axis that is cut (parallel vectors): the axis (negative: from the end) and, as 0
-// or 1, which of its bounds are given. Those given are the further inputs, row by row, in the order
-// begin, end, step, idx: one-element integer vectors. `idx` excludes the others and drops the axis.
+// One row for each axis that is cut (parallel vectors). `axis` is the axis (negative: from the
+// end). The others are 1 if that bound is given, otherwise 0. The given bounds are the further
+// inputs, row by row, in the order begin, end, step, idx: one-element integer vectors. `idx`
+// excludes the others and drops the axis.
 struct SubtensorParam {
   std::vector<int64_t> axis, begin, end, step, idx;
   int64_t min_rank = 0;  // 1: the last axis is not dropped if all others are (MegEngine)
@@ -26,8 +27,7 @@ struct SubtensorParam {
   }
 };
 
-// What a Subtensor takes of one axis of its input: elements start, start + step, ... (count of
-// them).
+// The elements that a Subtensor takes along one axis: start, start + step, ... (`count` of them).
 struct AxisRange {
   int64_t start = 0;
   int64_t step = 1;
@@ -35,16 +35,16 @@ struct AxisRange {
   bool dropped = false;  // by idx; the count is 1
 };
 
-// The elements that ranges take of a tensor with the strides `input`: the first, and the strides of
-// the axes that are not dropped.
+// The elements that ranges take from a tensor with strides `input`: the first one, and the strides
+// of the axes that are not dropped.
 struct StridedView {
   int64_t base = 0;
   Strides strides;
 };
 StridedView ViewOf(absl::Span<const AxisRange> ranges, const Strides& input);
 
-// Inputs: x, then bounds. As Python slices: negative bounds count from the end, and bounds beyond
-// the ends are clipped; an idx must be inside.
+// Inputs: x, then bounds. Follows Python's slices: negative bounds count from the end, and bounds
+// beyond the ends are clipped; an idx must be inside.
 class Subtensor final : public OperatorWithParam<SubtensorParam> {
  public:
   ASHLAR_OPERATOR("Subtensor", "subtensor")
@@ -59,11 +59,11 @@ class Subtensor final : public OperatorWithParam<SubtensorParam> {
                                                   const Site& site) const override;
   std::optional<Replacement> AtRegion(const Region& output, absl::Span<const Region> given,
                                       const Site& site) const override;
-  // Takes in a box of its own box.
+  // Absorbs a Subtensor of its own result.
   std::optional<Replacement> Absorb(absl::Span<const InputInfo> inputs,
                                     const Consumer& consumer) const override;
 
-  // One range for each axis of x; needs the values of the bounds.
+  // Returns one range for each axis of x; needs the values of the bounds.
   absl::StatusOr<std::vector<AxisRange>> Ranges(absl::Span<const InputInfo> inputs) const;
 };
 

@@ -5,7 +5,7 @@
 #include "opr/shared_device_tensor.h"
 
 namespace ashlar {
-// Each operator's file says how it is made.
+// Each operator's file defines how it is made.
 #define ASHLAR_OPERATOR_ROW(Type, summary) \
   class Type;                              \
   template <>                              \

@@ -1,5 +1,5 @@
-// The operator table: the one list of all operators. It drives parsing, printing, `ashlar ops`,
-// tests and benchmarks.
+// The operator table: the only list of all operators. It is used by parsing, printing, `ashlar
+// ops`, tests and benchmarks.
 #ifndef ASHLAR_OPR_TABLE_H_
 #define ASHLAR_OPR_TABLE_H_
 
@@ -16,7 +16,7 @@ struct OperatorRow {
 
 absl::Span<const OperatorRow> OperatorRows();
 
-// The table behind graph/'s interface. Lives for ever.
+// Returns the table as an OperatorTable. It is never destroyed.
 const OperatorTable& Operators();
 
 }  // namespace ashlar

@@ -1,4 +1,4 @@
-// TopK: the greatest or least elements along an axis, and where they are.
+// TopK: the largest or smallest elements along an axis, and their indices.
 #ifndef ASHLAR_OPR_TOP_K_H_
 #define ASHLAR_OPR_TOP_K_H_
 
@@ -21,8 +21,8 @@ struct TopKParam {
   }
 };
 
-// Input: numbers. Outputs: the k elements, the first of them first, of the input's dtype; and their
-// indices along the axis, Int64.
+// Input: numbers. Outputs: the k elements in order, of the input's dtype; and their indices along
+// the axis, Int64.
 class TopK final : public OperatorWithParam<TopKParam> {
  public:
   ASHLAR_OPERATOR("TopK", "top_k")

@@ -1,4 +1,4 @@
-// TypeCvt: the same values in another dtype, rounded and saturated; QuantizeLinear and
+// TypeCvt: converts values to another dtype, rounded and saturated; QuantizeLinear and
 // DequantizeLinear.
 #ifndef ASHLAR_OPR_TYPE_CVT_H_
 #define ASHLAR_OPR_TYPE_CVT_H_
@@ -10,7 +10,7 @@ namespace ashlar {
 
 struct TypeCvtParam {
   DType dtype = DType::kFloat32;
-  double scale = 0;  // of a quantised dtype, with the zero point
+  double scale = 0;  // for a quantised dtype, with the zero point
   int64_t zero_point = 0;
 
   template <typename V>
@@ -21,12 +21,14 @@ struct TypeCvtParam {
   }
 };
 
-// From floats to integers: towards zero, saturated, NaN to 0. From integers to integers: without
-// the upper bits that the dtype lacks. From integers to floats: the nearest Float32, which 16 bits
-// round once more. To Bool: whether it is not zero. From floats to a quantised dtype of 8 bits:
-// rint(x / scale) + zero point, half to even, saturated; from any quantised dtype to Float32: (x -
-// zero point) * scale, where there may be several scales. Between a quantised dtype and the
-// integers that it is stored as the integers stay.
+// Conversions:
+// - Floats to integers: towards zero, saturated, NaN to 0.
+// - Integers to integers: upper bits that do not fit are dropped.
+// - Integers to floats: the nearest Float32, which 16-bit floats round once more.
+// - To Bool: whether the value is not zero.
+// - Floats to a quantised 8-bit dtype: rint(x / scale) + zero point, half to even, saturated.
+// - Any quantised dtype to Float32: (x - zero point) * scale; there may be several scales.
+// - A quantised dtype to the integers that store it, and back: the integers stay.
 class TypeCvt final : public OperatorWithParam<TypeCvtParam, PointwiseOperator> {
  public:
   ASHLAR_OPERATOR("TypeCvt", "typecvt")

@@ -5,7 +5,7 @@
 namespace ashlar {
 namespace {
 
-// With every parameter below this, no sum or product of them overflows.
+// If every parameter is below this limit, no sum or product of them overflows.
 constexpr int64_t kMaxParameter = std::numeric_limits<int32_t>::max();
 
 absl::Status CheckRange(absl::string_view name, int64_t value, int64_t least) {
@@ -14,8 +14,8 @@ absl::Status CheckRange(absl::string_view name, int64_t value, int64_t least) {
       absl::StrCat(name, " is ", value, ", expected ", least, " to ", kMaxParameter));
 }
 
-// Whether the image lies between two taps of a window that begins in the padding. Windows that
-// begin alike among the taps are the same, and nobody has as many as are not looked at.
+// Returns whether the image lies between two taps of a window that begins in the padding. Also
+// returns true after kMostWindows such windows, more than real models have.
 bool StraddlesInput(const WindowAxis& axis) {
   constexpr int64_t kMostWindows = int64_t{1} << 20;
   if (axis.dilation <= axis.input || axis.pad_begin <= 0 || axis.window == 1) return false;

@@ -1,4 +1,4 @@
-// The geometry of a window that slides over an image: convolution and pooling.
+// The geometry of a window that slides over an image, for convolution and pooling.
 #ifndef ASHLAR_OPR_WINDOW_H_
 #define ASHLAR_OPR_WINDOW_H_
 
@@ -15,19 +15,19 @@
 
 namespace ashlar {
 
-// In pad_h_end and pad_w_end: as much padding at the end as at the beginning.
+// For pad_h_end and pad_w_end: as much padding at the end as at the start.
 inline constexpr int64_t kSamePadding = std::numeric_limits<int64_t>::min();
 
-// The taps of a window that lie in the image: positions begin, begin + step, ... before end.
+// The taps of a window inside the image: positions begin, begin + step, ... before end.
 struct InsideTaps {
   int64_t begin = 0, end = 0, step = 1;
 
   int64_t count() const { return CeilDivide(end - begin, step); }
 };
 
-// One spatial axis. Sizes in elements; output o reads the input at
-// o * stride - pad_begin + tap * dilation for tap in [0, window). Negative padding crops: windows
-// then begin or end inside the input.
+// One spatial axis, in elements. Output o reads the input at o * stride - pad_begin + tap *
+// dilation for tap in [0, window). Negative padding crops: windows then begin or end inside the
+// input.
 struct WindowAxis {
   int64_t input = 0;
   int64_t window = 1;
@@ -37,45 +37,45 @@ struct WindowAxis {
   int64_t pad_end = 0;
   int64_t output = 0;  // floor((input + pad_begin + pad_end - extent()) / stride) + 1
 
-  // Input elements from the first tap to the last, both included.
+  // Returns the input elements from the first tap to the last, both included.
   int64_t extent() const { return dilation * (window - 1) + 1; }
   bool padded() const { return pad_begin > 0 || pad_end > 0; }
-  // Where output o's first tap lies; negative in the padding.
+  // Returns the position of output o's first tap; negative in the padding.
   int64_t Origin(int64_t o) const { return o * stride - pad_begin; }
 
-  // The elements of the input that output o reads: at least one where CheckWindowsTouchInput says
-  // so.
+  // Returns the input elements that output o reads; at least one if CheckWindowsTouchInput
+  // succeeds.
   InsideTaps Inside(int64_t o) const {
     const int64_t first = Origin(o), skipped = first < 0 ? CeilDivide(-first, dilation) : 0;
     return {first + skipped * dilation, std::min(first + extent(), input), dilation};
   }
-  // The input that outputs read, not clipped to it.
+  // Returns the inputs that `outputs` read, not clipped.
   Range Read(const Range& outputs) const {
     return {Origin(outputs.begin), Origin(outputs.end - 1) + extent()};
   }
-  // The part of it that there is; where windows lie wholly in the padding, one element of the input
-  // next to them.
+  // Returns Read clipped to the input. If windows are entirely in the padding, returns the input
+  // element next to them.
   Range Needed(const Range& outputs) const;
-  // The outputs from the first that touches `inputs` to the last, not clipped.
+  // Returns the range from the first to the last output that reads `inputs`, not clipped.
   Range Touching(const Range& inputs) const {
     return {CeilDivide(inputs.begin + pad_begin - (extent() - 1), stride),
             FloorDivide(inputs.end - 1 + pad_begin, stride) + 1};
   }
-  // The outputs of which all taps lie inside the input; perhaps empty.
+  // Returns the outputs whose taps are all inside the input; may be empty.
   Range Whole() const {
     const int64_t begin = std::clamp<int64_t>(CeilDivide(pad_begin, stride), 0, output);
     const int64_t end = FloorDivide(input + pad_begin - extent(), stride) + 1;
     return {begin, std::clamp(end, begin, output)};
   }
-  // The outputs of which tap `tap` lies inside the input; perhaps empty.
+  // Returns the outputs whose tap `tap` is inside the input; may be empty.
   Range OutputsInside(int64_t tap) const {
     const int64_t before = pad_begin - tap * dilation;  // output o reads o * stride - before
     const int64_t begin = std::max<int64_t>(0, CeilDivide(before, stride));
     const int64_t end = std::min(output, CeilDivide(input + before, stride));
     return {begin, std::max(begin, end)};
   }
-  // The padding, positive or negative, with which `outputs` are all outputs of the input's range
-  // `given`.
+  // Returns the padding, positive or negative, with which the input range `given` gives exactly
+  // `outputs`.
   int64_t PadBefore(const Range& outputs, const Range& given) const {
     return given.begin - Origin(outputs.begin);
   }
@@ -93,7 +93,7 @@ struct WindowPadding {
   int64_t h_begin = 0, h_end = 0, w_begin = 0, w_end = 0;
 };
 
-// Strides and padding, as parameters of a window operator (graph/params.h).
+// Visits strides and padding as parameters of a window operator (graph/params.h).
 template <typename V, typename Param>
 void VisitSteps(V& v, Param& param) {
   v("stride_h", param.stride_h);
@@ -104,11 +104,11 @@ void VisitSteps(V& v, Param& param) {
   v.Optional("pad_w_end", param.pad_w_end, kSamePadding);
 }
 
-// Completes `axis` (all but `output` given; pad_end may be kSamePadding). Errors name the
+// Completes `axis` (all given except `output`; pad_end may be kSamePadding). Errors name the
 // parameters by `suffix`, "h" or "w": "stride_h is 0, expected at least 1".
 absl::StatusOr<WindowAxis> CompleteWindowAxis(WindowAxis axis, absl::string_view suffix);
 
-// Both axes of an image [N, C, H, W], with the strides and padding of `param`. `window` and
+// Returns both axes of an image [N, C, H, W], with the strides and padding of `param`. `window` and
 // `dilation` are {h, w}.
 template <typename Param>
 absl::StatusOr<WindowAxes> WindowAxesOf(const Shape& image, const Param& param,
@@ -125,7 +125,7 @@ absl::StatusOr<WindowAxes> WindowAxesOf(const Shape& image, const Param& param,
   return WindowAxes{h, w};
 }
 
-// InvalidArgument where a window lies wholly in the padding, so that it has no element to reduce.
+// InvalidArgument if a window is entirely in the padding, so that it has no element to reduce.
 absl::Status CheckWindowsTouchInput(const WindowAxis& axis, absl::string_view suffix);
 
 }  // namespace ashlar

@@ -1,5 +1,5 @@
-// The base of operators that slide a window over images: convolution and pooling. Input 0
-// is the image [N, C, H, W]; images are independent, channels are not cut. One that is new gives
+// The base of operators that slide a window over images: convolution and pooling. Input 0 is the
+// image [N, C, H, W]; images are independent, channels are not cut. A new subclass provides
 // parameters, inference, evaluation, its operations, the windows, and itself with other padding.
 #ifndef ASHLAR_OPR_WINDOW_OPERATOR_H_
 #define ASHLAR_OPR_WINDOW_OPERATOR_H_
@@ -14,17 +14,17 @@ namespace ashlar {
 class WindowOperator : public Operator {
  public:
   StorageRules storage_rules(const Site& site) const override;
-  // All of each input but input 0.
+  // Cuts input 0; other inputs are needed as a whole.
   std::optional<std::vector<Region>> InputRegions(const Region& output,
                                                   const Site& site) const override;
-  // Of input 0.
+  // For input 0 only.
   std::optional<Region> OutputRegion(int input, const Region& region,
                                      const Site& site) const override;
   bool CropsInput(int input) const override { return input == 0; }
-  // By its parameters, the ends resolved (no kSamePadding).
+  // Returns the padding from the parameters, with resolved ends (no kSamePadding).
   virtual WindowPadding padding() const = 0;
-  // Divisors of means follow from windows and padding: the padding that is left lies at the borders
-  // of the whole image.
+  // Divisors of means depend on windows and padding; they stay right because only the borders of
+  // the whole image keep padding.
   std::optional<Replacement> AtRegion(const Region& output, absl::Span<const Region> given,
                                       const Site& site) const override;
 
@@ -33,7 +33,8 @@ class WindowOperator : public Operator {
   virtual OperatorPtr WithPadding(const WindowPadding& padding) const = 0;
 };
 
-// An operator with other padding, whose parameters have pad_h, pad_h_end, pad_w and pad_w_end.
+// Returns an operator with other padding; its parameters have pad_h, pad_h_end, pad_w and
+// pad_w_end.
 template <typename Op>
 OperatorPtr Padded(const Op& op, const WindowPadding& padding) {
   typename Op::Param param = op.param();
@@ -44,7 +45,7 @@ OperatorPtr Padded(const Op& op, const WindowPadding& padding) {
   return std::make_shared<const Op>(std::move(param));
 }
 
-// The padding of such an operator.
+// Returns the padding of such an operator.
 template <typename Param>
 WindowPadding PaddingOf(const Param& param) {
   const auto end = [](int64_t begin, int64_t end) { return end == kSamePadding ? begin : end; };
@@ -52,7 +53,7 @@ WindowPadding PaddingOf(const Param& param) {
           end(param.pad_w, param.pad_w_end)};
 }
 
-// The base of an operator of such parameters.
+// The base of operators with such parameters.
 template <typename Op>
 class PaddedWindowOperator : public WindowOperator {
  public:

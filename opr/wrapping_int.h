@@ -1,4 +1,4 @@
-// The type that integers of every dtype are computed in, on every device.
+// The type in which integers of every dtype are computed, on every device.
 #ifndef ASHLAR_OPR_WRAPPING_INT_H_
 #define ASHLAR_OPR_WRAPPING_INT_H_
 
@@ -9,9 +9,9 @@
 namespace ashlar {
 
 // A 64-bit integer whose arithmetic wraps around as two's complement. Sums, differences and
-// products of narrower dtypes are exact in it modulo 2^bits, so that the lower bits of a result are
-// those that the narrower dtype wraps around to. A quotient is truncated towards zero; a quotient
-// and a remainder by zero are zero, as in NumPy.
+// products of narrower dtypes are exact modulo 2^bits: the lower bits of a result are the wrapped
+// result of the narrower dtype. Quotients are truncated towards zero; a quotient or remainder by
+// zero is zero, as in NumPy.
 struct WrappingInt {
   int64_t value = 0;
 
@@ -29,7 +29,9 @@ struct WrappingInt {
   }
   friend ASHLAR_ANYWHERE_CONSTEXPR WrappingInt operator/(WrappingInt a, WrappingInt b) {
     if (b.value == 0) return 0;
-    return b.value == -1 ? -a : WrappingInt(a.value / b.value);  // the least number by -1 traps
+    return b.value == -1
+               ? -a
+               : WrappingInt(a.value / b.value);  // the smallest number divided by -1 traps
   }
   friend ASHLAR_ANYWHERE_CONSTEXPR WrappingInt operator%(WrappingInt a, WrappingInt b) {
     return b.value == 0 || b.value == -1 ? WrappingInt(0) : WrappingInt(a.value % b.value);
@@ -54,7 +56,7 @@ struct WrappingInt {
     return !(a < b);
   }
 
-  // The nearest number that is no further from zero; 0 for NaN.
+  // Returns the number rounded towards zero and saturated; 0 for NaN.
   static ASHLAR_ANYWHERE_CONSTEXPR WrappingInt Truncated(double number) {
     if (number != number) return 0;
     if (number >= 9223372036854775808.0) return INT64_MAX;

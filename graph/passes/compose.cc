@@ -1,4 +1,4 @@
-// Operators for which a device has no kernel, made of operators for which it has
+// Replaces operators for which a device has no kernel by operators for which it has one
 // (RewriteRules::Compose).
 #include <algorithm>
 #include <utility>
@@ -10,15 +10,15 @@
 namespace ashlar {
 namespace {
 
-// How deep compositions of compositions go. Operators are made of simpler ones, so this is met by
-// an operator that is made of itself.
+// The limit on nested compositions. Operators are composed of simpler ones, so only an operator
+// that contains itself reaches it.
 constexpr int kDeepest = 8;
 
 bool NeedsComposing(const OperatorNode& node, const HasKernel& has_kernel) {
   return node.op->role() == Role::kCompute && !has_kernel(*node.op);
 }
 
-// Internal where a composition's types differ from the operator's own.
+// Returns Internal if a composition's types differ from the operator's own.
 absl::Status CheckOutputs(const Graph& graph, const OperatorNode& node, const Graph& made,
                           absl::Span<const int> outputs) {
   bool equal = outputs.size() == node.outputs.size();
@@ -29,7 +29,7 @@ absl::Status CheckOutputs(const Graph& graph, const OperatorNode& node, const Gr
   return absl::InternalError(absl::StrCat(Describe(node), ": its composition has other outputs"));
 }
 
-// One level; `composed` says whether there was any.
+// Composes one level; `composed` says whether there was anything to compose.
 absl::StatusOr<Graph> ComposeOnce(const Graph& graph, const HasKernel& has_kernel, bool& composed) {
   GraphRewriter rewriter(graph);
   for (const OperatorNode& node : graph.nodes()) {
@@ -49,7 +49,7 @@ absl::StatusOr<Graph> ComposeOnce(const Graph& graph, const HasKernel& has_kerne
     ASHLAR_RETURN_IF_ERROR(CheckOutputs(graph, node, rewriter.builder().graph(), outputs));
     for (size_t i = 0; i < outputs.size(); ++i) {
       rewriter.Replace(node.outputs[i], outputs[i]);
-      if (outputs[i] < first_new) continue;  // an input, handed on
+      if (outputs[i] < first_new) continue;  // an input, passed through
       rewriter.builder().TakeIdentity(outputs[i], graph, node.outputs[i]);
     }
   }

@@ -1,4 +1,4 @@
-// Constant folding: nodes whose inputs are known are evaluated on the host and become constants.
+// Constant folding: evaluates nodes with known inputs on the host and replaces them by constants.
 #include <optional>
 
 #include "graph/passes/pass.h"
@@ -8,7 +8,7 @@
 namespace ashlar {
 namespace {
 
-// The input whose bytes, under the same type, are the node's only output.
+// Returns the input whose bytes, under the same type, are the node's only output.
 std::optional<int> IdentityOf(const Graph& graph, const OperatorNode& node) {
   if (node.op->role() != Role::kCompute || node.outputs.size() != 1) return std::nullopt;
   const std::vector<Aliasing::View> views = node.op->aliasing(graph.SiteOf(node)).views;
@@ -21,8 +21,8 @@ std::optional<int> IdentityOf(const Graph& graph, const OperatorNode& node) {
 }  // namespace
 
 absl::StatusOr<Graph> FoldConstants(const Graph& graph, const OperatorTable& operators) {
-  // A builder knows the static values of the nodes that it has built, so the graph is built once to
-  // ask.
+  // A builder knows the static values of the nodes it has built, so the graph is built once to get
+  // them.
   GraphRewriter original(graph);
   for (const OperatorNode& node : graph.nodes()) ASHLAR_RETURN_IF_ERROR(original.Copy(node));
 

@@ -1,5 +1,5 @@
-// Channel-wise scales and shifts (batch norm) go into the weights and the bias of the convolution
-// before them.
+// Folds channel-wise scales and shifts (batch norm) into the weights and the bias of the
+// convolution before them.
 #include <optional>
 
 #include "graph/passes/node_merger.h"
@@ -9,14 +9,14 @@
 namespace ashlar {
 namespace {
 
-// The affine map that `node` is, where it maps the output of `producer` and nobody else reads that.
+// Returns `node` as an affine map if it maps the output of `producer` and is its only reader.
 std::optional<ChannelAffine> AffineAfter(const NodeMerger& merger, int producer, int node) {
   std::optional<ChannelAffine> affine = merger.op(node).AsChannelAffine(merger.InputInfos(node));
   if (!affine || merger.SoleProducer(node, affine->input) != producer) return std::nullopt;
   return affine;
 }
 
-// `second` after `first`.
+// Returns `second` after `first`.
 ChannelAffine Compose(ChannelAffine first, const ChannelAffine& second) {
   for (size_t c = 0; c < first.scale.size(); ++c) {
     first.scale[c] *= second.scale[c];
@@ -27,8 +27,8 @@ ChannelAffine Compose(ChannelAffine first, const ChannelAffine& second) {
 
 }  // namespace
 
-// A chain of affine operators is composed in double before it is folded, so that weights are
-// rounded once.
+// Composes a chain of affine operators in double before folding it, so that weights are rounded
+// once.
 absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operators) {
   NodeMerger merger(graph);
   std::vector<bool> in_run(graph.nodes().size(), false);

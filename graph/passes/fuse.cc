@@ -1,5 +1,5 @@
-// Convolution, bias, residual and activation become one operator, as far as a tensor between them
-// has no other reader.
+// Fuses convolution, bias, residual and activation into one operator if the tensors between them
+// have no other reader.
 #include <algorithm>
 
 #include "graph/passes/node_merger.h"
@@ -9,11 +9,11 @@
 namespace ashlar {
 namespace {
 
-// RewriteRules::Absorb, AbsorbQuantized or Chain.
+// A pointer to RewriteRules::Absorb, AbsorbQuantized or Chain.
 using Rule = std::optional<Replacement> (RewriteRules::*)(absl::Span<const InputInfo> inputs,
                                                           const Consumer& consumer) const;
 
-// Whether a replacement may take the place of two nodes.
+// Returns whether a replacement may replace two nodes.
 using MayMerge = bool (*)(const NodeMerger& merger, int producer, int consumer,
                           const Replacement& replacement);
 
@@ -36,8 +36,8 @@ bool KeepsEightBits(const NodeMerger& merger, int producer, int consumer,
          QuantizationRule::kFloats;
 }
 
-// Merges `consumer` into one of its producers; false if none takes it. The latest producer is asked
-// first: of two convolutions that are added, it takes the result of the other as an operand.
+// Merges `consumer` into one of its producers; false if none accepts it. The latest producer is
+// tried first: if two convolutions are added, it takes the other's result as an operand.
 bool MergeIntoProducer(NodeMerger& merger, Rule rule, MayMerge may_merge, int consumer) {
   struct Edge {
     int producer, input;

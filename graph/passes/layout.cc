@@ -1,4 +1,4 @@
-// Images inside the graph lie in the device's format; RelayoutFormat stands at the borders.
+// Stores images inside the graph in the device's format, with RelayoutFormat at the boundaries.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -29,7 +29,7 @@ class LayoutAssigner {
   const Graph& built() { return rewriter_.builder().graph(); }
   const TensorType& TypeOf(int new_var) { return built().var(new_var).type; }
   bool IsImage(const TensorType& type) const { return MayBeImage(type, FormatOf(type)); }
-  // That of images of this type.
+  // Returns the format for images of this type.
   Format FormatOf(const TensorType& type) const { return FormatOfImages(type, image_format_); }
   const TensorType& FirstOutput(const OperatorNode& node) const {
     return rewriter_.source().var(node.outputs[0]).type;
@@ -63,7 +63,7 @@ class LayoutAssigner {
     return absl::OkStatus();
   }
 
-  // Whether the node is to make its images in the image format, or to read them so.
+  // Returns whether the node should make its images in the image format, or read them so.
   bool WantsBlocks(const OperatorNode& node, const std::vector<int>& inputs) {
     if (node.op->role() != Role::kCompute || inputs.empty()) return false;
     if (Rule(node) == FormatRule::kImageInputs) return true;
@@ -85,8 +85,8 @@ class LayoutAssigner {
     return false;
   }
 
-  // Whether the node makes a larger image than all that it reads, which all its readers want
-  // row-major: converting its inputs then costs less than converting its outputs.
+  // Returns whether the node makes an image larger than all its inputs together, and all readers
+  // want it row-major. Converting its inputs then costs less than converting its outputs.
   bool GrowsRowMajor(const OperatorNode& node, const std::vector<int>& inputs) {
     if (node.outputs.size() != 1) return false;
     const int var = node.outputs[0];
@@ -96,8 +96,8 @@ class LayoutAssigner {
     return read < to.shape.num_elements() && IsReadAs(var, to, Format::kDefault);
   }
 
-  // Whether the node's output is a part of what it reads, in a format that the part's readers want:
-  // the whole is then converted once, and parts of it may overlap.
+  // Returns whether the node's output is a slice of its input, in a format that the slice's readers
+  // want. The whole input is then converted once, and slices of it may overlap.
   bool TakesImagesApart(const OperatorNode& node) {
     if (Rule(node) != FormatRule::kUniform || node.outputs.size() != 1) return false;
     const TensorType& part = FirstOutput(node);
@@ -107,7 +107,7 @@ class LayoutAssigner {
            IsReadAs(node.outputs[0], part, FormatOf(part));
   }
 
-  // Whether somebody reads the var, and all who do want it in this format.
+  // Returns whether the var has readers, and all of them want it in this format.
   bool IsReadAs(int var, const TensorType& type, Format format) {
     bool read = false;
     for (int reader : rewriter_.source().readers(var)) {
@@ -122,9 +122,9 @@ class LayoutAssigner {
     return read;
   }
 
-  // Whether the node is to make its image in the other format, row-major or the image format, than
-  // it reads: a conversion to another dtype, which touches every element anyway, and all of whose
-  // readers want it so. Blocks are of one dtype.
+  // Returns whether the node should make its image in another format than it reads: row-major from
+  // the image format, or the reverse. This holds for a conversion to another dtype, which touches
+  // every element anyway, if all its readers want that format. A block has one dtype.
   bool Crosses(const OperatorNode& node, const std::vector<int>& inputs) {
     if (node.op->role() != Role::kCompute || inputs.size() != 1 || node.outputs.size() != 1) {
       return false;
@@ -141,8 +141,8 @@ class LayoutAssigner {
     return IsReadAs(var, to, other);
   }
 
-  // The format in which a node reads input i, of that type, whatever its other inputs are; nullopt
-  // where it follows them.
+  // Returns the format in which a node reads input i of this type, independent of its other inputs;
+  // nullopt if it follows them.
   std::optional<Format> WantedFormat(const OperatorNode& node, const TensorType& type, int i) {
     if (node.op->role() != Role::kCompute) return Format::kDefault;
     if (!MakesImages(node) && Rule(node) != FormatRule::kImageInputs) return Format::kDefault;
@@ -157,9 +157,9 @@ class LayoutAssigner {
     }
   }
 
-  // The format in which a node that makes images in the image format reads input i, of that type.
-  // Constants, most often one value a channel or weights that are packed anyway, are read as they
-  // are.
+  // Returns the format in which a node that makes images in the image format reads input i of this
+  // type. Constants are read as they are: most are one value per channel, or weights that are
+  // packed anyway.
   Format InputFormat(const OperatorNode& node, const TensorType& type, bool constant, int i) {
     if (!IsImage(type) || IsUpdated(node, i)) return type.format;
     const FormatRule rule = Rule(node);
@@ -180,7 +180,7 @@ class LayoutAssigner {
     return convert ? FormatOf(type) : type.format;
   }
 
-  // Whether the var is made of floats that become integers, which may as well lie in its format.
+  // Returns whether the var is quantised from floats; it can then have their format.
   bool IsQuantizing(int var) const {
     const Graph& source = rewriter_.source();
     const OperatorNode& producer = source.node(source.var(var).producer);
@@ -189,14 +189,14 @@ class LayoutAssigner {
     return IsFloat(from.dtype) && IsQuantized(source.var(var).type.dtype);
   }
 
-  // Whether the node changes input i where it lies.
+  // Returns whether the node changes input i in place.
   bool IsUpdated(const OperatorNode& node, int i) const {
     const Aliasing aliasing = node.op->aliasing(rewriter_.source().SiteOf(node));
     return std::any_of(aliasing.updates.begin(), aliasing.updates.end(),
                        [&](const Aliasing::Update& update) { return update.input == i; });
   }
 
-  // Whether one of the outputs is an image.
+  // Returns whether one of the outputs is an image.
   bool MakesImages(const OperatorNode& node) const {
     return std::any_of(node.outputs.begin(), node.outputs.end(),
                        [&](int output) { return IsImage(rewriter_.source().var(output).type); });
@@ -206,7 +206,7 @@ class LayoutAssigner {
     return node.op->storage_rules(rewriter_.source().SiteOf(node)).format;
   }
 
-  // The var in a format: itself, or the relayout of it that all its readers share.
+  // Returns the var in a format: itself, or its relayout, which all readers share.
   absl::StatusOr<int> InFormat(int var, Format format) {
     if (TypeOf(var).format == format) return var;
     const auto [entry, is_new] = relayouts_.try_emplace({var, format}, -1);

@@ -1,8 +1,8 @@
-// Bounds of an operator's output become bounds of the input of the one that alone reads it.
+// Moves the clamp of an operator's output into its only reader, as a clamp of the reader's input.
 //
-// Libraries have no engine on tensor cores for a convolution with a clamp behind it
-// (benchmarks/results/gpu-engines.md), so that it is a pass over the whole tensor. A depthwise
-// convolution, which waits for memory, clamps as it loads.
+// Libraries have no tensor-core engine for a convolution followed by a clamp
+// (benchmarks/results/gpu-engines.md). There the clamp is a pass over the whole tensor. A depthwise
+// convolution, which is bound by memory, clamps while it loads.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -14,14 +14,14 @@
 namespace ashlar {
 namespace {
 
-// By node, the operator that takes its place, and whether its output is what it was.
+// By node: the operator that replaces it, and whether its output is unchanged.
 struct Change {
   OperatorPtr op;
   bool same_output = false;
 };
 using Changes = std::map<int, Change>;
 
-// Moves the bounds of what makes input `input` of a node into the node.
+// Moves the clamp of the producer of input `input` into the node.
 void MoveInto(const Graph& graph, int index, int input, Changes& changes) {
   const OperatorNode& node = graph.node(index);
   const int var = node.inputs[static_cast<size_t>(input)];
@@ -40,7 +40,7 @@ void MoveInto(const Graph& graph, int index, int input, Changes& changes) {
   changes[index] = {std::move(reader), true};
 }
 
-// In the place of `node`; its output, which holds other values, is another var.
+// Adds `op` in place of `node`; its output holds other values, so it is another var.
 absl::Status AddUnclamped(const OperatorNode& node, OperatorPtr op, GraphRewriter& rewriter) {
   GraphBuilder::NodeOptions options = rewriter.Identity(node);
   options.output_ids.clear();

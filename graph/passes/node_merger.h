@@ -1,4 +1,4 @@
-// Replaces chains of nodes by single ones; the fusing passes are written with it.
+// Replaces chains of nodes by single nodes; the fusing passes are written with it.
 #ifndef ASHLAR_GRAPH_PASSES_NODE_MERGER_H_
 #define ASHLAR_GRAPH_PASSES_NODE_MERGER_H_
 
@@ -11,27 +11,26 @@
 
 namespace ashlar {
 
-// Nodes are named by their index in the source graph throughout. A merged node stands at the place
-// of the last of its chain, where the operands of all of them are there already: no cycle can
-// arise.
+// Nodes are named by their index in the source graph. A merged node takes the position of the last
+// node of its chain. There all operands are already available, so no cycle can arise.
 class NodeMerger {
  public:
   explicit NodeMerger(const Graph& source);
 
-  // A node as it is now.
+  // Returns the current operator of a node.
   const Operator& op(int node) const { return *nodes_[node].op; }
   std::vector<InputInfo> InputInfos(int node) const;
 
-  // The node whose only output is input `input` of `node` and nothing else, or -1.
+  // Returns the node whose only output is input `input` of `node` and has no other reader, or -1.
   int SoleProducer(int node, int input) const;
 
-  // The inputs that `replacement` would have in the place of these two; until the next Merge.
+  // Returns the inputs of `replacement` in place of these two nodes. Valid until the next Merge.
   std::vector<InputInfo> InputInfos(int producer, int consumer,
                                     const Replacement& replacement) const;
 
-  // Puts `replacement` in the place of `chain`, each node of which reads its predecessor alone. Its
-  // operands are inputs of the first (producer) and last (consumer) of them. It keeps the first's
-  // name, id and recorded workspace, but for its size, and the last's output vars.
+  // Replaces `chain`, in which each node is the only reader of its predecessor. Operands are inputs
+  // of the first node (producer) and of the last one (consumer). The result keeps the first node's
+  // name, id and recorded workspace (without its size), and the last node's output vars.
   void Merge(absl::Span<const int> chain, const Replacement& replacement);
 
   absl::StatusOr<Graph> Finish(const OperatorTable& operators) &&;
@@ -44,7 +43,7 @@ class NodeMerger {
   struct Node {
     OperatorPtr op;
     std::vector<Input> inputs;
-    int first = 0;          // of the chain it stands for
+    int first = 0;          // of the chain it replaces
     bool absorbed = false;  // into a later node
   };
 
@@ -53,7 +52,7 @@ class NodeMerger {
 
   const Graph& source_;
   std::vector<Node> nodes_;
-  std::vector<int> reads_;  // by source var: inputs that hold it
+  std::vector<int> reads_;  // by source var: the number of inputs that hold it
 };
 
 }  // namespace ashlar

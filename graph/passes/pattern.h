@@ -1,6 +1,5 @@
-// Patterns: parts of a graph that do the work of one operator, as exporters write it that take
-// operators apart. A pattern is a function from the node that such a part ends in; it asks a
-// PatternMatcher what makes a var, from the end to the beginning.
+// Patterns: subgraphs that exporters write in place of one operator. A pattern is a function that
+// starts from the last node of such a subgraph and walks to its beginning through a PatternMatcher.
 #ifndef ASHLAR_GRAPH_PASSES_PATTERN_H_
 #define ASHLAR_GRAPH_PASSES_PATTERN_H_
 
@@ -15,15 +14,15 @@
 
 namespace ashlar {
 
-// An input of the operator that takes the place of a pattern.
+// An input of the operator that replaces a pattern.
 struct PatternInput {
-  int var = -1;  // of the graph; -1: `constant`
+  int var = -1;  // of the graph; -1: use `constant`
   HostTensor constant;
-  std::vector<int64_t> permutation;  // of the axes of `var`; empty: as they are
-  std::optional<Shape> shape;        // that `var` is then given
+  std::vector<int64_t> permutation;  // of the axes of `var`; empty: unchanged
+  std::optional<Shape> shape;        // the shape that `var` then gets
 };
 
-// A pattern: the operator by name (OperatorTable), and the patterns of its inputs.
+// A match: the operator by name (OperatorTable), and its inputs.
 struct PatternMatch {
   absl::string_view type;
   ParamList params;
@@ -36,33 +35,34 @@ struct PatternProduct {
   std::vector<int> factors;
 };
 
-// Remembers the nodes that a match is made of. Each question but Number and Type adds the nodes
-// that its answer is about; Forget takes back the nodes that a branch without a match has added.
+// Collects the nodes of a match. Every query except Number and Type adds the nodes it returns or
+// walks through. Forget removes the nodes of a branch that did not match.
 class PatternMatcher {
  public:
-  // `root`: the node in which the pattern ends.
+  // `root`: the last node of the pattern.
   PatternMatcher(const Graph& graph, int root) : graph_(graph), nodes_{root} {}
 
   const OperatorNode& root() const { return graph_.node(nodes_[0]); }
   const TensorType& Type(int var) const { return graph_.var(var).type; }
   const HostTensor* Constant(int var) const { return graph_.constant(var); }
-  // The one element of a constant.
+  // Returns the only element of a constant.
   std::optional<double> Number(int var) const;
 
-  // The node whose only output is `var`, where it is an operator of this type.
+  // Returns the node whose only output is `var` if it is an operator of this type.
   const OperatorNode* Made(int var, absl::string_view type);
-  // The operands of a scalar function of this name; empty where another operator makes the var.
+  // Returns the operands of a scalar function of this name; empty if another operator makes the
+  // var.
   absl::Span<const int> Function(int var, absl::string_view name);
-  // The operand beside a number, where the var is such a sum.
+  // Returns the other operand if the var is a sum with `number`.
   std::optional<int> SumWith(int var, double number);
-  // What `var` is the product of, through products and quotients by numbers that nobody else reads;
-  // at most `most` of them.
+  // Returns the factors of `var`, at most `most`. Looks through products and quotients by numbers
+  // that have no other reader.
   PatternProduct Product(int var, int most = 4);
 
   size_t size() const { return nodes_.size(); }
   void Forget(size_t size) { nodes_.resize(size); }
   absl::Span<const int> nodes() const { return nodes_; }
-  // Whether only these nodes read their outputs, the root's apart.
+  // Returns whether all readers of these nodes are in the match, except readers of the root.
   bool IsClosed() const;
 
  private:
@@ -72,20 +72,21 @@ class PatternMatcher {
   std::vector<int> nodes_;
 };
 
-// A parameter, or its value where it is left out.
+// Returns a parameter, or its default if it is omitted.
 double NumberParam(const Operator& op, absl::string_view name, double fallback);
 std::string TextParam(const Operator& op, absl::string_view name);
 
-// Equal but for the rounding of Float32.
+// Returns whether the values are equal up to Float32 rounding.
 bool IsNearly(double value, double expected);
 
 using Pattern = std::optional<PatternMatch> (*)(PatternMatcher& matcher);
 
-// (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * scale + bias, with or without the last two.
+// Matches (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * scale + bias, with or without the last
+// two.
 std::optional<PatternMatch> MatchLayerNorm(PatternMatcher& matcher);
-// softmax(scale * queries * transposed keys + mask) * values.
+// Matches softmax(scale * queries * transposed keys + mask) * values.
 std::optional<PatternMatch> MatchAttention(PatternMatcher& matcher);
-// x / 2 * (1 + erf(x / sqrt(2))), x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))),
+// Matches x / 2 * (1 + erf(x / sqrt(2))), x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))),
 // x * sigmoid(x), x * clip(x + 3, 0, 6) / 6, clip(x + 3, 0, 6) / 6.
 std::optional<PatternMatch> MatchActivation(PatternMatcher& matcher);
 

@@ -1,4 +1,5 @@
-// Activations made of products: GELU by erf and by tanh, SiLU, hard swish and hard sigmoid.
+// Recognises activations written as products: GELU by erf and by tanh, SiLU, hard swish and hard
+// sigmoid.
 #include <cmath>
 #include <numbers>
 #include <string>
@@ -14,7 +15,7 @@ PatternMatch FunctionOf(const char* name, int x, ParamList params = {}) {
   return {"Elemwise", std::move(params), {PatternInput{x, {}, {}, {}}}};
 }
 
-// Whether `var` is 1 + erf(x / sqrt(2)).
+// Returns whether `var` is 1 + erf(x / sqrt(2)).
 bool IsErfOf(PatternMatcher& matcher, int var, int x) {
   const std::optional<int> erf = matcher.SumWith(var, 1);
   if (!erf) return false;
@@ -24,7 +25,7 @@ bool IsErfOf(PatternMatcher& matcher, int var, int x) {
   return product.factors == std::vector<int>{x} && IsNearly(product.coefficient, std::sqrt(0.5));
 }
 
-// Whether `var` is x^`power`, by products of x or by POW.
+// Returns whether the product of `factors` is x^`power`, by products of x or by POW.
 bool IsPowerOf(PatternMatcher& matcher, absl::Span<const int> factors, int power, int x) {
   for (const int factor : factors) {
     const absl::Span<const int> square = matcher.Function(factor, "MUL");
@@ -44,7 +45,8 @@ bool IsPowerOf(PatternMatcher& matcher, absl::Span<const int> factors, int power
   return power == 0;
 }
 
-// Whether `var` is 1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)), or has x outside of the sum.
+// Returns whether `var` is 1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)), possibly with x factored
+// out of the sum.
 bool IsTanhOf(PatternMatcher& matcher, int var, int x) {
   constexpr double kCubic = 0.044715;
   const std::optional<int> tanh = matcher.SumWith(var, 1);
@@ -71,7 +73,7 @@ bool IsTanhOf(PatternMatcher& matcher, int var, int x) {
   return false;
 }
 
-// The x of which `var` is clip(x + 3, 0, 6).
+// Returns x if `var` is clip(x + 3, 0, 6).
 std::optional<int> ClippedOf(PatternMatcher& matcher, int var) {
   const absl::Span<const int> clipped = matcher.Function(var, "CLAMP");
   if (clipped.empty()) return std::nullopt;
@@ -80,7 +82,7 @@ std::optional<int> ClippedOf(PatternMatcher& matcher, int var) {
   return matcher.SumWith(clipped[0], 3);
 }
 
-// Whether `var` is clip(x / 6 + 1 / 2, 0, 1).
+// Returns whether `var` is clip(x / 6 + 1 / 2, 0, 1).
 bool IsHardSigmoidOf(PatternMatcher& matcher, int var, int x) {
   const absl::Span<const int> of = matcher.Function(var, "HARD_SIGMOID");
   if (of.empty() || of[0] != x) return false;
@@ -88,7 +90,7 @@ bool IsHardSigmoidOf(PatternMatcher& matcher, int var, int x) {
   return IsNearly(NumberParam(op, "alpha", 0.2), 1.0 / 6) && NumberParam(op, "beta", 0.5) == 0.5;
 }
 
-// The activation whose product with a number is `x` times `gate`, times `coefficient`.
+// Returns the activation that equals `coefficient` * x * `gate`.
 std::optional<PatternMatch> MatchGated(PatternMatcher& matcher, double coefficient, int x,
                                        int gate) {
   const size_t before = matcher.size();

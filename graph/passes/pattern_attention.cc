@@ -1,5 +1,5 @@
-// Attention made of two products of matrices with a softmax between: the whole matrix of weights is
-// a tensor there, and in the operator it never is one.
+// Recognises attention written as two matrix products with a softmax in between. There the whole
+// matrix of weights is a tensor; in the operator it never is.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -17,7 +17,8 @@ bool IsSet(const Operator& op, absl::string_view name) {
   return false;
 }
 
-// The one factor beside numbers, which go into `scale`; the var itself where there are several.
+// Returns the only factor that is not a number, and multiplies `scale` by the numbers. Returns the
+// var itself if there are several factors.
 int Unscaled(PatternMatcher& matcher, int var, double& scale) {
   const size_t before = matcher.size();
   const PatternProduct product = matcher.Product(var);
@@ -29,7 +30,8 @@ int Unscaled(PatternMatcher& matcher, int var, double& scale) {
   return var;
 }
 
-// Keys that were transposed as [N * heads, keys, depth] and are read as [N, heads, depth, keys].
+// Matches keys that were transposed as [N * heads, keys, depth] and are read as [N, heads, depth,
+// keys].
 std::optional<PatternInput> MatchJoinedKeys(PatternMatcher& matcher, int var, double& scale) {
   const OperatorNode* const reshape = matcher.Made(var, "Reshape");
   if (reshape == nullptr) return std::nullopt;
@@ -46,7 +48,7 @@ std::optional<PatternInput> MatchJoinedKeys(PatternMatcher& matcher, int var, do
   return PatternInput{Unscaled(matcher, keys, scale), {}, {}, Shape{to[0], to[1], to[3], to[2]}};
 }
 
-// Keys, of which the product reads the transpose `var`.
+// Matches keys whose transpose `var` is read by the product.
 std::optional<PatternInput> MatchKeys(PatternMatcher& matcher, int var, double& scale) {
   var = Unscaled(matcher, var, scale);
   if (auto keys = MatchJoinedKeys(matcher, var, scale)) return keys;
@@ -93,7 +95,7 @@ std::optional<Scores> MatchScores(PatternMatcher& matcher, int var) {
   return std::nullopt;
 }
 
-// Of a row of which nothing is seen softmax makes no number, and Attention zeros.
+// If a row sees no key, softmax gives NaN but Attention gives zeros; so the mask must be finite.
 bool IsMask(const PatternMatcher& matcher, int var) {
   const HostTensor* const mask = matcher.Constant(var);
   if (mask == nullptr || !mask->has_data()) return false;

@@ -1,5 +1,5 @@
-// Layer normalisation made of means, differences and products, as exporters write it below ONNX's
-// operator set 17: nine nodes, of which five make tensors as large as the input.
+// Recognises layer normalisation written as means, differences and products, as exporters write it
+// below ONNX's operator set 17: nine nodes, five of them with tensors as large as the input.
 #include <utility>
 
 #include "graph/passes/pattern.h"
@@ -37,7 +37,7 @@ std::optional<RowMean> MatchCentred(PatternMatcher& matcher, int var) {
   return mean;
 }
 
-// The square root of the variance of these rows and a number, which is returned.
+// Matches the square root of the variance of these rows plus a number; returns the number.
 std::optional<double> MatchDeviation(PatternMatcher& matcher, int var, int centred,
                                      const RowMean& rows) {
   const absl::Span<const int> root = matcher.Function(var, "SQRT");
@@ -56,7 +56,7 @@ std::optional<double> MatchDeviation(PatternMatcher& matcher, int var, int centr
       continue;
     }
     if (square[0] == centred) return epsilon;
-    // The difference may be there twice.
+    // The difference may be computed twice.
     const std::optional<RowMean> again = MatchCentred(matcher, square[0]);
     if (again && again->of == rows.of && again->axis == rows.axis) return epsilon;
   }
@@ -97,7 +97,7 @@ std::optional<Normalised> MatchNormalised(PatternMatcher& matcher, int var) {
   return std::nullopt;
 }
 
-// A scale or bias as LayerNorm wants it: of the shape of a row.
+// Returns a scale or bias in the form that LayerNorm reads: with the shape of a row.
 std::optional<PatternInput> RowOperand(const PatternMatcher& matcher, int var, int x, int axis) {
   const Shape row(matcher.Type(x).shape.dims().subspan(axis));
   const Shape& shape = matcher.Type(var).shape;
@@ -119,7 +119,7 @@ PatternMatch LayerNormOf(const Normalised& normalised, std::vector<PatternInput>
           std::move(operands)};
 }
 
-// With a scale; `operands` receives it.
+// Matches a normalisation with a scale; appends the scale to `operands`.
 std::optional<Normalised> MatchScaled(PatternMatcher& matcher, int var,
                                       std::vector<PatternInput>& operands) {
   const size_t before = matcher.size();

@@ -1,4 +1,4 @@
-// 16-bit floats where operators allow them, with casts where a 16-bit tensor meets another.
+// Assigns 16-bit floats to operators that allow them, with casts between 16-bit and other tensors.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -10,7 +10,7 @@
 namespace ashlar {
 namespace {
 
-// Whether sums must be of Float32 operands, which 16 bits do not hold.
+// Returns whether sums need Float32 operands, which 16 bits cannot hold.
 bool SumsInFloat32(const Operator& op) {
   const ParamList params = op.params();
   return std::any_of(params.begin(), params.end(), [](const auto& param) {
@@ -54,7 +54,7 @@ class PrecisionAssigner {
     return absl::OkStatus();
   }
 
-  // Whether the source reads Float32 elements there.
+  // Returns whether the source reads Float32 elements there.
   bool IsWide(const OperatorNode& node, size_t input) const {
     return node.op->input_use(static_cast<int>(input)) == InputUse::kDeviceValue &&
            source().var(node.inputs[input]).type.dtype == DType::kFloat32;
@@ -76,8 +76,8 @@ class PrecisionAssigner {
     return false;
   }
 
-  // Whether the node makes the same of its inputs, some of them in 16 bits now: what casts of
-  // theirs to Float32 would be for.
+  // Returns whether the node gives the same result if it reads its inputs without casts to Float32,
+  // though some of them now have 16 bits.
   bool TakesAsTheyCome(const OperatorNode& node, const std::vector<int>& inputs) {
     if (node.op->role() != Role::kCompute) return false;
     std::vector<InputInfo> infos = source().InputInfos(node);
@@ -88,8 +88,8 @@ class PrecisionAssigner {
     return outputs.ok() && *outputs == source().OutputTypes(node);
   }
 
-  // The var in a dtype: itself, or the cast of it that all its readers share. A constant is
-  // converted here and now.
+  // Returns the var in a dtype: itself, or its cast, which all readers share. Constants are
+  // converted immediately.
   absl::StatusOr<int> InDType(int var, DType dtype) {
     if (DTypeOf(var) == dtype) return var;
     const auto [entry, is_new] = casts_.try_emplace({var, dtype}, -1);

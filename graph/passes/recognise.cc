@@ -1,5 +1,5 @@
-// Operators that exporters take apart become one again: each pattern is looked for from the end of
-// the graph to its beginning, so that the largest part that is one comes first.
+// Replaces operators that exporters take apart by one operator. Each pattern is searched from the
+// end of the graph to its begin, so that the largest match is found first.
 #include <utility>
 
 #include "graph/passes/pass.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr Pattern kPatterns[] = {MatchLayerNorm, MatchAttention, MatchActivation};
 
-// A match that was checked.
+// A checked match.
 struct Recognised {
   OperatorPtr op;
   std::vector<PatternInput> inputs;
@@ -54,7 +54,7 @@ class Recogniser {
   }
 
  private:
-  // Whether the pattern ends in node `root`, as one operator that the device has.
+  // Returns whether the pattern ends in node `root`, as one operator that the device has.
   absl::StatusOr<bool> Look(int root, Pattern pattern) {
     PatternMatcher matcher(graph_, root);
     std::optional<PatternMatch> match = pattern(matcher);
@@ -66,7 +66,7 @@ class Recogniser {
     if (has_kernel_ && !has_kernel_(*op)) return false;
     std::vector<InputInfo> infos;
     for (const PatternInput& input : match->inputs) {
-      // A number with more dimensions than the tensor that it scales widens it.
+      // A scalar with more dimensions than the tensor that it scales widens it.
       const size_t axes = input.permutation.size();
       if (axes != 0 && graph_.var(input.var).type.shape.rank() != static_cast<int>(axes)) {
         return false;
@@ -124,8 +124,8 @@ class Recogniser {
   const Graph& graph_;
   const OperatorTable& operators_;
   const HasKernel& has_kernel_;
-  std::vector<bool> taken_;                            // nodes that an operator stands for
-  std::vector<std::optional<Recognised>> recognised_;  // by the node that a pattern ends in
+  std::vector<bool> taken_;                            // nodes that an operator replaces
+  std::vector<std::optional<Recognised>> recognised_;  // by the last node of a pattern
 };
 
 }  // namespace

@@ -1,11 +1,12 @@
-// Transposes and reshapes move behind the pointwise operators that read them ("transpose sinking"):
-// where one meets its opposite, both go away. A composition of a volume's convolution makes its
-// depth the first axis and puts it back; between two of them only an activation stands.
+// Moves transposes and reshapes after the pointwise operators that read them ("transpose sinking");
+// opposite movements that meet cancel. For example, the composition of a 3-D convolution makes
+// depth the first axis and moves it back; between two such convolutions there is only an
+// activation.
 //
-// Forward over the graph, each var of the source is a var of the result, its base, and movements
-// that are still to come. A pointwise operator whose inputs have the same movements ahead is
-// applied to their bases, with constants moved back; any other reader makes the movements happen.
-// The result is taken if fewer elements are moved in it.
+// Going forward, each var of the source is described by a var of the result, its base, and a list
+// of pending movements. A pointwise operator whose inputs have the same pending movements is
+// applied to their bases, with constants moved back. Before any other reader the movements are
+// executed. The result is used if it moves fewer elements.
 #include <map>
 #include <optional>
 #include <utility>
@@ -40,7 +41,7 @@ bool SameSteps(const std::vector<Step>& a, const std::vector<Step>& b) {
   return true;
 }
 
-// Whether `second` puts every axis back.
+// Returns whether `second` puts every axis back.
 bool AreOpposite(const Movement& first, const Movement& second) {
   if (first.axes.size() != second.axes.size()) return false;
   for (size_t i = 0; i < second.axes.size(); ++i) {
@@ -78,7 +79,7 @@ int64_t Elements(const Shape& shape, int begin, int end) {
   return elements;
 }
 
-// The axis of a reshape's input that is axis `axis` of its output; -1: none is.
+// Returns the input axis of a reshape that is axis `axis` of its output; -1 if there is none.
 int AxisBefore(const Shape& from, const Shape& to, int axis) {
   const int64_t outer = Elements(to, 0, axis);
   for (int before = 0; before < from.rank(); ++before) {
@@ -87,8 +88,8 @@ int AxisBefore(const Shape& from, const Shape& to, int axis) {
   return -1;
 }
 
-// A constant of one element, or of elements along one axis of what the steps make, as it broadcasts
-// to their base; nullopt where it is another.
+// Returns a constant as it broadcasts to the steps' base. It must have one element, or elements
+// along one axis of the steps' result; otherwise nullopt.
 std::optional<HostTensor> MovedBack(const HostTensor& constant, const std::vector<Step>& steps) {
   if (constant.num_elements() == 1) return constant.Reshaped({1});
   const Shape& shape = constant.shape();
@@ -135,7 +136,7 @@ class MovementSinker {
  private:
   const Graph& source() const { return rewriter_.source(); }
 
-  // Whether the node is a movement, or was applied in front of movements.
+  // Returns whether the node is a movement, or was applied before pending movements.
   absl::StatusOr<bool> Sink(const OperatorNode& node) {
     if (node.op->role() != Role::kCompute || node.outputs.size() != 1) return false;
     const OwnedSite site = source().SiteOf(node);
@@ -183,7 +184,7 @@ class MovementSinker {
           rewriter_.builder().Add(operators_.MakeConstant(*std::move(back)), {}));
       inputs.push_back(made[0]);
     }
-    // The output's own id and name are those of what it is once it is moved.
+    // The output's own id and name belong to the var after the movements.
     GraphBuilder::NodeOptions options;
     options.name = node.name;
     options.priority = node.priority;
@@ -194,7 +195,7 @@ class MovementSinker {
     return true;
   }
 
-  // The var of the result that is `var`, once all movements have happened.
+  // Returns the var of the result for `var` after all movements.
   absl::StatusOr<int> Arrived(int var) {
     const auto [entry, is_new] = arrived_.try_emplace(var, moved_[var].base);
     if (!is_new) return entry->second;
@@ -218,10 +219,10 @@ class MovementSinker {
   GraphRewriter rewriter_;
   const OperatorTable& operators_;
   std::vector<Moved> moved_;    // by source var
-  std::map<int, int> arrived_;  // source vars that were asked for
+  std::map<int, int> arrived_;  // source vars that were requested
 };
 
-// Elements that movements put into another order.
+// Returns the number of elements that movements reorder.
 int64_t MovedElements(const Graph& graph) {
   int64_t elements = 0;
   for (const OperatorNode& node : graph.nodes()) {

@@ -10,7 +10,7 @@
 namespace ashlar {
 namespace {
 
-// Whether an operator may make an output in the memory of that input.
+// Returns whether an operator may write an output into the memory of this input.
 bool MayOverwrite(RegionBuilder& regions, int index, int input) {
   const OperatorNode& node = regions.source().node(index);
   const std::vector<Aliasing::Overwrite> overwrites =
@@ -39,7 +39,7 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
       ScheduleLines(regions, segment.nodes, segment.input, total, segment.spec.count));
   std::map<int, std::vector<Piece>> columns;
   Scope strips(&scope);
-  absl::flat_hash_map<int, Piece> kept;  // by var: rows of the strip before
+  absl::flat_hash_map<int, Piece> kept;  // by var: rows of the previous strip
   const bool ebbs = segment.spec.kind == TileKind::kEbb;
   for (size_t t = 0; t < lines.steps.size(); ++t) {
     const LineStep& step = lines.steps[t];
@@ -54,7 +54,7 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
       const Piece strip = strips.Find(var);
       Region region = strip.region;
       region[kAxisH] = rows->second;
-      // A strip that is not longer, or that nothing was added to, stays as it is.
+      // A strip that is not longer, or to which nothing was added, stays unchanged.
       const bool stays = region == strip.region || !step.made.contains(var);
       if (stays) {
         kept[var] = strip;
@@ -69,8 +69,9 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
       const int var = builder.source().node(node).outputs[0];
       const auto rows = step.made.find(var);
       if (rows == step.made.end()) continue;
-      // Rows that this node is the last to read are kept before it, so that it may overwrite the
-      // rest; behind it where the rest then is gone.
+      // Rows whose last reader is this node are copied before it, so that it may overwrite the
+      // rest. With rolling lines they are copied after it if it does not overwrite them, because
+      // the rest is freed then.
       std::vector<int> behind;
       for (int input : step.last_read[i]) {
         if (ebbs && !MayOverwrite(regions, node, input)) {
@@ -97,7 +98,7 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
     builder.record().End(around);
   }
   for (auto& [var, pieces] : columns) {
-    // Readers inside of the segment may have wanted more rows than readers outside.
+    // Readers inside the segment may have needed more rows than readers outside.
     std::vector<Piece> wanted;
     for (const Piece& piece : pieces) {
       Region region = piece.region;

@@ -1,8 +1,8 @@
-// Segments executed in strips of rows, each row computed once: rows that the next strip reads again
-// are kept from one strip to the next (line buffers: Alwani et al. 2016, "Fused-Layer CNN
-// Accelerators"; the schedule is tile_lines.h). They are copied to the place of the next strip:
-// before the last that reads their strip or, where rows ebb (TileKind::kEbb) and it would not
-// overwrite them, behind it, when the rest of the strip is gone.
+// Segments run in strips of rows, each row computed once. Rows that the next strip reads again are
+// kept from strip to strip (line buffers: Alwani et al. 2016, "Fused-Layer CNN Accelerators"; the
+// schedule is in tile_lines.h). They are copied to the place of the next strip before the last
+// reader of their strip. With rolling lines (TileKind::kEbb) they are copied after that reader,
+// when the rest of the strip is freed, unless the reader would overwrite them.
 #ifndef ASHLAR_GRAPH_TILING_LINE_STRIPS_H_
 #define ASHLAR_GRAPH_TILING_LINE_STRIPS_H_
 
@@ -12,9 +12,9 @@
 
 namespace ashlar {
 
-// Makes `outputs`, regions of the segment's outputs by var, of the pieces in scope; they come into
-// scope. InvalidArgument where the segment begins with no image, or is to have more strips than
-// that has rows.
+// Computes `outputs`, regions of the segment's outputs by var, from the pieces in scope, and adds
+// them to the scope. InvalidArgument if the segment does not begin with an image, or has more
+// strips than the image has rows.
 absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
                            const Regions& outputs, Scope& scope, const PartStyle& style);
 

@@ -22,7 +22,8 @@ absl::StatusOr<Piece> PartBuilder::AddPart(int node, const Region& region, const
   std::vector<Piece> pieces;
   for (size_t i = 0; i < n.inputs.size(); ++i) {
     const int var = n.inputs[i];
-    // A shape that is computed in the segment is that of the whole, and no part makes it.
+    // A shape that is computed in the segment is the shape of the whole tensor, and no tile
+    // computes it.
     if (n.op->input_use(static_cast<int>(i)) != InputUse::kDeviceValue && !scope.Has(var)) {
       ASHLAR_ASSIGN_OR_RETURN(pieces.emplace_back(), regions_.Value(var));
       continue;

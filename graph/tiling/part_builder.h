@@ -1,4 +1,4 @@
-// Operators of a segment made part by part; every kind of tiling is written with it.
+// Adds a segment's operators tile by tile; all kinds of tiling are written with it.
 #ifndef ASHLAR_GRAPH_TILING_PART_BUILDER_H_
 #define ASHLAR_GRAPH_TILING_PART_BUILDER_H_
 
@@ -16,8 +16,8 @@
 
 namespace ashlar {
 
-// The pieces in scope while a part of a segment is made, by var of the source: its own, then the
-// pieces of the parts around it.
+// The pieces that are visible while a tile is built, by var of the source: its own first, then the
+// pieces of the enclosing tiles.
 class Scope {
  public:
   explicit Scope(const Scope* outer = nullptr) : outer_(outer) {}
@@ -36,15 +36,15 @@ class Scope {
   absl::flat_hash_map<int, Piece> pieces_;
 };
 
-// How the operators of a part are made.
+// How the operators of a tile are made.
 struct PartStyle {
-  bool rows = false;  // images in rows
+  bool rows = false;  // images in rows (NHCW16c)
   std::string part;   // appended to names
 };
 
 class PartBuilder {
  public:
-  // `record` as TileRecord has it.
+  // `record`: see TileRecord.
   PartBuilder(const Graph& graph, const OperatorTable& operators, std::vector<TiledPart>* record)
       : regions_(graph, operators), record_(regions_, record) {}
   PartBuilder(const PartBuilder&) = delete;
@@ -54,17 +54,18 @@ class PartBuilder {
   TileRecord& record() { return record_; }
   const Graph& source() const { return regions_.source(); }
 
-  // The node as it is, of the pieces in scope; its outputs come into scope.
+  // Adds the whole node, reading the pieces in scope; adds its outputs to the scope.
   absl::Status AddWhole(int node, Scope& scope);
-  // The node for a region of its output, of the pieces in scope.
+  // Adds the node for a region of its output, reading the pieces in scope.
   absl::StatusOr<Piece> AddPart(int node, const Region& region, const Scope& scope,
                                 const PartStyle& style);
 
-  // Adds to `regions` the region of each var that `nodes` have to make for the regions in it.
+  // Adds to `regions` the region of each var that `nodes` must compute for the regions already in
+  // it.
   absl::Status AddNeeds(absl::Span<const int> nodes, Regions& regions);
 
-  // By output of a segment its pieces, which continue each other along `axis`, as one in scope.
-  // In the order of the vars: the same graph every time.
+  // Joins the pieces of each output, which follow each other along `axis`, and adds the results to
+  // the scope. Outputs are visited in the order of vars, so the graph is the same every time.
   absl::Status JoinOutputs(const std::map<int, std::vector<Piece>>& pieces, int axis, Scope& scope);
 
   absl::StatusOr<Graph> Finish() && { return std::move(regions_).Finish(); }
@@ -74,7 +75,7 @@ class PartBuilder {
   TileRecord record_;
 };
 
-// InvalidArgument: the segment asks for more parts than `var` has of `what` ("rows").
+// Returns InvalidArgument: the segment asks for more tiles than `var` has of `what` ("rows").
 absl::Status TooManyParts(const Graph& source, const TileSegment& spec, int64_t parts, int64_t size,
                           absl::string_view what, int var);
 

@@ -33,12 +33,12 @@ absl::StatusOr<std::vector<Region>> RegionBuilder::InputRegions(int node, const 
 
 bool RegionBuilder::IsContiguous(const Piece& piece, const Region& region) {
   const Format format = TypeOf(piece.var).format;
-  // In memory, an image's channels lie inside of its rows, or of its pixels.
+  // In memory, an image's channels are inside its rows, or inside its pixels.
   static constexpr int kRows[] = {0, 2, 1, 3}, kLast[] = {0, 2, 3, 1};
   const int* const order = format == Format::kNHCW16c ? kRows
                            : format == Format::kNHWC  ? kLast
                                                       : nullptr;
-  bool cut = false;  // a dimension further in
+  bool cut = false;  // a dimension further in is cut
   for (int i = static_cast<int>(region.size()) - 1; i >= 0; --i) {
     const int axis = order == nullptr ? i : order[i];
     if (cut && region[axis].size() != 1) return false;
@@ -150,7 +150,8 @@ Format RegionBuilder::OutputFormat(int node, int index, absl::Span<const int> in
   if (rows) return Format::kNHCW16c;
   const auto in_rows = [&](size_t i) { return TypeOf(inputs[i]).format == Format::kNHCW16c; };
   const Operator& op = *source().node(node).op;
-  // Convolutions, pools and LRN read one format and make another; other operators follow.
+  // Convolutions, poolings and LRN read one format and write another; other operators follow their
+  // inputs.
   if (op.storage_rules(site).format != FormatRule::kBlocked) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (in_rows(i)) return Format::kNHCW16c;
@@ -198,7 +199,7 @@ absl::StatusOr<std::vector<int>> RegionBuilder::AddWhole(const OperatorNode& nod
     for (size_t i = 0; i < formats.size(); ++i) {
       formats[i] = OutputFormat(index, static_cast<int>(i), operands, /*rows=*/false);
     }
-    // The images among the outputs are in one format.
+    // All images among the outputs have one format.
     const auto image = std::find_if(formats.begin(), formats.end(), IsBlocked);
     if (image != formats.end()) ASHLAR_RETURN_IF_ERROR(Unify(index, *image, operands));
   }
@@ -218,7 +219,7 @@ absl::StatusOr<Piece> RegionBuilder::AddPart(int node, const Region& region,
       continue;
     }
     if (n.op->CropsInput(static_cast<int>(i)) && !IsContiguous(pieces[i], given[i])) {
-      // The operator reads its part of the rows and columns where they are.
+      // The operator reads its slice of rows and columns in place.
       given[i][2] = pieces[i].region[2];
       given[i][3] = pieces[i].region[3];
     }

@@ -1,5 +1,4 @@
-// Operators on regions of tensors, as they are added to a new graph: what the tiled rewrite
-// is made with.
+// Adds operators on regions of tensors to a new graph. The tiled rewrite is written with it.
 #ifndef ASHLAR_GRAPH_TILING_REGION_BUILDER_H_
 #define ASHLAR_GRAPH_TILING_REGION_BUILDER_H_
 
@@ -22,12 +21,12 @@ struct Piece {
   Region region;
 };
 
-// By id of a node that makes a part of what another makes as a whole: the id of that. kHandedOn: it
-// makes what tiles leave to others, a joined output or rows for the next strip.
+// By id of a node that computes a tile of a source node: the id of the source node. kHandedOn: the
+// node makes data for other tiles, such as a joined output or rows for the next strip.
 inline constexpr int kHandedOn = -1;
 using PartsOfNodes = absl::flat_hash_map<int, int>;
 
-// Regions of vars of the source, by var.
+// Regions of the source's vars, by var.
 using Regions = absl::flat_hash_map<int, Region>;
 
 class RegionBuilder {
@@ -37,34 +36,34 @@ class RegionBuilder {
   const Graph& source() const { return rewriter_.source(); }
   Site site(int node) { return SiteOf(node); }
 
-  // The regions of its inputs that `node` needs for a region of its one output, where it can be
+  // Returns the input regions that `node` needs for a region of its only output, if it can be
   // tiled.
   absl::StatusOr<std::vector<Region>> InputRegions(int node, const Region& region);
 
-  // The node as it is; its outputs.
+  // Adds the whole node; returns its outputs.
   absl::StatusOr<std::vector<int>> AddWhole(const OperatorNode& node, absl::Span<const int> inputs);
-  // The node for a region of its output; `pieces` are of its inputs and hold what it needs. With
-  // `rows` it makes images in rows (NHCW16c) where it made them in blocks. `part` is appended to
-  // the name.
+  // Adds the node for a region of its output. `pieces` hold its inputs and contain the regions that
+  // it needs. With `rows`, images in blocks (NCHW16c) become images in rows (NHCW16c). `part` is
+  // appended to the name.
   absl::StatusOr<Piece> AddPart(int node, const Region& region, absl::Span<const Piece> pieces,
                                 bool rows, absl::string_view part);
 
-  // By id of a node that makes a part: that of the node of the source that it is a part of.
+  // By id of a node that computes a tile: the id of the tiled source node.
   const PartsOfNodes& parts() const { return parts_; }
   void HandOn(const Piece& piece) {
     const Graph& graph = builder().graph();
     parts_[graph.node(graph.var(piece.var).producer).id] = kHandedOn;
   }
 
-  // The value of a var of the source that is known when the graph is compiled (Graph::host_value),
-  // as a constant. FailedPrecondition where nothing is.
+  // Adds the value of a source var that is known at compile time (Graph::host_value) as a constant.
+  // FailedPrecondition if it is not known.
   absl::StatusOr<Piece> Value(int var);
 
-  // Exactly `region` of a piece.
+  // Returns exactly `region` of a piece.
   absl::StatusOr<Piece> Crop(const Piece& piece, const Region& region);
-  // The same in memory of its own, so that the rest of the piece may go.
+  // Copies `region` to memory of its own, so that the rest of the piece can be freed.
   absl::StatusOr<Piece> Copy(const Piece& piece, const Region& region);
-  // Pieces that continue each other along `axis`.
+  // Joins pieces that follow each other along `axis`.
   absl::StatusOr<Piece> Join(absl::Span<const Piece> pieces, int axis);
 
   absl::StatusOr<Graph> Finish() && { return std::move(rewriter_).Finish(); }
@@ -73,11 +72,11 @@ class RegionBuilder {
   const OwnedSite& SiteOf(int node);
   const TensorType& TypeOf(int new_var) { return builder().graph().var(new_var).type; }
   GraphBuilder& builder() { return rewriter_.builder(); }
-  // A region of a piece that lies in it without gaps.
+  // Returns whether `region` is contiguous in the piece's memory.
   bool IsContiguous(const Piece& piece, const Region& region);
-  // The format in which an output is made of these inputs.
+  // Returns the format of an output computed from these inputs.
   Format OutputFormat(int node, int output, absl::Span<const int> inputs, bool rows);
-  // Inputs in one format, where the operator wants that (FormatRule::kUniform).
+  // Converts the inputs to one format if the operator requires it (FormatRule::kUniform).
   absl::Status Unify(int node, Format format, std::vector<int>& inputs);
   absl::StatusOr<int> AddOperator(OperatorPtr op, std::vector<int> inputs, std::string name,
                                   Format format);

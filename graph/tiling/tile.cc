@@ -1,7 +1,7 @@
 // The tiled rewrite, by fusion over receptive fields (Alwani et al. 2016, "Fused-Layer CNN
-// Accelerators"). From the last tensor of a segment backwards each region of the output asks its
-// operators which region of their inputs it needs; the operators are then made again, region by
-// region, in the order given. Overlaps of tiles are computed again; line_strips.h keeps them.
+// Accelerators"). For each region of a segment's last tensor, the operators are asked, the last
+// first, which regions of their inputs they need. The operators are then added region by region, in
+// the given order. Overlaps of tiles are recomputed; line_strips.h keeps them.
 #include "graph/tiling/tile.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 class Tiler {
  public:
-  // With `record`, all parts are added to it.
+  // If `record` is given, all tiles are appended to it.
   Tiler(const Graph& graph, const OperatorTable& operators,
         std::vector<TiledPart>* record = nullptr)
       : parts_(graph, operators, record) {}
@@ -47,7 +47,7 @@ class Tiler {
   }
 
  private:
-  // One part: all regions of the operators' outputs that `regions` names.
+  // Adds one tile: all regions of the operators' outputs in `regions`.
   absl::Status EmitItems(const TileItems& items, absl::Span<const int> nodes, Regions regions,
                          Scope& scope, const PartStyle& style) {
     ASHLAR_RETURN_IF_ERROR(parts_.AddNeeds(nodes, regions));
@@ -101,7 +101,7 @@ class Tiler {
     return absl::OkStatus();
   }
 
-  // Along one axis of each output, the parts that tiles make and the parts that they own.
+  // The slices of each output along one axis: computed by each tile, and owned by each tile.
   struct Cuts {
     int axis = 0;
     int64_t count = 1;
@@ -124,7 +124,7 @@ class Tiler {
         Range made = PartOf(region[axis], i, count);
         if (segment.spec.kind == TileKind::kInputGrid) {
           made = Intersection(reached.contains(var) ? reached[var][axis] : Range{}, region[axis]);
-          // Outputs that see nothing but padding belong to the tiles next to them.
+          // Outputs that depend on padding only belong to the adjacent tiles.
           if (made.empty()) made = {end[var], end[var]};
           if (i + 1 == count) made.end = region[axis].end;
           made.begin = std::min(made.begin, end[var]);
@@ -147,7 +147,7 @@ class Tiler {
     if (spec.count_width > 1) {
       ASHLAR_ASSIGN_OR_RETURN(inner, CutOutputs(segment, outputs, kAxisW, spec.count_width));
     }
-    // By output, in the order of the vars: the same graph every time.
+    // By output, in the order of vars: the same graph every time.
     std::map<int, std::vector<Piece>> columns;
     for (int64_t i = 0; i < outer.count; ++i) {
       std::map<int, std::vector<Piece>> row;
@@ -162,7 +162,7 @@ class Tiler {
             tile[inner.axis] = inner.made[j].at(var);
             own[inner.axis] = inner.owned[j].at(var);
           }
-          // A tile may be for the gradients of its input alone: of use where it is described.
+          // A tile may exist only for the gradients of its input; it matters only in a record.
           if (IsEmpty(tile) || (IsEmpty(own) && !parts_.record().on())) continue;
           made[var] = std::move(tile);
           if (!IsEmpty(own)) owned[var] = std::move(own);

@@ -1,4 +1,4 @@
-// The tiled rewrite: parts of a graph executed region by region.
+// The tiled rewrite: computes segments of a graph region by region.
 #ifndef ASHLAR_GRAPH_TILING_TILE_H_
 #define ASHLAR_GRAPH_TILING_TILE_H_
 
@@ -11,18 +11,18 @@
 
 namespace ashlar {
 
-// The graph with the segments of `spec` tiled: ordinary operators on regions, with
-// Subtensor where they read a part of a tensor and Concat where parts become one. Its nodes stand
-// in the order in which they are to run, which for the operators of one part is that of `order`
-// (nodes of `graph`, producers first; nodes that are missing come when they are needed).
+// Returns the graph with the segments of `spec` tiled. The result has ordinary operators on
+// regions, Subtensor to read a region of a tensor, and Concat to join tiles. Nodes are in execution
+// order. Within a tile, the operators follow `order` (nodes of `graph`, producers first; missing
+// nodes come when they are needed).
 //
-// Images in NCHW16c are made in NHCW16c inside of segments that are cut by rows, so that strips of
-// rows are contiguous; so is an operator that adds to such an image in place.
+// In segments cut by rows, NCHW16c images become NHCW16c, so that strips of rows are contiguous.
+// This includes operators that add to such an image in place.
 //
-// `parts`, if given, becomes what stands in tiles for which node of `graph`.
+// `parts`, if given, gets the source node in `graph` of each tiled node.
 //
-// InvalidArgument where a segment names no operators, its parts are more than its output has rows
-// or images, or an operator in it needs more than a part of its input.
+// InvalidArgument if a segment names no operators, or has more tiles than its output has rows or
+// images. Also if it contains an operator that cannot compute a region of its output.
 absl::StatusOr<Graph> Tile(const Graph& graph, const TileSpec& spec, absl::Span<const int> order,
                            const OperatorTable& operators, PartsOfNodes* parts = nullptr);
 

@@ -1,4 +1,4 @@
-// The geometry of a tiled graph, part by part and operator by operator.
+// Describes the geometry of a tiled graph, tile by tile and operator by operator.
 #ifndef ASHLAR_GRAPH_TILING_TILE_GEOMETRY_H_
 #define ASHLAR_GRAPH_TILING_TILE_GEOMETRY_H_
 
@@ -12,31 +12,31 @@
 
 namespace ashlar {
 
-// An operator in a part.
+// An operator in a tile.
 struct TiledOperator {
-  int node = 0;    // of the graph before
-  Region output;   // that it makes
-  Region input;    // that it needs of its input 0
-  OperatorPtr op;  // the operator on exactly these: its padding lies outside of the image
+  int node = 0;    // of the source graph
+  Region output;   // the region that it computes
+  Region input;    // the region of input 0 that it needs
+  OperatorPtr op;  // the operator for exactly these regions: its padding is outside of the image
 };
 
-// The region of one operator's output that depends on a part of a segment's input.
+// The region of an operator's output that depends on a tile of a segment's input.
 struct ReachedRegion {
   int node = 0;
   Region unclipped, clipped;
 };
 
 struct TiledPart {
-  TileSegment segment;                   // without inner segments
-  int64_t row = 0, column = 0;           // of the grid; other kinds of parts are rows
-  int outer = -1;                        // the part around it: index into the list
-  Region output;                         // that it makes of the segment's last operator
-  Region input;                          // kInputGrid: its part of the segment's input
-  std::vector<TiledOperator> operators;  // in the order in which they run
-  std::vector<ReachedRegion> reached;    // kInputGrid: in that order
+  TileSegment segment;          // without inner segments
+  int64_t row = 0, column = 0;  // of the grid; in other kinds, tiles are rows
+  int outer = -1;               // the enclosing tile: index into the list
+  Region output;                // the region that it computes of the segment's last operator
+  Region input;                 // kInputGrid: its tile of the segment's input
+  std::vector<TiledOperator> operators;  // in execution order
+  std::vector<ReachedRegion> reached;    // kInputGrid: in the same order
 };
 
-// All parts in the order in which they run.
+// Returns all tiles in execution order.
 absl::StatusOr<std::vector<TiledPart>> DescribeTiles(const Graph& graph, const TileSpec& spec,
                                                      absl::Span<const int> order,
                                                      const OperatorTable& operators);

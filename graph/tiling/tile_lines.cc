@@ -42,10 +42,10 @@ class LineScheduler {
   }
 
  private:
-  // The end of the rows of a node's output that can be made with the rows that there are.
+  // Returns the end of the rows of a node's output that can be computed from the available rows.
   absl::StatusOr<int64_t> ReachOf(int node, int var) {
     const int64_t made = made_until_.at(var), end = total_.at(var)[kAxisH].end;
-    // Steps grow as long as all is there, then halve.
+    // Steps double while all inputs are available, then halve.
     int64_t reached = made;
     bool grow = true;
     for (int64_t step = 1; step > 0;) {
@@ -61,7 +61,7 @@ class LineScheduler {
     return reached;
   }
 
-  // Whether all is there that a node needs for these rows.
+  // Returns whether all inputs that a node needs for these rows are available.
   absl::StatusOr<bool> IsThere(int node, int var, const Range& rows) {
     ASHLAR_ASSIGN_OR_RETURN(const std::vector<Region> needed, NeededFor(node, var, rows));
     const std::vector<int>& inputs = builder_.source().node(node).inputs;
@@ -101,12 +101,12 @@ class LineScheduler {
     }
     step.last_read.resize(nodes_.size());
     for (const auto& [var, position] : last) step.last_read[position].push_back(var);
-    // The same graph every time.
+    // The order makes the graph the same every time.
     for (std::vector<int>& vars : step.last_read) std::sort(vars.begin(), vars.end());
     return absl::OkStatus();
   }
 
-  // From the last step on: the first row that is still to be read.
+  // Goes from the last step to the first, with the first row that is still to be read.
   void KeepRows(const std::vector<Rows>& reads, LineSchedule& schedule) {
     absl::flat_hash_map<int, int64_t> first_read;
     for (size_t t = reads.size(); t-- > 0;) {

@@ -1,7 +1,7 @@
-// Rows in steps, each computed once: which rows every operator adds in a step, and which ones it
-// keeps for the next (line buffers: Alwani et al. 2016, "Fused-Layer CNN Accelerators", whose reuse
-// model it is). How far an operator gets with the rows at hand is found by galloping search in what
-// it says of regions.
+// Schedules rows in steps, each row computed once: the rows each operator adds in a step, and the
+// rows it keeps for later steps (line buffers: Alwani et al. 2016, "Fused-Layer CNN Accelerators";
+// the reuse model is theirs). A galloping search over an operator's input regions finds how many
+// rows it can compute from the available ones.
 #ifndef ASHLAR_GRAPH_TILING_TILE_LINES_H_
 #define ASHLAR_GRAPH_TILING_TILE_LINES_H_
 
@@ -15,18 +15,20 @@
 namespace ashlar {
 
 struct LineStep {
-  absl::flat_hash_map<int, Range> made;     // by var: rows that are new
-  absl::flat_hash_map<int, Range> keep;     // by var: rows that a later step reads
-  std::vector<std::vector<int>> last_read;  // by position among the nodes: vars it reads last
-  absl::flat_hash_set<int> unread;          // vars made that nothing reads in this step
+  absl::flat_hash_map<int, Range> made;  // by var: new rows
+  absl::flat_hash_map<int, Range> keep;  // by var: rows that a later step reads
+  std::vector<std::vector<int>>
+      last_read;                    // by position among the nodes: vars that it is the last to read
+  absl::flat_hash_set<int> unread;  // computed vars that nothing reads in this step
 };
 
 struct LineSchedule {
   std::vector<LineStep> steps;
 };
 
-// In each of `count` steps as many more rows of the var `input` are read, and every operator makes
-// what can be made of them. `total`: the wanted region of each var, all of them images.
+// Schedules `count` steps. Each step reads an equal number of further rows of the var `input`, and
+// every operator computes as many rows as it can. `total`: the wanted region of each var, all of
+// them images.
 absl::StatusOr<LineSchedule> ScheduleLines(RegionBuilder& builder, absl::Span<const int> nodes,
                                            int input, const Regions& total, int64_t count);
 

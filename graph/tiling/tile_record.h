@@ -1,4 +1,4 @@
-// The record of the tiled rewrite (tile_geometry.h), written part by part while it runs.
+// Records the tiled rewrite (tile_geometry.h), tile by tile while it runs.
 #ifndef ASHLAR_GRAPH_TILING_TILE_RECORD_H_
 #define ASHLAR_GRAPH_TILING_TILE_RECORD_H_
 
@@ -11,31 +11,30 @@
 
 namespace ashlar {
 
-// Parts stand inside of parts; operators are added to the part that was begun last and has not
-// ended.
+// Tiles are nested. Operators are added to the innermost open tile.
 class TileRecord {
  public:
-  // Adds to `parts`; where that is null, nothing is written down.
+  // Appends to `parts`; records nothing if it is null.
   TileRecord(RegionBuilder& builder, std::vector<TiledPart>* parts)
       : builder_(builder), parts_(parts) {}
 
   bool on() const { return parts_ != nullptr; }
 
-  // Begins a part of a segment that makes `made`, inside of the part at hand. The result is for
-  // End, which goes back to that one.
+  // Begins a tile of a segment that computes `made`, inside the current tile. Returns the value to
+  // pass to End, which makes the outer tile current again.
   int Begin(const FoundSegment& segment, int64_t row, int64_t column, const Regions& made);
   void End(int outer) { at_ = outer; }
 
-  // A region of the node's output is made in the part at hand.
+  // Records that the current tile computes `region` of the node's output.
   absl::Status AddOperator(int node, const Region& region);
-  // What depends on the segment's input in tile (row, column): the product of what the rows and the
-  // columns reach.
+  // Records the regions that depend on input tile (row, column): the products of the regions that
+  // depend on its rows and on its columns.
   absl::Status AddReached(const FoundSegment& segment, int64_t row, int64_t column);
 
  private:
   RegionBuilder& builder_;
   std::vector<TiledPart>* const parts_;
-  int at_ = -1;  // the part at hand: index into parts_
+  int at_ = -1;  // the current tile: index into parts_
 };
 
 }  // namespace ashlar

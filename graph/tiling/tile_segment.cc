@@ -13,7 +13,7 @@ std::string TextOf(const TileSegment& segment) {
   return absl::StrCat("tile segment ", segment.from, "-", segment.to);
 }
 
-// Nodes of `nodes` on the ways from the node with id `from` to that with id `to`.
+// Returns the nodes of `nodes` on paths from the node with id `from` to the node with id `to`.
 absl::StatusOr<std::vector<int>> NodesBetween(const Graph& graph, const TileSegment& segment,
                                               absl::Span<const int> nodes, int from, int to) {
   std::vector<bool> after(graph.nodes().size(), false), before(graph.nodes().size(), false);
@@ -59,15 +59,15 @@ absl::StatusOr<std::vector<int>> NodesBetween(const Graph& graph, const TileSegm
   return between;
 }
 
-// Groups of nodes in an order in which each comes after the groups that it needs.
+// Sorts groups of nodes so that each comes after the groups that it needs.
 class GroupOrder {
  public:
-  // By node: its group, or -1 where it is none of `nodes`.
+  // By node: its group, or -1 if the node is not in a group.
   GroupOrder(const Graph& graph, const std::vector<int>& group_of,
              const std::vector<std::vector<int>>& members)
       : graph_(graph), group_of_(group_of), members_(members), state_(members.size(), kNew) {}
 
-  // Groups in the order of the first call for each; InvalidArgument for a circle.
+  // Appends groups in the order of the first call for each; InvalidArgument for a circle.
   absl::Status Visit(int group, std::vector<int>& order) {
     std::vector<int> stack = {group};
     while (!stack.empty()) {

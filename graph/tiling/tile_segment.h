@@ -1,6 +1,6 @@
-// Segments of a TileSpec, found in a graph: the nodes on the ways between two, by a sweep forwards
-// and one backwards; groups of nodes are put in order by depth-first topological sorting, which
-// finds circles.
+// Finds the segments of a TileSpec in a graph: the nodes on paths between two nodes, by a forward
+// and a backward sweep. A depth-first topological sort orders the groups of nodes and detects
+// circles.
 #ifndef ASHLAR_GRAPH_TILING_TILE_SEGMENT_H_
 #define ASHLAR_GRAPH_TILING_TILE_SEGMENT_H_
 
@@ -15,7 +15,7 @@ namespace ashlar {
 
 struct FoundSegment;
 
-// Operators in the order in which they run, each alone or as one of a segment.
+// The operators in execution order, each alone or in a segment.
 struct TileItem {
   int node = -1;     // index into Graph::nodes(), or
   int segment = -1;  // index into TileItems::segments
@@ -28,19 +28,19 @@ struct TileItems {
 
 struct FoundSegment {
   TileSegment spec;
-  std::vector<int> nodes;    // in the order in which they run
+  std::vector<int> nodes;    // in execution order
   std::vector<int> outputs;  // vars that are read outside of it
-  int input = 0;             // the var that it begins with
-  TileItems parts;           // of one part
+  int input = 0;             // the var at its start
+  TileItems parts;           // of one tile
 };
 
-// `nodes`: producers first. InvalidArgument where a segment is no part of them, overlaps another,
-// or needs what follows from it.
+// `nodes`: producers first. InvalidArgument if a segment is not within `nodes`, overlaps another,
+// or depends on its own results.
 absl::StatusOr<TileItems> FindSegments(const Graph& graph, absl::Span<const TileSegment> segments,
                                        absl::Span<const int> nodes);
 
-// All nodes of `graph`, nodes of `order` in that order and the others before the first that reads
-// them.
+// Returns all nodes of `graph`: the nodes of `order` in that order, and each other node before its
+// first reader.
 std::vector<int> CompleteOrder(const Graph& graph, absl::Span<const int> order);
 
 }  // namespace ashlar
