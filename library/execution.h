@@ -1,4 +1,4 @@
-// Device, threads and precision of a model's run, as options of programs and of the command.
+// Device, threads and precision of a run, as options of programs and of the command.
 #ifndef ASHLAR_LIBRARY_EXECUTION_H_
 #define ASHLAR_LIBRARY_EXECUTION_H_
 
@@ -14,15 +14,14 @@
 
 namespace ashlar {
 
-// Processors that this process may use.
+// Returns the number of processors that this process may use.
 int DefaultThreads();
 
-// "fp32", "fp16" or "bf16".
+// Parses "fp32", "fp16" or "bf16".
 absl::StatusOr<DType> ParsePrecision(absl::string_view text);
 
-// The kernel record in a file for the requested processor, or the device's. A record only
-// saves time: one that cannot be read is as none (null, and a note), as for a device that is not
-// there.
+// Reads the kernel record from a file, for the requested processor or the device's. A record only
+// saves time: if it cannot be read or the device is missing, returns null and sends a note.
 std::shared_ptr<const KernelRecord> RecordFor(const std::string& path, const Wishes& wishes,
                                               const NoteListener& note);
 

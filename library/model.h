@@ -1,5 +1,5 @@
-// Model files as programs open them: read, and planned. What is worth knowing beside the
-// result is told to a listener; nothing is printed.
+// Opens and plans model files for programs. Notes for the user go to a listener; nothing is
+// printed.
 #ifndef ASHLAR_LIBRARY_MODEL_H_
 #define ASHLAR_LIBRARY_MODEL_H_
 
@@ -22,91 +22,94 @@ namespace ashlar {
 
 struct Model {
   Graph graph;
-  ModelFile file;                     // from which the graph's constants borrow; nothing for a dump
-  std::optional<PackedModel> packed;  // in the file; nothing where inputs got other shapes
+  ModelFile file;                     // the graph's constants borrow from it; empty for a dump
+  std::optional<PackedModel> packed;  // from the file; nothing if inputs got other shapes
   std::vector<std::shared_ptr<const MappedFile>> data_files;  // external data of an ONNX model
-  int64_t reading_bytes = 0;  // that reading took for a while, as stated (Wishes)
+  int64_t reading_bytes = 0;  // peak bytes used while reading the model (Wishes)
 };
 
-// Which weights of a native file will be read. They are compared with their checksums before
-// anything else reads them.
+// Which weights of a native file will be read. Their checksums are verified before anything else
+// reads them.
 enum class WeightsUse {
-  kAsItRuns,  // packed ones where the file has them
+  kAsItRuns,  // packed weights if the file has them
   kPlain,     // the graph's; the packed part of the file is not read
   kAll,
   kNone,
 };
 
-// A payload of errors of a model's file that are found after it was opened.
+// A payload of errors that are found in a model's file after it was opened.
 inline constexpr char kDamagedFile[] = "ashlar/damaged_file";
 
-// Gets notes for the user ("packing anew, as ..."). May be empty.
+// Receives notes for the user ("packing anew, as ..."). May be empty.
 using NoteListener = std::function<void(const std::string&)>;
 
 struct OpenOptions {
-  InputShapes shapes;                                 // in place of the shapes in the file
-  std::map<std::string, std::vector<double>> values;  // of an ONNX model: inputs as constants
-  std::vector<std::string> outputs;  // of an ONNX model: values where it ends; none: its outputs
+  InputShapes shapes;                                 // replace the shapes in the file
+  std::map<std::string, std::vector<double>> values;  // of an ONNX model: values for inputs that
+                                                      // become constants
+  std::vector<std::string> outputs;  // of an ONNX model: values to end at; empty: its outputs
   bool follow_links = false;         // to external data of an ONNX model
-  uint64_t weights_seed = 0;         // of a profile dump, which has none
+  uint64_t weights_seed = 0;         // for a profile dump, which has no weights
   WeightsUse use = WeightsUse::kAsItRuns;
   NoteListener note;
 };
 
-// Whether a path ends in `ending` (".csv"), in whatever case.
+// Returns whether a path ends in `ending` (".csv"), ignoring case.
 bool HasEnding(const std::string& path, absl::string_view ending);
 
-// Returns whether a file is an ONNX model: by its ending, or if that says nothing by its first
+// Returns whether a file is an ONNX model: by its ending or, if that does not tell, by its first
 // bytes. A pipe has neither; OpenModel reads it.
 bool IsOnnxFile(const std::string& path);
 
-// Reads a model (.onnx, else Ashlar's own), or a profile dump (.json), and gives its inputs the
-// shapes that were asked for. FailedPrecondition where the options do not go with the model;
-// ResourceExhausted where memory does not suffice; any other error is the file's.
+// Reads a model (.onnx, otherwise Ashlar's own) or a profile dump (.json), and sets the requested
+// shapes of its inputs. FailedPrecondition if the options do not match the model; ResourceExhausted
+// if memory does not suffice; any other error is the file's.
 absl::StatusOr<Model> OpenModel(const std::string& path, const OpenOptions& options);
 
-// The same of a model in memory, by its first bytes: in Ashlar's format, at a multiple of 64, which
-// must outlive all that is made of it, with its weights taken as they are, their checksums unread,
-// and without options; or an ONNX file, of which nothing is borrowed.
+// Opens a model in memory; its first bytes tell the format.
+// - Ashlar's format: at a multiple of 64. The bytes must outlive everything made from the model.
+//   Checksums are not read, and options are not supported.
+// - ONNX: nothing is borrowed from the bytes.
 absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes,
                                         const OpenOptions& options = {});
 
-// The same model for inputs of other shapes; the packed part of its file is not for them. Errors
+// Returns the same model for inputs of other shapes, without the packed part of its file. Errors
 // are WithInputShapes's and UsePlainWeights's.
 absl::StatusOr<Model> WithShapes(Model model, const InputShapes& shapes);
 
-// Both as one, whose first half feeds the second (graph/join.h); neither as its file holds it
-// packed. Errors are Join's and UsePlainWeights's.
+// Joins two models: the first feeds the second (graph/join.h). The result uses no packed part of
+// their files. Errors are Join's and UsePlainWeights's.
 absl::StatusOr<Model> JoinModels(Model first, Model second);
 
-// The model without the packed part of its file: from here on the weights of the graph are read.
-// An error with kDamagedFile where these differ from their checksum.
+// Removes the packed part of the model's file: from now on the graph's weights are read. Returns an
+// error with kDamagedFile if they differ from their checksums.
 absl::Status UsePlainWeights(Model& model);
 
-// By the checksums that a native file has of its weights, which are not read for it.
+// Returns the model's identity, from the checksums in a native file; the weights are not read.
 ModelIdentity IdentityOf(const Model& model);
 
-// The files that constants borrow from.
+// Returns the files that constants borrow from.
 std::vector<std::shared_ptr<const MappedFile>> FilesOf(const Model& model);
 
-// Lets go of the pages of the model's files that packing has read.
+// Returns a function that releases the pages of the model's files after packing has read them.
 DoneWith LettingGoOf(const Model& model);
 
-// A model planned: one of the two.
+// A planned model: exactly one of the two is set.
 struct PlannedModel {
-  std::shared_ptr<const Executable> packed;  // its weights are used where they lie in the file
-  std::unique_ptr<PlannedGraph> planned;     // its weights are still to be packed
+  std::shared_ptr<const Executable> packed;  // its weights are used directly from the file
+  std::unique_ptr<PlannedGraph> planned;     // its weights are not packed yet
   const PlannedGraph& plan() const { return packed != nullptr ? packed->planned() : *planned; }
 };
 
-// As the file has it packed where that suits, within a total budget too, else anew, with a note
-// that says why. Errors are PlanGraph's, and UsePlainWeights's.
+// Plans the model. Uses the packed part of the file if it matches the request and fits a total
+// budget; otherwise plans anew, with a note that says why. Errors are PlanGraph's, and
+// UsePlainWeights's.
 absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
                                        const NoteListener& note);
 
-// What a file holds beside the model, so that loading packs nothing: its graph as the request
-// rewrites it, and its weights as the kernels want them. They are packed from the plain ones.
-// Errors are UsePlainWeights's and Executable::Compile's.
+// Computes the packed part of a file, with which loading packs nothing: the graph rewritten for the
+// request, and the weights in the layout of the kernels, packed from the plain ones. Errors are
+// UsePlainWeights's and Executable::Compile's.
 absl::StatusOr<PackedModel> PackModel(Model& model, PlanRequest request);
 
 }  // namespace ashlar

@@ -1,4 +1,4 @@
-// Messages that may hold names out of files.
+// Messages that may contain names from files.
 #ifndef ASHLAR_LIBRARY_PRINTABLE_H_
 #define ASHLAR_LIBRARY_PRINTABLE_H_
 
@@ -8,9 +8,9 @@
 
 namespace ashlar {
 
-// A message as lines of a log: control characters and what is no UTF-8 as "\\x1b", a line's end as
-// "\\n" where no line of the message's own follows, which begin with two spaces. Names out of files
-// forge no line and reach no terminal's controls (CWE-117).
+// Returns a message that is safe in a log: control characters and invalid UTF-8 become "\\x1b". A
+// newline becomes "\\n" unless the next line begins with two spaces, as the message's own lines do.
+// So names from files can neither forge a line nor control a terminal (CWE-117).
 std::string Printable(absl::string_view message);
 
 }  // namespace ashlar

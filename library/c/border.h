@@ -1,4 +1,4 @@
-// The border of the C interface: the begin and end of each of its functions.
+// The boundary of the C interface: the code that begins and ends each of its functions.
 #ifndef ASHLAR_LIBRARY_C_BORDER_H_
 #define ASHLAR_LIBRARY_C_BORDER_H_
 
@@ -18,19 +18,19 @@
 
 namespace ashlar::c {
 
-// An error to be told as `told`, whatever its code.
+// Returns an error that the caller sees as `told`, whatever its code.
 absl::Status WithStatus(absl::Status status, ashlar_status told);
 inline absl::Status InvalidArgument(absl::string_view message) {
   return absl::InvalidArgumentError(message);
 }
 
-// Keeps an error for ashlar_error_message and ashlar_error_bytes of this thread.
+// Stores an error for ashlar_error_message and ashlar_error_bytes of this thread.
 ashlar_status Told(const absl::Status& status);
 
-// Makes the devices known, the first time.
+// Registers the devices at the first call.
 void RegisterDevices();
 
-// Calls `body`, which returns an absl::Status. Nothing that it throws passes the border.
+// Calls `body`, which returns an absl::Status. Exceptions from `body` become errors.
 template <typename Body>
 ashlar_status Call(const Body& body) noexcept {
   try {
@@ -46,10 +46,11 @@ ashlar_status Call(const Body& body) noexcept {
   }
 }
 
-// Structs of the caller's begin with the size that they had when the caller was compiled.
+// The caller's structs begin with the size that they had when the caller was compiled.
 inline constexpr size_t kLeastStruct = sizeof(size_t);
 
-// The caller's struct; zero for fields that it lacks. Null is as a struct of zeros.
+// Copies the caller's struct into `result`. Fields that it lacks are zero; null is read as a struct
+// of zeros.
 template <typename T>
 absl::Status Read(const T* given, absl::string_view type, T& result) {
   result = T();
@@ -74,14 +75,14 @@ absl::Status Write(const T& value, absl::string_view type, T* target) {
   return absl::OkStatus();
 }
 
-// InvalidArgument, naming it, where a pointer is null.
+// Returns InvalidArgument with the pointer's name if it is null.
 inline absl::Status CheckGiven(const void* pointer, absl::string_view name) {
   if (pointer != nullptr) return absl::OkStatus();
   return InvalidArgument(absl::StrCat(name, " is NULL"));
 }
 
-// For a call that makes an object of another: calls make(source, options), which returns an
-// absl::StatusOr<std::unique_ptr<Made>>, and hands over the object.
+// Runs a call that makes one object from another: calls make(source, options), which returns an
+// absl::StatusOr<std::unique_ptr<Made>>, and returns the object to the caller.
 template <typename Source, typename Made, typename Options, typename Make>
 ashlar_status CallToMake(const Source* source, absl::string_view source_name, Made** made,
                          absl::string_view made_name, const Options* options,
@@ -97,7 +98,7 @@ ashlar_status CallToMake(const Source* source, absl::string_view source_name, Ma
   });
 }
 
-// A list of an object's, `name` to the caller, in place of the caller's.
+// Returns a list of `owner` to the caller. `name` names the owner in errors.
 template <typename Owner, typename T>
 ashlar_status Hand(const Owner* owner, absl::string_view name, const std::vector<T> Owner::*list,
                    const T** first, size_t* count) {
@@ -111,7 +112,7 @@ ashlar_status Hand(const Owner* owner, absl::string_view name, const std::vector
   });
 }
 
-// A line for the caller's log.
+// Writes a line to the caller's log.
 void Log(const std::string& line);
 
 }  // namespace ashlar::c

@@ -14,7 +14,7 @@ namespace {
 // Grows by one in each forked child.
 std::atomic<uint32_t> process_number = 1;
 
-// The arenas that the caller gave to objects which are alive.
+// The arenas that the caller gave to live objects.
 struct Arenas {
   struct Entry {
     const char* begin;

@@ -12,14 +12,14 @@
 
 namespace ashlar::c {
 
-// The right to use an object, and the caller's arena that it runs in. Sessions may share an arena,
+// The right to use an object and the caller's arena that it runs in. Sessions may share an arena,
 // so entering one of them also refuses the others. A mark that was set when the process forked does
 // not count in the child, because the thread that set it is not there.
 class ExclusiveUse {
  public:
   // `object` is a literal that names the object in errors: "session".
   explicit ExclusiveUse(absl::string_view object) : ExclusiveUse(object, nullptr, 0) {}
-  // With an arena of so many bytes; without one where `bytes` is 0.
+  // With an arena of `bytes`; 0 means none.
   ExclusiveUse(absl::string_view object, const void* arena, int64_t bytes);
   ~ExclusiveUse();
   ExclusiveUse(const ExclusiveUse&) = delete;
@@ -37,7 +37,8 @@ class ExclusiveUse {
 
  private:
   using Mark =
-      std::atomic<uint32_t>;  // 0: nobody is inside; else the process that is, by its forks
+      // 0: nobody is inside; otherwise the number of the process inside, counted by forks.
+      std::atomic<uint32_t>;
   struct Leaving {
     ExclusiveUse& use;
     ~Leaving() { use.Leave(use.marks_.size()); }
@@ -46,8 +47,8 @@ class ExclusiveUse {
   void Leave(size_t marks);  // the first marks
 
   const absl::string_view object_;
-  // The object's own, and those of earlier objects whose arenas overlap: later ones have this
-  // one's.
+  // The object's own mark, and the marks of earlier objects with an overlapping arena. Later
+  // objects hold this one's mark.
   std::vector<std::shared_ptr<Mark>> marks_;
 };
 

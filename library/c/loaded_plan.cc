@@ -30,7 +30,7 @@ LoadedPlan::~LoadedPlan() {
   const auto it = std::find(family_->waiting.begin(), family_->waiting.end(), this);
   if (it == family_->waiting.end()) return;
   family_->waiting.erase(it);
-  family_->pool.reset();  // places were of its constants, too
+  family_->pool.reset();  // some of its entries refer to constants of this plan
 }
 
 absl::Status LoadedPlan::Join(std::shared_ptr<Family> family) {

@@ -1,5 +1,5 @@
-// Plans that are packed when the first session of one of them comes up, together where they share
-// their weights.
+// Plans whose weights are packed when their first session is created. Plans that share weights are
+// packed together.
 #ifndef ASHLAR_LIBRARY_C_LOADED_PLAN_H_
 #define ASHLAR_LIBRARY_C_LOADED_PLAN_H_
 
@@ -15,34 +15,35 @@
 
 namespace ashlar::c {
 
-// The caller reads copies of a plan, made when it was planned: packing changes the graph.
+// A plan whose weights are loaded later. The caller reads copies of the plan, because packing
+// changes the graph.
 class LoadedPlan {
  public:
-  // Shares with `other` and all that it shares with, unless it is null. InvalidArgument where
-  // that has weights in memory, or is on another device.
+  // Shares with `other`, and with all plans that it shares with, unless it is null. InvalidArgument
+  // if the weights of `other` are in memory, or it is on another device.
   static absl::StatusOr<std::unique_ptr<LoadedPlan>> Make(std::unique_ptr<PlannedGraph> planned,
                                                           DoneWith done_with,
                                                           const LoadedPlan* other);
-  // Of weights that lie in the file, and are shared with nothing else.
+  // For weights that lie in the file and are not shared with another plan.
   explicit LoadedPlan(std::shared_ptr<const Executable> packed);
   ~LoadedPlan();
 
-  // Packs where that was not done yet. `written`: the highest byte that packing wrote, where the
-  // caller wants it measured; -1 where that is too late, or several are packed; 0 where the file
-  // has the weights packed.
+  // Packs the weights if they are not packed yet. `written` returns the highest byte that packing
+  // wrote. It is -1 if the weights were packed before or for several plans, and 0 if the file has
+  // them packed.
   absl::StatusOr<std::shared_ptr<const Executable>> Load(int64_t* written = nullptr);
 
-  // Bytes of its weights that plans which it shares with had before it came.
+  // Bytes of its weights that the plans it shares with had before it joined.
   int64_t shared_bytes() const { return shared_bytes_; }
 
  private:
-  // Plans that share. None is in it whose weights are in memory, or that was released.
+  // Plans that share weights. Plans with weights in memory and released plans are not in it.
   struct Family {
     std::mutex mutex;
     std::vector<LoadedPlan*> waiting;
-    std::optional<SharedPool> pool;  // as `waiting` will have it; nothing where that is to be found
-    bool shared = false;             // there were several
-    bool packed = false;             // or that was tried
+    std::optional<SharedPool> pool;  // the pool of `waiting`; nothing: to be computed
+    bool shared = false;             // there were several plans
+    bool packed = false;             // packed, or packing failed
   };
 
   LoadedPlan() = default;

@@ -1,4 +1,4 @@
-// The objects behind the handles of the C interface.
+// The objects of the C interface's handles.
 #ifndef ASHLAR_LIBRARY_C_OBJECTS_H_
 #define ASHLAR_LIBRARY_C_OBJECTS_H_
 
@@ -20,13 +20,13 @@
 
 struct ashlar_model {
   ashlar::Model model;
-  std::string path;                 // of an ONNX model, which is read anew for other shapes
-  absl::Span<const uint8_t> bytes;  // the same of one in memory, the caller's
-  absl::Status needs_shapes;        // why it has no graph before shapes are given
+  std::string path;                 // of an ONNX model, which is read again for other shapes
+  absl::Span<const uint8_t> bytes;  // the same for a model in memory, the caller's
+  absl::Status needs_shapes;        // the reason why it has no graph before shapes are given
 
   bool is_onnx() const { return !path.empty() || !bytes.empty(); }
 
-  // What the file declares, read when it is first asked for.
+  // The inputs and outputs that the file declares, read at the first request.
   std::once_flag declared_once;
   absl::Status declared;
   std::deque<std::string> names;
@@ -54,9 +54,9 @@ struct ashlar_session {
 struct ashlar_training {
   mutable ashlar::c::ExclusiveUse use{"training"};
   std::unique_ptr<ashlar::TrainingSession> session;
-  std::optional<ashlar::Graph> as_given;  // the model as its file has it, for its own batch
+  std::optional<ashlar::Graph> as_given;  // the model from its file, for its own batch
   ashlar::ParameterOptions parameters;
-  std::string settings;           // that a checkpoint has to agree with
+  std::string settings;           // must agree with a checkpoint's
   std::deque<std::string> names;  // of tensors
   std::vector<ashlar_tensor> inputs, outputs, states;
   ashlar_memory memory = {};
@@ -64,10 +64,10 @@ struct ashlar_training {
 
 namespace ashlar::c {
 
-// As the caller sees it; `names` keeps the name.
+// Describes a tensor for the caller; `names` stores the name.
 ashlar_tensor TensorOf(const std::string& name, const TensorType& type,
                        std::deque<std::string>& names);
-// The options of a plan without weights in memory, but for the sharing.
+// Returns the sizes of a plan without weights in memory, not counting the sharing.
 ashlar_memory MemoryOf(const PlannedGraph& planned);
 
 }  // namespace ashlar::c

@@ -1,4 +1,4 @@
-// Packed files behind the C interface: their weights are used where they lie.
+// Packed files in the C interface: their weights are used directly from the file.
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
 #include "library/c/border.h"

@@ -1,4 +1,4 @@
-// Plans behind the C interface.
+// Plans in the C interface.
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
@@ -76,7 +76,7 @@ absl::StatusOr<std::vector<ashlar_step>> StepsOf(const RecordedPlan& record) {
   return steps;
 }
 
-// Copies for the caller to read.
+// Copies the plan for the caller to read.
 absl::Status Describe(const Graph& model, const PlannedGraph& planned, std::string title,
                       ashlar_plan& plan) {
   ASHLAR_ASSIGN_OR_RETURN(plan.record, RecordPlan(model, planned));
@@ -93,7 +93,7 @@ absl::Status Describe(const Graph& model, const PlannedGraph& planned, std::stri
   return absl::OkStatus();
 }
 
-// Shares weights with a plan unless that is null.
+// Plans the model. Shares weights with `share` unless it is null.
 absl::StatusOr<std::unique_ptr<ashlar_plan>> MakePlan(Model model, const PlanRequest& request,
                                                       const ashlar_plan* share) {
   const Graph source = model.graph;

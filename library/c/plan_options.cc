@@ -34,7 +34,7 @@ absl::Status SetBudget(const ashlar_plan_options& options, Wishes& wishes) {
   return absl::OkStatus();
 }
 
-// The options that the file was packed under, where the caller sets none of them.
+// Takes the options that the file was packed with, if the caller sets none of them.
 void TakePackedOptions(const PackedModel& packed, bool tile_given, PlanRequest& request) {
   const absl::StatusOr<PackingOptions> options = PackingOptions::Parse(packed.options);
   if (!options.ok()) return;
@@ -53,7 +53,7 @@ void TakePackedOptions(const PackedModel& packed, bool tile_given, PlanRequest& 
   if (!tile_given) request.wishes.tiles = options->tiles;
 }
 
-// The shapes that are asked for; InvalidArgument names the one that is none.
+// Returns the requested shapes; InvalidArgument names an invalid one.
 absl::StatusOr<InputShapes> ShapesIn(const ashlar_plan_options& options) {
   InputShapes shapes;
   if (options.num_shapes > 0) ASHLAR_RETURN_IF_ERROR(CheckGiven(options.shapes, "shapes"));

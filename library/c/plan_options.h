@@ -1,4 +1,4 @@
-// The C interface's options of planning as a request.
+// The C interface's planning options, as a request.
 #ifndef ASHLAR_LIBRARY_C_PLAN_OPTIONS_H_
 #define ASHLAR_LIBRARY_C_PLAN_OPTIONS_H_
 
@@ -10,13 +10,14 @@
 
 namespace ashlar::c {
 
-// The defaults of options that are zero: the options that the model's file was packed under, where
-// it was and nothing else is asked for, else the planner's own. InvalidArgument names the option.
+// Returns the request. Options that are zero take their defaults: if the model's file is packed and
+// nothing else is requested, the options it was packed with, otherwise the planner's.
+// InvalidArgument names the option.
 absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_options& options,
                                        const Watched& watched);
 
-// The model for the shapes that are asked for. InvalidArgument names the one that is none; other
-// errors are OpenModel's.
+// Returns the model for the requested shapes. InvalidArgument names an invalid shape; other errors
+// are OpenModel's.
 absl::StatusOr<Model> ModelFor(const ashlar_model& model, const ashlar_plan_options& options);
 
 }  // namespace ashlar::c

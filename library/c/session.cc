@@ -1,4 +1,4 @@
-// Sessions behind the C interface.
+// Sessions in the C interface.
 #include <cstdint>
 #include <utility>
 
@@ -12,7 +12,7 @@
 namespace ashlar::c {
 namespace {
 
-// An arena of the caller's; null where there is none.
+// Returns the caller's arena, or null if there is none.
 absl::StatusOr<std::shared_ptr<DeviceMemory>> CallersArena(const ashlar_session_options& options,
                                                            const ashlar_memory& memory) {
   if (options.arena == nullptr) {
@@ -33,7 +33,7 @@ absl::StatusOr<std::shared_ptr<DeviceMemory>> CallersArena(const ashlar_session_
       std::make_shared<BorrowedMemory>(nullptr, options.arena, bytes));
 }
 
-// The one tensor of a side where the caller gives no name.
+// Returns the name; if the caller gives none, the name of the only tensor on this side.
 absl::StatusOr<absl::string_view> NameOf(const char* name, const std::vector<Binding>& bindings,
                                          const char* side) {
   if (name != nullptr) return absl::string_view(name);
@@ -102,7 +102,7 @@ ashlar_status OnEvent(ashlar_session* session, void* event,
   });
 }
 
-// Calls `what` with the device of that name.
+// Calls `what` with the device named `device`.
 template <typename What>
 ashlar_status OnMemory(const char* device, const void* data, const What& what) {
   return Call([&]() -> absl::Status {

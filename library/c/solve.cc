@@ -1,4 +1,4 @@
-// The planner alone, behind the C interface.
+// The planner alone, in the C interface.
 #include <optional>
 #include <vector>
 

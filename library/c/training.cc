@@ -1,4 +1,4 @@
-// Trainings behind the C interface.
+// Training in the C interface.
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -47,8 +47,8 @@ absl::StatusOr<TrainingOptions> OptionsIn(const ashlar_training_options& given) 
   return options;
 }
 
-// The settings that losses to come depend on, but for the rates and the data, which are the
-// caller's.
+// Returns the settings that later losses depend on, except the learning rates and the data, which
+// are the caller's.
 std::string SettingsOf(const TrainingOptions& options, const TrainingGraph& graph,
                        int64_t classes) {
   return absl::StrCat("library ", options.optimizer.ToString(), " loss=", Name(options.loss),
@@ -68,7 +68,7 @@ absl::StatusOr<std::unique_ptr<ashlar_training>> MakeTraining(const ashlar_model
   ASHLAR_RETURN_IF_ERROR(UsePlainWeights(source));
   ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(source, plan, watched));
   const std::optional<MemoryBudget> budget = std::exchange(request.wishes.budget, std::nullopt);
-  options.tiles = std::exchange(request.wishes.tiles, {});  // gradients are made in them, too
+  options.tiles = std::exchange(request.wishes.tiles, {});  // gradients are tiled, too
   auto made = std::make_unique<ashlar_training>();
   made->as_given = model.needs_shapes.ok() ? model.model.graph : source.graph;
   made->parameters = options.parameters;
@@ -127,7 +127,7 @@ absl::StatusOr<const ashlar_tensor*> StateOf(const ashlar_training& training, co
   return absl::NotFoundError(absl::StrCat("no state '", name, "'"));
 }
 
-// Writes the model with its weights as they are, for the images that it came with.
+// Writes the model with its current weights, for its original batch.
 absl::Status Save(const ashlar_training& training, const char* path) {
   ASHLAR_ASSIGN_OR_RETURN(const Graph trained,
                           training.session->Trained(*training.as_given, training.parameters));

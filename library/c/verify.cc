@@ -1,6 +1,6 @@
-// The memory that runs touch: highest changed bytes under two complementary patterns, in and behind
-// arena, weights and outputs. Guard pages, and the handler that ends the process, are the
-// command's.
+// Measures the memory that runs touch: the highest bytes changed under two complementary patterns,
+// in and after arena, weights and outputs. Guard pages, and the handler that ends the process, are
+// used by the command only.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -17,10 +17,10 @@ namespace ashlar::c {
 namespace {
 
 constexpr uint8_t kPatterns[] = {0xA5, 0x5A};
-constexpr int64_t kSlack = 1 << 16;  // bytes behind arena and outputs that nobody may write
+constexpr int64_t kSlack = 1 << 16;  // bytes after arena and outputs that must stay unchanged
 constexpr int kCountedRuns = 2;
 
-// Tensors of the session: inputs of zeros, outputs with slack.
+// The session's tensors: inputs of zeros, outputs with slack.
 class Tensors {
  public:
   absl::Status Bind(const ashlar_plan& plan, Session& session) {
@@ -59,8 +59,8 @@ class Tensors {
   std::vector<int64_t> highest_;
 };
 
-// Calls of malloc and its relatives by this process, where the program, or a library that was
-// preloaded, counts them in a function int64_t ashlar_heap_calls().
+// Counts calls of malloc and its relatives by this process. The program or a preloaded library must
+// count them in a function int64_t ashlar_heap_calls().
 class HeapCalls {
  public:
   HeapCalls() : count_(reinterpret_cast<Count>(dlsym(RTLD_DEFAULT, "ashlar_heap_calls"))) {}

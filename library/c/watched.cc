@@ -16,22 +16,23 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kBetween = std::chrono::milliseconds(20);  // from one question to the next
-constexpr double kMostSeconds = 1e9;                      // which the clock can hold
+constexpr auto kBetween = std::chrono::milliseconds(20);  // between two calls of the progress
+                                                          // function
+constexpr double kMostSeconds = 1e9;                      // the clock's range
 
-// The body in a thread of its own.
+// A thread that runs the body.
 class Worker {
  public:
   explicit Worker(absl::FunctionRef<absl::Status(const Watched&)> body)
       : thread_([this, body](std::stop_token stop) { Work(body, std::move(stop)); }) {}
 
-  // Whether the body has returned by then.
+  // Waits, and returns whether the body has returned before `end`.
   bool WaitUntil(Clock::time_point end) {
     std::unique_lock<std::mutex> lock(mutex_);
     return returned_.wait_until(lock, end, [&] { return done_; });
   }
   void Stop() { thread_.request_stop(); }
-  // Waits for it.
+  // Waits for the body and returns its result.
   absl::Status Take() {
     thread_.join();
     if (thrown_ != nullptr) std::rethrow_exception(thrown_);
@@ -57,7 +58,7 @@ class Worker {
   bool done_ = false;
   absl::Status result_;
   std::exception_ptr thrown_;
-  std::jthread thread_;  // begins when all above is there
+  std::jthread thread_;  // last: the thread uses the other members
 };
 
 ashlar_progress ProgressOf(const PlanningProgress& progress, Clock::time_point start) {

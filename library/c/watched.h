@@ -1,4 +1,4 @@
-// Planning that its caller watches: progress, a limit of time, and an end on request.
+// Planning that its caller watches: progress, a time limit, and cancellation.
 #ifndef ASHLAR_LIBRARY_C_WATCHED_H_
 #define ASHLAR_LIBRARY_C_WATCHED_H_
 
@@ -15,28 +15,27 @@
 
 namespace ashlar::c {
 
-// The wishes of a caller who waits for a plan.
+// The settings of a caller that waits for a plan.
 struct Watch {
-  double time_limit = 0;  // seconds; 0: any
+  double time_limit = 0;  // seconds; 0: no limit
   ashlar_progress_fn progress = nullptr;
   void* context = nullptr;
 };
 
-// What a watched body works with: it ends early once `stop` is requested, and reports to
-// `progress`.
+// Arguments of a watched body: it ends early once `stop` is requested, and reports to `progress`.
 struct Watched {
   std::stop_token stop;
   std::shared_ptr<PlanningProgress> progress;  // null if nobody watches
 };
 
-// Calls `body`: in this thread if there is nothing to watch, otherwise in a thread of its own,
-// while this one asks the caller. What the body throws is thrown here. InvalidArgument if the time
-// limit is no time; errors of ASHLAR_CANCELLED and ASHLAR_OUT_OF_TIME in place of the body's
-// Cancelled.
+// Calls `body`: in this thread if there is nothing to watch, otherwise in a separate thread, while
+// this one calls the caller's progress function. Exceptions of the body are thrown here.
+// InvalidArgument if the time limit is negative or not a number. The body's Cancelled becomes an
+// error of ASHLAR_CANCELLED or ASHLAR_OUT_OF_TIME.
 absl::Status RunWatched(const Watch& watch,
                         absl::FunctionRef<absl::Status(const Watched& watched)> body);
 
-// The same for options with the fields of a watch, and a body that returns an absl::StatusOr<T>.
+// The same, for options with the fields of a watch and a body that returns an absl::StatusOr<T>.
 template <typename T, typename Options, typename Body>
 absl::StatusOr<T> MakeWatched(const Options& options, const Body& body) {
   std::optional<T> made;

@@ -1,13 +1,13 @@
-/* Counts the heap calls of a process that preloads it, on top of the C library's allocator: then
- * ashlar_plan_verify has them in ashlar_measured.heap_calls.
+/* Counts the heap calls of a process that preloads this library, using the C library's allocator.
+ * ashlar_plan_verify returns the count in ashlar_measured.heap_calls.
  *
- *   LD_PRELOAD=/usr/lib/ashlar/libashlar-heap-count.so ./program */
+ *  LD_PRELOAD=/usr/lib/ashlar/libashlar-heap-count.so ./program */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* The C library's own, under the names that it exports for this. */
+/* The C library's functions, exported under these names for wrappers. */
 extern void* __libc_malloc(size_t size);
 extern void* __libc_calloc(size_t count, size_t size);
 extern void* __libc_realloc(void* block, size_t size);

@@ -1,8 +1,8 @@
 // The part of Triton's interface for backends that this one uses (TRITONBACKEND_*, version 1),
 // declared from its documentation: https://docs.nvidia.com/deeplearning/triton-inference-server,
-// "Triton Inference Server Backend". The server defines these functions; the backend's own are
-// called by name. Functions return null, or an error that is the caller's. Names and arrays handed
-// out belong to the object that was asked.
+// "Triton Inference Server Backend". The server defines these functions; it calls the backend's
+// functions by name. Functions return null, or an error that the caller owns. Returned names and
+// arrays belong to the object that returned them.
 #ifndef ASHLAR_LIBRARY_TRITON_API_H_
 #define ASHLAR_LIBRARY_TRITON_API_H_
 
@@ -62,7 +62,7 @@ TRITONSERVER_Error* TRITONSERVER_MessageDelete(TRITONSERVER_Message* message);
 
 TRITONSERVER_Error* TRITONBACKEND_ApiVersion(uint32_t* major, uint32_t* minor);
 
-// Models: a folder (`location`) with a folder a version, and a configuration as JSON.
+// Models: a folder (`location`) with one folder for each version, and a configuration as JSON.
 TRITONSERVER_Error* TRITONBACKEND_ModelVersion(TRITONBACKEND_Model* model, uint64_t* version);
 TRITONSERVER_Error* TRITONBACKEND_ModelRepository(TRITONBACKEND_Model* model,
                                                   TRITONBACKEND_ArtifactType* type,
@@ -102,7 +102,7 @@ TRITONSERVER_Error* TRITONBACKEND_InputProperties(TRITONBACKEND_Input* input, co
                                                   TRITONSERVER_DataType* type,
                                                   const int64_t** shape, uint32_t* rank,
                                                   uint64_t* bytes, uint32_t* buffers);
-// The type of memory is wanted and had.
+// The type of memory is requested on entry and actual on return.
 TRITONSERVER_Error* TRITONBACKEND_InputBuffer(TRITONBACKEND_Input* input, uint32_t index,
                                               const void** data, uint64_t* bytes,
                                               TRITONSERVER_MemoryType* memory, int64_t* memory_id);
@@ -115,7 +115,7 @@ TRITONSERVER_Error* TRITONBACKEND_ResponseOutput(TRITONBACKEND_Response* respons
 TRITONSERVER_Error* TRITONBACKEND_OutputBuffer(TRITONBACKEND_Output* output, void** data,
                                                uint64_t bytes, TRITONSERVER_MemoryType* memory,
                                                int64_t* memory_id);
-// Takes the response, and not the error.
+// Takes the response, but not the error.
 TRITONSERVER_Error* TRITONBACKEND_ResponseSend(TRITONBACKEND_Response* response, uint32_t flags,
                                                TRITONSERVER_Error* error);
 

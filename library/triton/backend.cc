@@ -1,6 +1,6 @@
 // Triton's backend "ashlar": the functions that the server calls. A model is a folder with
-// <version>/model.ash (or .onnx, by default_model_filename); Triton is told inputs and outputs
-// where the configuration leaves them out.
+// <version>/model.ash (or .onnx, by default_model_filename). If the configuration has no inputs and
+// outputs, the backend adds them.
 #include <memory>
 #include <string>
 

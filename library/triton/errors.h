@@ -1,4 +1,4 @@
-// Errors at the border to Triton: exceptions on this side, objects of the server's on the other.
+// Errors at the boundary to Triton: exceptions on this side, the server's objects on the other.
 #ifndef ASHLAR_LIBRARY_TRITON_ERRORS_H_
 #define ASHLAR_LIBRARY_TRITON_ERRORS_H_
 
@@ -12,7 +12,7 @@
 
 namespace ashlar::triton {
 
-// Errors for the server, or for a request.
+// An error for the server, or for a request.
 class Failure : public std::runtime_error {
  public:
   Failure(TRITONSERVER_Error_Code code, const std::string& message)
@@ -24,7 +24,7 @@ inline Failure InvalidArgument(const std::string& message) {
   return Failure(TRITONSERVER_ERROR_INVALID_ARG, message);
 }
 
-// Throws the error that a function of the server's returned.
+// Throws the error that one of the server's functions returned.
 inline void Check(TRITONSERVER_Error* error) {
   if (error == nullptr) return;
   const Failure failure(TRITONSERVER_ErrorCode(error), TRITONSERVER_ErrorMessage(error));
@@ -34,7 +34,7 @@ inline void Check(TRITONSERVER_Error* error) {
 
 TRITONSERVER_Error_Code CodeOf(ashlar_status status);
 
-// The error that `body` throws; none where it ends well.
+// Returns the error that `body` throws, or nothing if it succeeds.
 template <typename Body>
 std::optional<Failure> Try(const Body& body) noexcept {
   try {
@@ -49,7 +49,7 @@ std::optional<Failure> Try(const Body& body) noexcept {
   }
 }
 
-// The same as an error of the server's, for its caller to delete.
+// Converts it to an error object of the server; the caller deletes it.
 inline TRITONSERVER_Error* ToError(const std::optional<Failure>& failure) {
   return failure ? TRITONSERVER_ErrorNew(failure->code, failure->what()) : nullptr;
 }

@@ -13,7 +13,7 @@
 namespace ashlar::triton {
 namespace {
 
-constexpr uintptr_t kTensorAlignment = 16;  // of requests' own buffers; else they are copied
+constexpr uintptr_t kTensorAlignment = 16;  // for using requests' own buffers; others are copied
 
 uint64_t Now() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -22,7 +22,7 @@ uint64_t Now() {
 
 bool Aligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % kTensorAlignment == 0; }
 
-// A piece of memory of a request's or response's, which must be the host's.
+// Throws unless a buffer of a request or response is in host memory.
 void CheckHost(TRITONSERVER_MemoryType memory, const char* name) {
   if (memory != TRITONSERVER_MEMORY_GPU) return;
   throw Failure(TRITONSERVER_ERROR_UNSUPPORTED, "'" + std::string(name) + "' is in GPU memory");
@@ -36,21 +36,21 @@ std::string Text(const int64_t* shape, uint32_t rank) {
 
 }  // namespace
 
-// A request on its way.
+// A request in execution.
 struct Instance::Job {
   TRITONBACKEND_Request* request = nullptr;
   TRITONBACKEND_Response* response = nullptr;
-  std::vector<TRITONBACKEND_Input*> inputs;  // in the order of the plan's
-  std::vector<void*> outputs;                // where results go; null where not asked for
+  std::vector<TRITONBACKEND_Input*> inputs;  // in the order of the plan's inputs
+  std::vector<void*> outputs;                // addresses of the results; null if not requested
   int64_t rows = 1;
   uint64_t begin = 0, compute_begin = 0, compute_end = 0;
   std::optional<Failure> failure;
 
-  // Rows of an input: checked against the plan's tensor.
+  // Returns the rows of an input after checking it against the plan's tensor.
   int64_t RowsOf(const ashlar_tensor& expected, bool batched, int64_t most);
-  // Of a request whose tensors have so many bytes a row, all of it.
+  // Copies a whole input of `bytes` bytes to `to`.
   void CopyInput(size_t index, const char* name, std::byte* to, int64_t bytes) const;
-  // The whole input where it lies, or null where it is in pieces.
+  // Returns the request's own buffer, or null if it is in several pieces or not aligned.
   const void* InputInPlace(size_t index, const char* name) const;
   void NewOutputs(List<ashlar_tensor> tensors, bool batched, int64_t planned_rows);
 };
@@ -185,7 +185,8 @@ void Instance::Accept(Job& job) const {
   job.NewOutputs(plan.Outputs(), model_.batched(), model_.most_rows());
 }
 
-// The rows of all jobs, in place where there is one job of as many; missing rows are zeros.
+// Returns the rows of all jobs: in place if one job fills the batch, otherwise copied. Missing rows
+// are zeros.
 const void* Instance::InputOf(const Job* first, const Job* last, size_t index, int64_t rows) {
   const ashlar_tensor& tensor = model_.largest().Inputs()[index];
   if (last - first == 1 && first->rows == rows) {
@@ -202,7 +203,7 @@ const void* Instance::InputOf(const Job* first, const Job* last, size_t index, i
   return inputs_[index].get();
 }
 
-// Runs jobs in the least batch that holds them.
+// Runs jobs in the smallest batch that holds them.
 void Instance::Run(Job* first, Job* last) {
   int64_t given = 0;
   for (const Job* job = first; job != last; ++job) given += job->rows;
@@ -244,7 +245,7 @@ void Instance::Run(Job* first, Job* last) {
       instance_, static_cast<uint64_t>(given), first->begin, compute_begin, compute_end, Now()));
 }
 
-// Nobody could be told of an error here.
+// Ignores errors: there is no caller to return them to.
 void Instance::Finish(Job& job) const {
   TRITONSERVER_Error* const error = ToError(job.failure);
   const uint64_t end = Now();

@@ -1,4 +1,4 @@
-// An instance of a model: an arena, and sessions of all batch sizes in it.
+// An instance of a model: an arena, and sessions for all batch sizes in it.
 #ifndef ASHLAR_LIBRARY_TRITON_INSTANCE_H_
 #define ASHLAR_LIBRARY_TRITON_INSTANCE_H_
 
@@ -19,8 +19,8 @@ class Instance {
   // The model must outlive it.
   Instance(const ServedModel& model, TRITONBACKEND_ModelInstance* instance);
 
-  // Answers the requests and gives them back: neighbours run together as far as the largest batch
-  // size holds them.
+  // Answers and releases the requests. Consecutive requests run together, up to the largest batch
+  // size.
   void Execute(TRITONBACKEND_Request** requests, uint32_t count);
 
  private:
@@ -39,7 +39,8 @@ class Instance {
   const ServedModel& model_;
   TRITONBACKEND_ModelInstance* const instance_;
   Block arena_;
-  std::vector<Block> inputs_, outputs_;  // of the largest batch, where requests' own do not do
+  std::vector<Block> inputs_, outputs_;  // for the largest batch, if the requests' own buffers
+                                         // cannot be used
   std::vector<std::pair<int64_t, Session>> sessions_;
 };
 

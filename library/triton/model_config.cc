@@ -75,7 +75,7 @@ void SetParameter(const std::string& name, const std::string& value, ModelConfig
   }
 }
 
-// Powers of two where none is said; the largest is max_batch_size.
+// Uses powers of two if no sizes are given; the largest is max_batch_size.
 void CompleteBatchSizes(ModelConfig& config) {
   std::vector<int64_t>& sizes = config.batch_sizes;
   if (config.max_batch_size == 0) {

@@ -1,4 +1,4 @@
-// A model's configuration, as Triton has it in JSON.
+// A model's configuration from Triton's JSON.
 #ifndef ASHLAR_LIBRARY_TRITON_MODEL_CONFIG_H_
 #define ASHLAR_LIBRARY_TRITON_MODEL_CONFIG_H_
 
@@ -11,25 +11,26 @@
 
 namespace ashlar::triton {
 
-// Of the configuration's `parameters`: budget (bytes, or min), threads, prefer (memory), tile,
-// batch ("1,4,8").
+// The settings in the configuration's `parameters`: budget (bytes, or min), threads, prefer
+// (memory), tile, batch ("1,4,8").
 struct ModelConfig {
   std::string file = "model.ash";    // default_model_filename
-  int64_t max_batch_size = 0;        // 0: requests have the shapes of the model's file
-  std::vector<int64_t> batch_sizes;  // ascending, the last is the largest; none where that is 0
+  int64_t max_batch_size = 0;        // 0: requests have the shapes in the model's file
+  std::vector<int64_t> batch_sizes;  // ascending, the last is the largest; empty if max_batch_size
+                                     // is 0
   int32_t threads = 1;
   int64_t budget = 0;
   bool prefer_memory = false;
   std::string tile;
 
-  // Without shapes. Points into this configuration.
+  // Returns the options without shapes. They point into this configuration.
   ashlar_plan_options Options() const;
 };
 
-// A Failure names the parameter that is wrong.
+// Reads a configuration. A Failure names the wrong parameter.
 ModelConfig ReadConfig(const std::string& json);
 
-// The configuration with the inputs and outputs of a plan where it has none.
+// Adds a plan's inputs and outputs to a configuration that has none.
 std::string CompletedConfig(const std::string& json, const Plan& plan);
 
 TRITONSERVER_DataType DataTypeOf(int32_t dtype);

@@ -7,7 +7,7 @@
 namespace ashlar::triton {
 namespace {
 
-// The shapes of a plan's inputs, for a batch of so many rows.
+// Returns the shapes of a plan's inputs for a batch of `rows`.
 std::vector<ashlar_shape> ShapesFor(const Plan& plan, int64_t rows) {
   std::vector<ashlar_shape> shapes;
   for (const ashlar_tensor& input : plan.Inputs()) {
@@ -20,7 +20,7 @@ std::vector<ashlar_shape> ShapesFor(const Plan& plan, int64_t rows) {
   return shapes;
 }
 
-// Where requests are batched every tensor has its rows first.
+// Checks that the first dimension of every tensor is the batch, as batched requests need.
 void CheckRows(const Plan& plan, int64_t rows) {
   for (const auto& tensors : {plan.Inputs(), plan.Outputs()}) {
     for (const ashlar_tensor& tensor : tensors) {
@@ -47,7 +47,7 @@ ServedModel::ServedModel(const Model& model, const ModelConfig& config)
     plans_.emplace_back(rows, model.NewPlan(options));
     CheckRows(largest(), rows);
   }
-  largest().Load();  // and so all that share with it
+  largest().Load();  // this loads all plans that share with it
 }
 
 }  // namespace ashlar::triton

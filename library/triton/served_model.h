@@ -1,5 +1,4 @@
-// A model as Triton serves it: its plans by batch size, whose weights are in memory once for all
-// instances.
+// A model that Triton serves: its plans by batch size. All instances share one copy of the weights.
 #ifndef ASHLAR_LIBRARY_TRITON_SERVED_MODEL_H_
 #define ASHLAR_LIBRARY_TRITON_SERVED_MODEL_H_
 
@@ -14,11 +13,11 @@ namespace ashlar::triton {
 
 class ServedModel {
  public:
-  // Plans, and packs the weights.
+  // Plans the model and packs its weights.
   ServedModel(const Model& model, const ModelConfig& config);
 
   bool batched() const { return batched_; }
-  // By ascending batch size; the only one has size 1 where requests have the model's own shapes.
+  // Sorted by batch size. If requests have the model's own shapes, there is one plan, of size 1.
   const std::vector<std::pair<int64_t, Plan>>& plans() const { return plans_; }
   const Plan& largest() const { return plans_.back().second; }
   int64_t most_rows() const { return plans_.back().first; }

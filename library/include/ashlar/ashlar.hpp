@@ -1,5 +1,5 @@
-// Ashlar for C++17: ashlar.h with owners, and with exceptions in place of statuses. Header only:
-// nothing of the standard library crosses the library's border.
+// Ashlar for C++17: ashlar.h with owning classes, and exceptions in place of statuses. Header only:
+// no type of the standard library crosses the library's interface.
 #ifndef ASHLAR_ASHLAR_HPP_
 #define ASHLAR_ASHLAR_HPP_
 
@@ -18,14 +18,14 @@ struct Error : std::runtime_error {
   Error(ashlar_status s, const char* message, int64_t b)
       : std::runtime_error(message), status(s), bytes(b) {}
   ashlar_status status;
-  int64_t bytes;  // of a plan or arena that does not fit: the least that would do
+  int64_t bytes;  // for a plan or arena that does not fit: the smallest size that works
 };
 
 inline void Check(ashlar_status status) {
   if (status != ASHLAR_OK) throw Error(status, ashlar_error_message(), ashlar_error_bytes());
 }
 
-// A struct of options, or one to be filled in.
+// Returns a struct of ashlar.h with its size set and all other fields zero.
 template <typename T>
 T Sized() {
   T t = {};
@@ -33,7 +33,7 @@ T Sized() {
   return t;
 }
 
-// Gives an object back by its function of ashlar.h.
+// Releases an object by its function of ashlar.h.
 template <auto kRelease>
 struct Releaser {
   template <typename T>
@@ -42,7 +42,7 @@ struct Releaser {
   }
 };
 
-// Belongs to the object that was asked.
+// An array that belongs to the object that returned it.
 template <typename T>
 struct List {
   const T* first = nullptr;
@@ -53,11 +53,11 @@ struct List {
   const T& operator[](std::size_t i) const { return first[i]; }
 };
 
-// Runs a plan, from one thread at a time: calls of a second one throw ASHLAR_BUSY.
+// A session. Runs a plan, from one thread at a time: calls from a second one throw ASHLAR_BUSY.
 class Session {
  public:
-  // The caller's tensor of `count` elements, in place until another is bound. Without a name: the
-  // only one.
+  // Binds the caller's tensor of `count` elements, used in place until another is bound. Without a
+  // name: the only one.
   template <typename T>
   Session& Input(const T* data, std::size_t count, const char* name = nullptr,
                  ashlar_place place = ASHLAR_HOST) {
@@ -70,7 +70,7 @@ class Session {
     Check(ashlar_bind_output(session_.get(), name, data, count * sizeof(T), place));
     return *this;
   }
-  // Where an input that is given up (release_input) is to be written, before every run.
+  // Returns the address for a donated input (release_input). Call before every run.
   template <typename T>
   T* ReleasedInput(const char* name = nullptr) {
     void* data = nullptr;
@@ -80,8 +80,8 @@ class Session {
   void Run() { Check(ashlar_run(session_.get())); }
   void Start() { Check(ashlar_start(session_.get())); }
   void Wait() { Check(ashlar_wait(session_.get())); }
-  // Of the caller's (cudaEvent_t): runs started from now on begin after it; it is recorded behind
-  // those that were.
+  // Use the caller's events (cudaEvent_t): runs started from now on begin after `event` of
+  // WaitForEvent; RecordEvent records after the runs started so far.
   void WaitForEvent(void* event) { Check(ashlar_wait_event(session_.get(), event)); }
   void RecordEvent(void* event) { Check(ashlar_record_event(session_.get(), event)); }
   ashlar_session* get() const { return session_.get(); }
@@ -112,14 +112,14 @@ class Plan {
     Check(ashlar_plan_export(plan_.get(), format, append, &text));
     return text;
   }
-  // Packs the weights now; else the first session does.
+  // Packs the weights now; otherwise the first session does.
   void Load() const { Check(ashlar_plan_load(plan_.get())); }
   ashlar_measured Verify() const {
     ashlar_measured measured = Sized<ashlar_measured>();
     Check(ashlar_plan_verify(plan_.get(), &measured));
     return measured;
   }
-  // In an arena of the caller's, or, without one, of its own; likewise on a stream.
+  // Returns a session in the caller's arena and stream; by default it has its own.
   Session NewSession(void* arena = nullptr, std::size_t bytes = 0, void* stream = nullptr) const {
     ashlar_session_options options = Sized<ashlar_session_options>();
     options.arena = arena;
@@ -143,8 +143,8 @@ class Plan {
   std::shared_ptr<ashlar_plan> plan_;
 };
 
-// A step of training is one run of one plan, from one thread at a time: calls of a second one throw
-// ASHLAR_BUSY.
+// A training session: each step is one run of one plan. One thread at a time: calls from a second
+// one throw ASHLAR_BUSY.
 class TrainingSession {
  public:
   ashlar_memory Memory() const {
@@ -156,7 +156,7 @@ class TrainingSession {
   List<ashlar_tensor> Inputs() const { return Get(ashlar_training_inputs); }
   List<ashlar_tensor> Outputs() const { return Get(ashlar_training_outputs); }
   List<ashlar_tensor> States() const { return Get(ashlar_training_states); }
-  // One step at this learning rate: the loss before it.
+  // Runs one step at this learning rate and returns the loss before it.
   template <typename T, typename L>
   float Step(const T* images, std::size_t image_count, const L* labels, std::size_t label_count,
              double rate) {
@@ -189,7 +189,7 @@ class TrainingSession {
   void Resume(const std::string& path) {
     Check(ashlar_training_resume(training_.get(), path.c_str()));
   }
-  // The model with its weights as they are, .ash or .onnx.
+  // Writes the model with its current weights, .ash or .onnx.
   void Save(const std::string& path) const {
     Check(ashlar_training_save(training_.get(), path.c_str()));
   }
@@ -214,13 +214,14 @@ class Model {
     Check(ashlar_model_open(path.c_str(), &model));
     model_.reset(model, ashlar_model_release);
   }
-  // A model in Ashlar's format in memory, at a multiple of 64, which must outlive all of it.
+  // Opens a model in Ashlar's format in memory, at a multiple of 64. The bytes must outlive
+  // everything made from the model.
   Model(const void* bytes, std::size_t size) {
     ashlar_model* model = nullptr;
     Check(ashlar_model_open_bytes(bytes, size, &model));
     model_.reset(model, ashlar_model_release);
   }
-  // This one and behind it `next`, as one.
+  // Returns this model followed by `next`, as one model.
   Model Then(const Model& next) const {
     ashlar_model* joined = nullptr;
     Check(ashlar_model_join(get(), next.get(), &joined));
@@ -237,7 +238,7 @@ class Model {
     Check(ashlar_model_train(model_.get(), &options, &training));
     return TrainingSession(training);
   }
-  // Plans of the written file, with the same options, use its weights where they lie.
+  // Packs the model: plans of the written file with the same options use its weights in place.
   void Pack(const std::string& path,
             const ashlar_plan_options& options = Sized<ashlar_plan_options>()) const {
     Check(ashlar_model_pack(model_.get(), &options, path.c_str()));
@@ -249,8 +250,8 @@ class Model {
   std::shared_ptr<ashlar_model> model_;
 };
 
-// Memory of the host's that a device copies from and to itself, pinned while this lives; it and the
-// sessions that are bound to it go in the order of ashlar_unpin.
+// Host memory that is pinned for a device while this object lives. It and the sessions bound to it
+// are released in the order that ashlar_unpin asks for.
 class Pinned {
  public:
   Pinned(const std::string& device, void* data, std::size_t bytes) : data_(data, Unpin{device}) {
@@ -268,7 +269,7 @@ class Pinned {
   std::unique_ptr<void, Unpin> data_;
 };
 
-// The planner alone: sets the offsets of the buffers.
+// Runs the planner alone: sets the offsets of the buffers.
 inline ashlar_solution Solve(std::vector<ashlar_buffer>& buffers,
                              const ashlar_solve_options& options = Sized<ashlar_solve_options>()) {
   ashlar_solution solution = Sized<ashlar_solution>();
