@@ -1,4 +1,4 @@
-// Each spec is rewritten, and the live bytes of each step of the rewrite are added up.
+// Rewrites the graph for each spec, and adds up the live bytes of each step.
 #include "runtime/plan/exact_tilings.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Tilings by the rewrite of the whole graph, for graphs that are small enough for many of them.
+// Exact peaks of tilings, by rewriting the whole graph: for graphs small enough for many of them.
 #ifndef ASHLAR_RUNTIME_PLAN_EXACT_TILINGS_H_
 #define ASHLAR_RUNTIME_PLAN_EXACT_TILINGS_H_
 
@@ -10,9 +10,9 @@
 
 namespace ashlar {
 
-// The bytes that tilings of a graph need, without estimates: inside of a batch an operator makes no
-// more than the next one reads, which segments by themselves do not know. Without specs whose tiles
-// the graph does not have, and those beyond the limits.
+// Computes the exact peak of each tiling. Unlike the estimates of single segments, it knows that in
+// a batch slice an operator computes only as much as the next one reads. Omits specs that the graph
+// cannot be tiled by or that exceed the limits.
 std::vector<Tiling> ExactTilings(const TilingProblem& problem, absl::Span<const TileSpec> specs);
 
 }  // namespace ashlar

@@ -15,7 +15,7 @@ namespace ashlar {
 
 namespace {
 
-// The input of a graph between cuts, of any type that a var can have: quantised ones, too.
+// The input of a graph between cuts, of any type that a var can have, quantised ones included.
 class CutInput final : public Operator {
  public:
   explicit CutInput(TensorType type) : type_(std::move(type)) {}
@@ -34,8 +34,9 @@ class CutInput final : public Operator {
   TensorType type_;
 };
 
-// The node for the first `images` of `all` images: itself, but for constants of all images and
-// operators that name how many there are. InvalidArgument where images are not made one by one.
+// Returns the node for the first `images` of `all` images: unchanged, except for constants of all
+// images and operators whose parameters contain the number of images. InvalidArgument if it does
+// not compute image by image.
 absl::StatusOr<Replacement> OfImages(const Graph& graph, const OperatorNode& node, int64_t images,
                                      int64_t all) {
   std::vector<Operand> operands = OwnOperands(node.inputs.size());
@@ -62,7 +63,7 @@ absl::StatusOr<Replacement> OfImages(const Graph& graph, const OperatorNode& nod
     Shape shape = value->shape();
     if (part[0].begin != 0) return error();
     shape[0] = part[0].end;
-    // Its first images are its first bytes.
+    // The first images are the first bytes.
     const auto owner = std::make_shared<const HostTensor>(*value);
     operands[i] = {Operand::From::kConstant, 0,
                    HostTensor::Borrow(value->dtype(), shape, owner, value->raw())
@@ -78,7 +79,7 @@ std::vector<GraphCut> FindCuts(const Graph& graph, absl::Span<const int> order) 
   if (graph.inputs().size() != 1) return cuts;
   std::vector<int> position(graph.nodes().size(), -1);
   for (size_t i = 0; i < order.size(); ++i) position[order[i]] = static_cast<int>(i);
-  int until = -1;  // the last position at which something made before the last cut is read
+  int until = -1;  // the last position at which a var from before the last cut is read
   for (size_t i = 0; i < order.size(); ++i) {
     const OperatorNode& node = graph.node(order[i]);
     if (node.op->role() == Role::kConstant || node.op->role() == Role::kOutput) continue;
@@ -97,7 +98,7 @@ absl::StatusOr<Graph> GraphBetween(const Graph& graph, absl::Span<const int> ord
   GraphBuilder builder(graph.var(from.var).comp_node, graph.next_id());
   absl::flat_hash_map<int, int> map;
   const TensorType& type = graph.var(from.var).type;
-  // Of tensors whose first axis is no number of images, the same share.
+  // If the first axis of a tensor is not the number of images, the same share of it.
   const Shape& whole = graph.var(graph.inputs()[0].var).type.shape;
   const int64_t all = whole.rank() > 0 ? std::max<int64_t>(whole[0], 1) : 1;
   TensorType input = type.Reshaped(type.shape);

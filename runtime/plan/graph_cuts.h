@@ -1,5 +1,5 @@
-// Where a graph hangs together by one tensor, at which tiled segments begin and end: found in one
-// sweep over the order, which keeps how far what was made before the last cut is still read.
+// Finds the cuts of a graph: tensors through which all data flows, at which tiled segments begin
+// and end. One sweep over the order tracks the last reader of the tensors before the last cut.
 #ifndef ASHLAR_RUNTIME_PLAN_GRAPH_CUTS_H_
 #define ASHLAR_RUNTIME_PLAN_GRAPH_CUTS_H_
 
@@ -11,17 +11,18 @@
 
 namespace ashlar {
 
-// A var that is all that later operators read of the vars before.
+// A var through which all data flows: later operators read no earlier var.
 struct GraphCut {
   int var = 0;
-  int position = 0;  // in the order: that of the node that makes it
+  int position = 0;  // index in the order of the node that produces it
 };
 
-// In the order of `order`, the graph's input first. Empty where there are several inputs.
+// Returns the cuts in the order `order`, the graph's input first; none if the graph has several
+// inputs.
 std::vector<GraphCut> FindCuts(const Graph& graph, absl::Span<const int> order);
 
-// The nodes between two cuts as a graph of its own: its input is `from` for `images` images, its
-// only output `to`. Formats are as in `graph`.
+// Returns the nodes between two cuts as a graph: its input is `from` for `images` images, its only
+// output `to`. Formats are as in `graph`.
 absl::StatusOr<Graph> GraphBetween(const Graph& graph, absl::Span<const int> order,
                                    const GraphCut& from, const GraphCut& to, int64_t images);
 

@@ -11,8 +11,8 @@
 namespace ashlar {
 namespace {
 
-// A kernel with less workspace may take this much longer than the fastest that needs none for speed
-// alone before memory has to give.
+// A kernel with less workspace may take this much longer than the fastest. A kernel that is slower
+// is only used if memory requires it.
 constexpr double kAcceptableSlowdown = 1.25;
 
 KernelRequest RequestFor(const Graph& graph, const OperatorNode& node, int threads,
@@ -31,7 +31,7 @@ KernelRequest RequestFor(const Graph& graph, const OperatorNode& node, int threa
   return request;
 }
 
-// Two requests with equal keys are answered by the same kernels.
+// Returns the key of a request. Requests with equal keys have the same kernels.
 std::string KeyOf(const KernelRequest& request) {
   std::string key = absl::StrCat(request.op->type(), " ", ToString(request.op->params()),
                                  request.policy.allow_tf32 ? " tf32" : "");
@@ -71,7 +71,7 @@ bool NeedsKernel(const Graph& graph, const StorageModel& model, int index) {
   return false;
 }
 
-// Unimplemented where a tensor is in a format of another kind of device.
+// Returns Unimplemented if a tensor has a format of another kind of device.
 absl::Status CheckFormats(const KernelRequest& request, const Device& device) {
   for (const std::vector<TensorType>* types : {&request.inputs, &request.outputs}) {
     for (const TensorType& type : *types) {
@@ -86,22 +86,24 @@ absl::Status CheckFormats(const KernelRequest& request, const Device& device) {
   return absl::OkStatus();
 }
 
-// The least workspace, in bytes, of the candidates that are not much slower than the fastest.
+// Returns the least workspace, in bytes, of the candidates that are not much slower than the
+// fastest.
 int64_t LeastWorkspaceOf(const std::vector<std::shared_ptr<const Kernel>>& candidates) {
   if (candidates.empty()) return 0;
   double fastest = candidates[0]->relative_time();
   for (const auto& kernel : candidates) fastest = std::min(fastest, kernel->relative_time());
   int64_t least = candidates[0]->workspace_bytes();
   for (const auto& kernel : candidates) {
-    // Times are of the best kernel that a device expects; where it has none so good, of the best
-    // there is.
+    // Times are relative to the best kernel that a device expects. If it has none that good,
+    // compare with the best available.
     if (kernel->relative_time() > kAcceptableSlowdown * std::max(1.0, fastest)) continue;
     least = std::min(least, kernel->workspace_bytes());
   }
   return least;
 }
 
-// The variant on record for so many threads, else the family; "" where there is none.
+// Returns the recorded variant for this number of threads, otherwise the family; "" if there is
+// none.
 std::string Recorded(const KernelRecord* record, const std::string& key, int threads) {
   if (record == nullptr) return "";
   const auto choice = record->choices.find(key);
@@ -119,9 +121,9 @@ absl::Status Append(const KernelFactory& factory, const KernelRequest& request,
   return absl::OkStatus();
 }
 
-// The kernel on record, and, where it needs workspace, for which there may be no room, or is no
-// more, those that the device expects to be fast. Kernels of a library take up to seconds to
-// prepare: what is not asked for its workspace is not prepared.
+// Returns the recorded kernel. Adds the kernels that the device expects to be fast if the recorded
+// one no longer exists, or needs workspace that may not fit. Kernels of a library take up to
+// seconds to prepare, and are only prepared when their workspace is read.
 absl::StatusOr<Candidates> AsRecorded(const KernelFactory& factory, KernelRequest request,
                                       const std::string& recorded) {
   Candidates all, kept;
@@ -135,7 +137,7 @@ absl::StatusOr<Candidates> AsRecorded(const KernelFactory& factory, KernelReques
   return kept;
 }
 
-// The kernels for one node's request, the recorded one first and then the fastest.
+// Finds the kernels for one node's request, the recorded one first, then the fastest.
 absl::StatusOr<Candidates> FindCandidates(const OperatorNode& node, KernelRequest request,
                                           const std::string& key, Device& device,
                                           const KernelRecord* record) {
@@ -150,7 +152,7 @@ absl::StatusOr<Candidates> FindCandidates(const OperatorNode& node, KernelReques
   if (!recorded.empty() && !device.is_host()) {
     ASHLAR_ASSIGN_OR_RETURN(candidates, AsRecorded(*factory, std::move(request), recorded));
   } else {
-    // What is on record may be none of the kernels that are offered first.
+    // The recorded kernel may not be among the kernels that are offered first.
     request.policy.all_candidates |= !recorded.empty();
     ASHLAR_RETURN_IF_ERROR(Append(*factory, request, candidates));
   }
@@ -168,9 +170,9 @@ absl::StatusOr<Candidates> FindCandidates(const OperatorNode& node, KernelReques
   return candidates;
 }
 
-constexpr size_t kMostRefused = 20;  // that a message names
+constexpr size_t kMostRefused = 20;  // limit on the names in a message
 
-// All refusals as one; of many the first.
+// Returns one error for all refusals; it names the first ones.
 absl::Status AllRefused(const std::vector<std::string>& refused) {
   const size_t named = std::min(refused.size(), kMostRefused);
   std::string text = absl::StrJoin(refused.begin(), refused.begin() + named, "; ");

@@ -7,16 +7,16 @@
 namespace ashlar {
 namespace {
 
-// Of the heap, for a node of the planned graph: itself, its kernel, its step.
+// Heap bytes for a node of the planned graph: the node, its kernel, its step.
 constexpr int64_t kNodeBytes = 1024;
-// What a search for tiles leaves on the heap, between the parts of the plan that it found; one of a
-// further rewriting twice as much, between those of both.
+// Heap bytes that a search for tiles leaves unused between the parts of its plan. A search for
+// another rewrite leaves twice as much, between the parts of both plans.
 constexpr int64_t kSearchLeaves = 1 << 20;
-// While planning, as measured with the zoo's models: of the code, what loading and planning alone
-// execute, and of the heap, by node, the model's graph and all that becomes of it; around each
-// constant that is looked at, pages of the file that the system maps with it.
+// Bytes in use while planning, measured with the zoo's models: code that only loading and planning
+// execute; by node, the heap of the model's graph and its rewrites; for each constant that is read,
+// the pages of the file that the system maps around it.
 constexpr int64_t kPlanning = 5 << 19, kPlanningNode = 6 << 10, kAround = 64 << 10;
-// What plans take that are made beside each other, with exact search of the best.
+// Bytes of plans made at the same time, with an exact search for the best.
 constexpr int64_t kSearch = 2 << 20, kSearchNode = 2 << 10;
 
 }  // namespace
@@ -57,7 +57,7 @@ MemoryNeed NeedOf(const PlannedGraph& planned, int64_t process_bytes, bool in_fi
       process_bytes + kNodeBytes * static_cast<int64_t>(planned.graph.nodes().size()) +
       (planned.wishes.budget ? kSearchLeaves * std::max(1, 2 * planned.searched - 1) : 0);
   if (!in_file) {
-    // The arena is not touched, and outputs are not there, while weights are packed.
+    // While weights are packed, the arena is not touched and outputs do not exist.
     const int64_t packing = PackingPeak(planned.graph, planned.weights);
     need.packing = std::max<int64_t>(packing - need.arena - need.weights - need.output, 0);
   }

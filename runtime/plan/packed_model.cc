@@ -14,12 +14,12 @@
 namespace ashlar {
 namespace {
 
-// Raised where kernels change their packing under a key that stays.
+// Increase it when kernels change their packing but not its key.
 constexpr int kLayouts = 2;
 
 // An option as text: its name, its value.
 using Item = std::pair<const char*, std::string>;
-// The last ones are of the budget.
+// The last ones belong to the budget.
 enum {
   kItemLayouts,
   kItemPasses,
@@ -48,7 +48,7 @@ std::array<Item, kItems> ItemsOf(const PackingOptions& options) {
            {"max extra FLOPs", limited ? absl::StrCat(budget->max_extra_flops) : "any"}}};
 }
 
-// Sets `value` where the text is the first or the second name.
+// Sets `value` if the text is `on` or `off`.
 bool Choose(absl::string_view text, absl::string_view off, absl::string_view on, bool& value) {
   value = text == on;
   return value || text == off;
@@ -90,7 +90,8 @@ bool SetItem(int item, absl::string_view value, PackingOptions& options) {
   return false;
 }
 
-// The difference, once as each of two has it. `items`: the first so many.
+// Returns the differing options twice, with the values of `a` and of `b`. Compares the first
+// `items` options.
 std::pair<std::string, std::string> Difference(const PackingOptions& a, const PackingOptions& b,
                                                int items) {
   const std::array<Item, kItems> of_a = ItemsOf(a), of_b = ItemsOf(b);

@@ -1,5 +1,5 @@
-// A model with its graph rewritten and its weights packed, which a file can hold so that loading
-// does neither.
+// A model with its graph rewritten and its weights packed. A file can hold it, so that loading does
+// neither.
 #ifndef ASHLAR_RUNTIME_PLAN_PACKED_MODEL_H_
 #define ASHLAR_RUNTIME_PLAN_PACKED_MODEL_H_
 
@@ -16,7 +16,7 @@
 
 namespace ashlar {
 
-// A constant inside the pool of weights, in one layout.
+// A constant in the pool of weights, in one layout.
 struct PackedWeight {
   int var = 0;
   std::string key;     // Packing::key, or "" for row-major
@@ -28,8 +28,8 @@ struct PackedWeight {
 struct PackedModel {
   std::string processor;             // the instruction set of the kernels that packed it
   std::string options;               // PackingOptions, as text
-  Graph graph;                       // rewritten; constants that are in the pool only have no data
-  std::vector<std::string> kernels;  // by node: KernelIdentity; "" where nothing runs
+  Graph graph;                       // rewritten; constants that are only in the pool have no data
+  std::vector<std::string> kernels;  // by node: KernelIdentity; "" if no kernel runs
   std::vector<PackedWeight> weights;
   double extra_flops_ratio = 0;       // PlannedGraph
   std::shared_ptr<const void> owner;  // keeps the pool alive
@@ -37,8 +37,8 @@ struct PackedModel {
   int64_t pool_bytes = 0;
 };
 
-// The part of a request that decides how a graph is rewritten and which weights its kernels want:
-// models packed under others cannot stand in for each other.
+// The options that decide how a graph is rewritten and which weights its kernels use. Models packed
+// with different options cannot replace each other.
 struct PackingOptions {
   std::string passes = "all";
   bool exact = false;
@@ -46,24 +46,24 @@ struct PackingOptions {
   bool inplace = true;
   TileSpec tiles;
   DType precision = DType::kFloat32;
-  // Which the tiles were found for. Whoever asks for tiles need not ask for it.
+  // The budget that the tiles were found for. A request for these tiles need not repeat it.
   std::optional<MemoryBudget> budget;
 
   static PackingOptions Of(const Wishes& wishes, const Means& means);
-  // "layouts 2, passes all, prefer memory, tile 0-216:lines112". Parts that are left out are as
+  // "layouts 2, passes all, prefer memory, tile 0-216:lines112". Omitted options have the defaults
   // above.
   std::string ToString() const;
-  // FailedPrecondition where it is the text of another version.
+  // FailedPrecondition for the text of another version.
   static absl::StatusOr<PackingOptions> Parse(absl::string_view text);
 };
 
-// The weights of a plan, as PackedModel has them.
+// Converts the weights of a plan to entries of a PackedModel.
 std::vector<PackedWeight> PackedWeightsOf(const WeightsPlan& plan);
 
-// FailedPrecondition, naming the difference, where the model was packed for another processor or
-// under other options, or where tiles are still to be found for a budget. A recorded plan may have
-// tiles and kernels of its own of a model that was packed whole: then whoever takes the weights has
-// to see whether they are there.
+// Returns FailedPrecondition, naming the difference, if the model was packed for another processor
+// or with other options. The same if tiles must still be found for a budget. A recorded plan may
+// have tiles and kernels of its own, although the model was packed untiled: then the caller checks
+// that the packed weights match.
 absl::Status CheckPackedFor(const PackedModel& packed, const Device& device, const Wishes& wishes,
                             const Means& means);
 

@@ -9,8 +9,8 @@
 namespace ashlar {
 namespace {
 
-// Whether two graphs are the same node by node, ids and names included. Of constants the types are
-// compared, not the values.
+// Returns whether two graphs are equal node by node, ids and names included. Compares the types of
+// constants, not their values.
 bool AreAlike(const Graph& a, const Graph& b) {
   const auto same_node = [](const OperatorNode& x, const OperatorNode& y) {
     return x.id == y.id && x.name == y.name && x.op->type() == y.op->type() &&

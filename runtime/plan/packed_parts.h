@@ -1,4 +1,4 @@
-// Weights that a file holds packed, used for plans other than the one they were packed for.
+// Uses the weights of a packed file for plans other than the one they were packed for.
 #ifndef ASHLAR_RUNTIME_PLAN_PACKED_PARTS_H_
 #define ASHLAR_RUNTIME_PLAN_PACKED_PARTS_H_
 
@@ -14,13 +14,13 @@
 
 namespace ashlar {
 
-// Where a packed model has its weights, by id of the constant and layout: for plans that want
-// them in another order, and perhaps not all.
+// An index of a packed model's weights, by id of the constant and layout: for plans that need them
+// in another order, or only some of them.
 class PackedPlaces {
  public:
   explicit PackedPlaces(const PackedModel& packed);
-  // The place of an entry of the plan's weights; null where the model does not have it. The plan is
-  // of the packed model's graph.
+  // Returns the packed weight of an entry of the plan's weights, or null if the model has none. The
+  // plan is for the packed model's graph.
   const PackedWeight* Find(const PlannedGraph& planned, const WeightEntry& entry) const;
 
  private:
@@ -28,11 +28,11 @@ class PackedPlaces {
   std::map<std::pair<int, std::string>, PackedWeight> places_;
 };
 
-// The recorded plan (Means::recorded) of a model that was packed whole, whose plan wants some
-// weights in other layouts: the others are used where they lie (WeightEntry::packed).
-// `graph` is the model's, with the data of its constants, before any pass. FailedPrecondition where
-// the passes no longer make of it the graph that was packed, or CheckPackedFor says so; other
-// errors are PlanRewrittenAsRecorded's.
+// Makes the recorded plan (Means::recorded) of a model that was packed untiled. The plan needs some
+// weights in other layouts; all others are used directly from the file (WeightEntry::packed).
+// `graph` is the model's, with the data of its constants, before any pass. FailedPrecondition if
+// the passes no longer produce the packed graph, or if CheckPackedFor fails; other errors are
+// PlanRewrittenAsRecorded's.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithPackedParts(const PackedModel& packed,
                                                                   Graph graph,
                                                                   const PlanRequest& request);

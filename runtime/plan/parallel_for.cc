@@ -33,7 +33,7 @@ void ParallelFor(size_t count, const std::stop_token& stop, absl::FunctionRef<vo
   try {
     while (others.size() + 1 < std::min(cores, count)) others.emplace_back(work);
   } catch (const std::system_error&) {
-    // No more threads are to be had: the ones that there are do the work.
+    // The system refuses more threads: the existing ones do the work.
   }
   work();
   for (std::thread& other : others) other.join();

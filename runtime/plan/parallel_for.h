@@ -1,4 +1,4 @@
-// Independent pieces of planning, on several threads.
+// Runs independent planning tasks on several threads.
 #ifndef ASHLAR_RUNTIME_PLAN_PARALLEL_FOR_H_
 #define ASHLAR_RUNTIME_PLAN_PARALLEL_FOR_H_
 
@@ -9,9 +9,10 @@
 
 namespace ashlar {
 
-// Calls body(i) once for each i of [0, count), on as many threads as the process has cores, and
-// returns when all are done, or throws memory::Stopped between them. The order is open: a call
-// writes memory of its own, and no plan may depend on the number of threads.
+// Calls body(i) once for each i of [0, count), on as many threads as the process has cores. Returns
+// when all calls are done; throws memory::Stopped between calls if a stop is requested. The order
+// is not defined: each call writes only its own memory, and no plan may depend on the number of
+// threads.
 void ParallelFor(size_t count, const std::stop_token& stop, absl::FunctionRef<void(size_t)> body);
 
 }  // namespace ashlar

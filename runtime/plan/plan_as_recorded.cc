@@ -18,7 +18,7 @@
 namespace ashlar {
 namespace {
 
-constexpr size_t kShownName = 64;  // of a name from a file, in messages
+constexpr size_t kShownName = 64;  // longest part of a name from a file that messages show
 
 template <typename... Parts>
 absl::Status Edited(const Parts&... parts) {
@@ -30,8 +30,8 @@ absl::Status Unsuited(const Parts&... parts) {
   return absl::FailedPreconditionError(absl::StrCat(parts...));
 }
 
-// The scheduled nodes with these ids, if they are all of them and each stands behind those that
-// have to run before it.
+// Returns the scheduled nodes with these ids. Fails unless they are all scheduled nodes, each after
+// the nodes that have to run before it.
 absl::StatusOr<std::vector<int>> NodesInOrder(const Graph& graph, const StorageModel& model,
                                               absl::Span<const int> ids) {
   absl::flat_hash_map<int, int> node_of;
@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<int>> NodesInOrder(const Graph& graph, const StorageM
   return order;
 }
 
-// The graph of the record, whose passes have run, in its tiles.
+// Tiles the record's graph, whose passes have run, as recorded.
 absl::StatusOr<RewrittenGraph> TileAsRecorded(RewrittenGraph rewritten, const RecordedPlan& plan) {
   if (plan.wishes.tiles.empty()) return rewritten;
   ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(plan.wishes.comp_node));
@@ -81,7 +81,7 @@ absl::StatusOr<RewrittenGraph> TileAsRecorded(RewrittenGraph rewritten, const Re
   return rewritten;
 }
 
-// By node, the kernel of that name and workspace.
+// Returns by node the kernel with the recorded name and workspace.
 absl::StatusOr<std::vector<std::shared_ptr<const Kernel>>> KernelsOf(
     const Graph& graph, const KernelCandidates& candidates, absl::Span<const int> order,
     absl::Span<const RecordedStep> steps) {
@@ -112,7 +112,7 @@ absl::StatusOr<std::vector<std::shared_ptr<const Kernel>>> KernelsOf(
   return kernels;
 }
 
-// The relations that the record has, of all that there can be.
+// Keeps the recorded relations of all possible ones.
 absl::StatusOr<Lifetimes> RelateAsRecorded(const Lifetimes& all, const RecordedPlan& plan) {
   const std::vector<memory::Inside>& inside = all.problem.inside;
   std::vector<bool> kept;
@@ -147,7 +147,7 @@ absl::Status CheckChunks(const memory::Problem& problem, const RecordedPlan& pla
   return absl::OkStatus();
 }
 
-// Puts groups where a record has their buffers.
+// A planner that places groups at the recorded addresses of their buffers.
 class RecordedPlanner final : public memory::Planner {
  public:
   RecordedPlanner(const RecordedPlan& plan, absl::Span<const int64_t> offsets)
@@ -173,7 +173,7 @@ class RecordedPlanner final : public memory::Planner {
   const absl::Span<const int64_t> offsets_;
 };
 
-// The recorded addresses, if they are a plan.
+// Returns the recorded addresses if they are valid.
 absl::StatusOr<memory::PlanResult> AddressesOf(const RecordedPlan& plan,
                                                const memory::Problem& problem) {
   memory::Plan recorded;
@@ -184,7 +184,8 @@ absl::StatusOr<memory::PlanResult> AddressesOf(const RecordedPlan& plan,
   if (const memory::Verdict verdict = memory::ValidatePlan(problem, recorded); !verdict.ok()) {
     return Edited(verdict.message);
   }
-  // With bound and proof. All buffers of a group are where its base puts them: that was validated.
+  // Computes the bound and the proof. The validator has checked that each buffer lies at its place
+  // in its group.
   ASHLAR_ASSIGN_OR_RETURN(memory::PlanResult result,
                           memory::PlanMemory(problem, RecordedPlanner(plan, recorded.offsets), {}));
   if (result.lower_bound != plan.lower_bound || result.bottleneck_step != plan.bottleneck_step) {
@@ -222,8 +223,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> Place(RewrittenGraph rewritten,
   for (const RecordedStep& step : plan.steps) ids.push_back(step.id);
   ASHLAR_ASSIGN_OR_RETURN(planned->schedule.order, NodesInOrder(graph, model, ids));
 
-  // All that the record may have been chosen from; on a device what is expected to be fast need not
-  // be among all candidates.
+  // The kernels that the recorded plan may use. On a device other than the host, kernels that are
+  // expected to be fast need not be among all candidates.
   KernelPolicy policy = means.kernels;
   policy.packed_before = true;
   const bool tuned = !plan.record.path.empty();

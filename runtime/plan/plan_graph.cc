@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// ResourceExhausted where the device has less memory in all than one session needs.
+// Returns ResourceExhausted if the device has less memory in total than one session needs.
 absl::Status CheckDeviceHolds(const PlannedGraph& planned) {
   const std::optional<MemoryState> memory = planned.device->memory();
   if (!memory.has_value()) return absl::OkStatus();
@@ -35,7 +35,8 @@ absl::Status CheckDeviceHolds(const PlannedGraph& planned) {
           : ""));
 }
 
-// Unimplemented where inputs are to be given up on a device that copies them into its own memory.
+// Returns Unimplemented if inputs are to be donated on a device that copies them into its own
+// memory.
 absl::Status CheckReleases(const Wishes& wishes) {
   if (!wishes.release_input) return absl::OkStatus();
   ASHLAR_ASSIGN_OR_RETURN(const Device* const device, OpenDevice(wishes.comp_node));
@@ -45,8 +46,8 @@ absl::Status CheckReleases(const Wishes& wishes) {
                    ", which copies them into memory of its own: only on the CPU"));
 }
 
-// Common to all plans: the device must hold a session, and the time of planning is noted. Who plans
-// again by a plan's wishes wants its tiles, and no others.
+// Finishes every plan: checks that the device can hold a session, and stores the planning time. The
+// stored request names the tiles, so planning again reproduces them.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> Checked(
     absl::StatusOr<std::unique_ptr<PlannedGraph>> planned, Clock::time_point start) {
   if (!planned.ok()) return planned;
@@ -77,8 +78,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUnlessStopped(Graph graph,
                           RewriteGraph(std::move(graph), wishes, means,
                                        {wishes.tiled() || on_record, checks.measure_passes}));
   if (on_record) {
-    // They only save time: where they cannot be had, as of a record that is older than what makes
-    // tiles, the graph is planned as it is.
+    // Tuned tiles only save time. If the graph cannot be tiled that way, as with a record from an
+    // older version, it is planned untiled.
     auto planned = Checked(PlanTiled(rewritten, in_tiles), start);
     if (planned.ok()) {
       (*planned)->tiles_on_record = true;
@@ -101,7 +102,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanKernelsUnlessStopped(
   }
   Arrangement arrangement = ArrangementOf(request.means);
   arrangement.kernels = kernels;
-  // Tiles stand in the order in which they are to run.
+  // The order of tiled nodes is the order in which they run.
   if (request.wishes.tiled()) {
     arrangement.order = Order::kAsGiven;
     arrangement.planner = PlannerFor(Thoroughness::kChosen, request.means);

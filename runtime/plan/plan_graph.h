@@ -1,4 +1,4 @@
-// Plans of graphs: the driver of the stages (runtime/plan/stages.h).
+// Plans graphs: drives the stages (runtime/plan/stages.h).
 #ifndef ASHLAR_RUNTIME_PLAN_PLAN_GRAPH_H_
 #define ASHLAR_RUNTIME_PLAN_PLAN_GRAPH_H_
 
@@ -12,16 +12,17 @@
 
 namespace ashlar {
 
-// As a whole, in the tiles that are wished for or were measured to be faster (recorded_tiles.h), in
-// the tiles that a budget needs, as a budget for the total needs it (total_plan.h), or as recorded
-// (Means::recorded, plan_as_recorded.h).
+// Plans `graph` as requested:
+// - untiled, or in the requested or tuned tiles (recorded_tiles.h);
+// - within a budget for the arena, or for the total (total_plan.h);
+// - from a recorded plan (Means::recorded, plan_as_recorded.h).
 //
-// ResourceExhausted, naming the smallest budget that would do, where a budget cannot be met; and
-// naming the needed bytes and the free ones where the device's memory is too small for a session.
-// Cancelled once a stop is requested (Means::planner); nothing else depends on that.
+// ResourceExhausted if a budget cannot be met, naming the smallest that works. ResourceExhausted,
+// naming the needed and the available bytes, if the device's memory is too small for a session.
+// Cancelled once a stop is requested (Means::planner); it has no other effect.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanRequest& request);
 
-// The plan of a graph whose passes have run and which is tiled as wished for, with kernels chosen
+// Plans a graph whose passes have run, in the requested tiles if any, with kernels that were chosen
 // before: `kernels` are KernelIdentity by node.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithKernels(Graph rewritten,
                                                               absl::Span<const std::string> kernels,

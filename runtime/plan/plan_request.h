@@ -1,4 +1,4 @@
-// The request of PlanGraph. Its stages take only the part that they need.
+// The request of PlanGraph. Its stages take only the part that they use.
 #ifndef ASHLAR_RUNTIME_PLAN_PLAN_REQUEST_H_
 #define ASHLAR_RUNTIME_PLAN_PLAN_REQUEST_H_
 

@@ -16,7 +16,8 @@ int64_t SumOf(const Graph& graph, const std::vector<Binding>& bindings) {
   return bytes;
 }
 
-// A var whose storage, where that is in the pool of weights, lies in `entry` (-1: nowhere).
+// Returns the location of a var. A storage in the pool of weights has the location of entry `entry`
+// (-1: none).
 std::optional<Location> LocateIn(const PlannedGraph& planned, int var, int entry) {
   const VarView view = planned.model.views[var];
   if (view.storage < 0) return std::nullopt;

@@ -1,4 +1,4 @@
-// A plan: everything that is decided before memory is touched.
+// A plan: all decisions that are made before memory is touched.
 #ifndef ASHLAR_RUNTIME_PLAN_PLANNED_GRAPH_H_
 #define ASHLAR_RUNTIME_PLAN_PLANNED_GRAPH_H_
 
@@ -25,17 +25,18 @@ namespace ashlar {
 
 struct PassReport {
   std::string name;
-  int operators_before = 0, operators_after = 0;          // scheduled ones, without constants
+  int operators_before = 0, operators_after = 0;          // without constants
   int64_t arena_bytes_before = 0, arena_bytes_after = 0;  // lower bounds, without workspaces
 };
 
-// Where the bytes of a tensor or of a workspace lie.
+// The address of a tensor or of a workspace.
 struct Location {
   Pool pool = Pool::kArena;
-  // kInput, kOutput: which of the caller's tensors; kState: which of StatePool::entries; kWeights:
-  // which of WeightsPlan::entries where that lies in a file (WeightEntry::packed); else -1.
+  // kInput, kOutput: index of the caller's tensor; kState: index into StatePool::entries; kWeights:
+  // index into WeightsPlan::entries if the entry lies in a file (WeightEntry::packed); otherwise
+  // -1.
   int binding = -1;
-  // In the arena, in the pool of weights, or in what `binding` names.
+  // In the arena, in the pool of weights, or in the tensor or entry that `binding` names.
   int64_t offset = 0;
   int64_t bytes = 0;
 };
@@ -47,9 +48,9 @@ struct PlannedGraph {
   Device* device = nullptr;
   Graph graph;
   StorageModel model;
-  std::vector<std::shared_ptr<const Kernel>> kernels;  // by node; null where nothing runs
+  std::vector<std::shared_ptr<const Kernel>> kernels;  // by node; null if no kernel runs
   std::vector<int64_t> workspace;                      // bytes by node
-  // Nodes whose fastest kernel was passed over: its workspace would not fit under the peak.
+  // Nodes without their fastest kernel, because its workspace would raise the peak.
   std::vector<int> spared;
   Schedule schedule;
   Lifetimes lifetimes;
@@ -57,44 +58,45 @@ struct PlannedGraph {
   WeightsPlan weights;
   StatePool state;
   std::vector<PassReport> passes;
-  // FLOPs of operators with weights (Graph::HasWeights: all that compute with a constant which they
-  // read on the device) that the tiles compute more than once, over all FLOPs of such operators in
-  // the graph before it was tiled.
+  // Extra FLOPs as a ratio: FLOPs that tiles recompute, over the FLOPs of the untiled graph. Counts
+  // only operators with weights (Graph::HasWeights: all that compute with a constant read on the
+  // device).
   double extra_flops_ratio = 0;
-  bool tiles_on_record = false;  // measured to be faster (recorded_tiles.h), not asked for
-  int64_t smallest_budget = 0;   // that would do, where it was searched for; bytes
-  // For tiles, whatever was found: of how many rewritings. That takes memory (MemoryNeed).
+  bool tiles_on_record = false;  // tuned (recorded_tiles.h), not requested
+  int64_t smallest_budget = 0;   // bytes: the smallest budget that works, if it was searched for
+  // Number of rewrites for which tiles were searched, successfully or not. The search takes memory
+  // (MemoryNeed).
   int searched = 0;
-  double predicted_ms = 0;  // of a run, by arithmetic and traffic (EstimateTime)
-  double plan_ms = 0;       // that planning took
+  double predicted_ms = 0;  // of one run, from arithmetic and traffic (EstimateTime)
+  double plan_ms = 0;       // duration of planning
 
-  // The processor that the kernels are for.
+  // Returns the processor that the kernels are for.
   Processor processor() const { return wishes.processor.value_or(device->processor()); }
-  // Why this can only be planned for: the device is not there, or its processor lacks the
+  // Returns why this plan cannot run here: the device is missing, or its processor lacks the
   // instruction set.
   absl::Status ready() const;
 
-  // How many of the plan's kernels were chosen by `means.record`.
+  // Returns how many of the plan's kernels were chosen by `means.record`.
   RecordUse record_use() const;
 
-  // Nothing where a var has no bytes or is never on the device. A constant lies in the pool of
-  // weights once for each layout that kernels want: this is the first.
+  // Returns the location of a var; nothing if it has no bytes or is never on the device. A constant
+  // lies in the pool of weights once for each layout that kernels use: returns the first.
   std::optional<Location> Locate(int var) const;
-  // An input as its reader finds it: a constant in the layout that the reader's kernel wants.
-  // Nothing where it is not read on the device.
+  // Returns the location of an input for its reader: a constant in the layout of the reader's
+  // kernel. Nothing if it is not read on the device.
   std::optional<Location> LocateInput(int node, int input) const;
-  // An output as the node's kernel has to write it, which of an update is the state; nothing where
-  // it is a view, which is there already.
+  // Returns the location to which the node's kernel writes an output; for an update, the state.
+  // Nothing for a view, which needs no write.
   std::optional<Location> LocateOutput(int node, int output) const;
-  // Nothing where the node's kernel needs none.
+  // Nothing if the node's kernel needs no workspace.
   std::optional<Location> LocateWorkspace(int node) const;
 
-  // Whether an input of the graph (index into Graph::inputs()) lies in the arena: the caller gives
-  // it up.
+  // Returns whether an input of the graph (index into Graph::inputs()) is donated: it lies in the
+  // arena.
   bool is_released(int input) const;
-  // Sum over the caller's tensors, bytes; inputs that are released are not among them.
+  // Sum over the caller's tensors, bytes, without donated inputs.
   int64_t input_bytes() const;
-  int64_t released_bytes() const;  // sum over inputs in the arena, before the first step
+  int64_t released_bytes() const;  // sum over donated inputs, in the arena before the first step
   int64_t output_bytes() const;
 };
 

@@ -10,8 +10,7 @@
 namespace ashlar {
 namespace {
 
-// Whether images inside of the graph lie as the device has them.
-// Whether images of floats lie as the device has them; those of bytes always do.
+// Returns whether float images in the graph have the device's format; 8-bit images always have.
 bool HasImagesOf(const Device& device, const Graph& graph) {
   return std::any_of(graph.vars().begin(), graph.vars().end(), [&](const Var& var) {
     return var.type.format == device.image_format() && !IsQuantized(var.type.dtype);

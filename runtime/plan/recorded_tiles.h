@@ -1,5 +1,5 @@
-// Tiles in which a graph was measured to be faster than as it is: the part of a record of kernels
-// (KernelRecord::tiles) that is about graphs.
+// Tuned tiles: tiles that were measured to be faster than the untiled graph. They are stored by
+// graph in a kernel record (KernelRecord::tiles).
 #ifndef ASHLAR_RUNTIME_PLAN_RECORDED_TILES_H_
 #define ASHLAR_RUNTIME_PLAN_RECORDED_TILES_H_
 
@@ -13,17 +13,19 @@
 
 namespace ashlar {
 
-// A graph before the passes as a record names it: how many operators, a hash of them (FNV-1a by
-// Fowler, Noll and Vo) without the values of constants, and what decides which passes and which
-// kernels it gets: "191 operators, 5f3a0c11d2aa90e7, Float32, all, exact".
+// Returns the name of a graph before the passes in a record: "191 operators, 5f3a0c11d2aa90e7,
+// Float32, all, exact". It has the number of operators and their hash, without the values of
+// constants (FNV-1a by Fowler, Noll and Vo). The rest are the options that decide the passes and
+// kernels.
 std::string TilesKey(const Graph& graph, const Wishes& wishes, const Means& means);
 
-// The text of an option: a spec, or "none", which is empty: in no tiles, whatever is on record.
+// Parses an option: a spec, or "none", which gives an empty spec: untiled, even if there are tuned
+// tiles.
 absl::StatusOr<TileSpec> ParseTilesOrNone(absl::string_view text);
 
-// Those on record for a graph before the passes and so many threads. Empty where there are none,
-// where the request does not wish for them (Wishes::tuned_tiles), and where it asks for tiles of
-// its own or for a budget.
+// Returns the tuned tiles for a graph before the passes and the requested threads. Empty if there
+// are none, or if the request does not ask for them (Wishes::tuned_tiles). Also empty if the
+// request has its own tiles or a budget.
 TileSpec TilesOnRecord(const Graph& graph, const PlanRequest& request);
 
 }  // namespace ashlar

@@ -9,7 +9,7 @@
 namespace ashlar {
 namespace {
 
-// The bytes that the activations of a graph need at least, in the order of `means`.
+// Returns a lower bound on the bytes of activations, in the order of `means`.
 int64_t ActivationBytes(const Graph& graph, const Device& device, const Wishes& wishes,
                         const Means& means) {
   const StorageModel model = BuildStorageModel(graph, StorageOn(device, wishes, means));
@@ -71,7 +71,7 @@ absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const Wishes& wishes, c
     report.name = pass.name;
     report.operators_before = CountOperators(graph);
     if (options.measure_passes) {
-      // The graph before a pass is the graph after the one before it.
+      // The graph before this pass is the graph after the previous pass.
       report.arena_bytes_before = reports.empty() ? ActivationBytes(graph, *device, wishes, means)
                                                   : reports.back().arena_bytes_after;
     }

@@ -1,4 +1,4 @@
-// The passes over a graph, and the savings of each.
+// Runs the passes over a graph, and reports the savings of each.
 #ifndef ASHLAR_RUNTIME_PLAN_REWRITE_H_
 #define ASHLAR_RUNTIME_PLAN_REWRITE_H_
 
@@ -16,21 +16,22 @@ struct RewrittenGraph {
 };
 
 struct RewriteOptions {
-  bool tiled = false;  // for tiles, which are views where images lie in the device's format
+  bool tiled = false;  // the graph will be tiled: tiles are views if images have the device's
+                       // format
   bool measure_passes = false;  // Checks
 };
 
-// Runs the passes that `means` name.
+// Runs the passes that `means` names.
 absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const Wishes& wishes, const Means& means,
                                             const RewriteOptions& options = {});
 
-// How tensors share memory on a device.
+// Returns the rules by which tensors share memory on a device.
 StorageOptions StorageOn(const Device& device, const Wishes& wishes, const Means& means);
 
-// Scheduled operators, without constants.
+// Returns the number of scheduled operators, without constants.
 int CountOperators(const Graph& graph);
 
-// Operations of the operators that have weights.
+// Returns the operations of the operators that have weights.
 double WeightFlops(const Graph& graph);
 
 }  // namespace ashlar

@@ -1,5 +1,5 @@
-// One pool for the weights of several plans, which are added one after the other: constants of
-// equal bytes in an equal layout get one place.
+// One pool for the weights of several plans, which are added one after the other. Constants with
+// equal bytes in an equal layout are stored once.
 #ifndef ASHLAR_RUNTIME_PLAN_SHARED_POOL_H_
 #define ASHLAR_RUNTIME_PLAN_SHARED_POOL_H_
 
@@ -13,19 +13,18 @@
 
 namespace ashlar {
 
-// Constants of plans that were added must stay where they are.
+// A pool of weights. Constants of added plans must not move.
 class SharedPool {
  public:
   explicit SharedPool(int64_t alignment) : alignment_(alignment) {}
-  // Gives the plan's entries their places, but for those that lie in a file; its `bytes` stay what
-  // they are.
+  // Sets the offsets of the plan's entries, except entries in a file; does not change its `bytes`.
   void Add(const WeightsUser& user);
   int64_t bytes() const { return bytes_; }
 
  private:
   const int64_t alignment_;
   int64_t bytes_ = 0;
-  // Shape and layout, then the bytes: these are compared, and not kept twice.
+  // By shape and layout, then by bytes: these are compared, not copied.
   std::map<std::string, absl::flat_hash_map<absl::string_view, int64_t>> places_;
 };
 

@@ -1,5 +1,6 @@
-// First what the search expects to be small is planned, then local search (first improvement): from
-// the smallest plan to tilings near it, as long as one of them is smaller and work is left.
+// Plans the tilings that the search expects to be small. Then local search (first improvement):
+// from the smallest plan to neighbouring tilings, as long as one of them is smaller and the work
+// limit is not reached.
 #include "runtime/plan/smallest_plan.h"
 
 #include <algorithm>
@@ -18,25 +19,26 @@
 namespace ashlar {
 namespace {
 
-// Plans made at a time: a number of its own and not of cores, on which no answer may depend. A
-// plan of a large graph takes tens of megabytes, and one with lines that ebb, which has several
-// buffers for a tensor, twice as many.
+// Plans made at the same time: a fixed number, not the number of cores, because results must not
+// depend on it. A plan of a large graph takes tens of megabytes. A plan of rolling lines with early
+// release (ebb) takes twice as many, because a tensor has several buffers.
 constexpr size_t kTogether = 2;
 constexpr size_t kEbbingTogether = 1;
-// Plans made of what the search expects to be small. What they need at least is known before, so
-// few are enough.
+// Limit on plans of tilings that are expected to be small. Their lower bounds are known before, so
+// a few are enough.
 constexpr size_t kMostSmall = 24;
-// The same of what it found between other cuts.
+// The same for tilings between other cuts.
 constexpr size_t kMostMoved = 8;
-// The same of both with lines that ebb; of a graph of few operators as many as have so many
-// together. What these need at least a plan often has not: rows that stay hold others in their
-// places.
+// The same for both lists with rolling lines; for small graphs, the number of plans with so many
+// operators in total. Their plans often exceed the estimate: rows that stay keep others from
+// moving.
 constexpr size_t kMostEbbing = 16;
 constexpr size_t kEbbingOperators = 1200;
-// Of these, and of what is near, plans made once more with more work: the smallest, and that of the
-// tiling that is expected to be, of which a plan made with little work can be far.
+// Limit on plans that are repeated with more work, of all of these and of neighbours: the smallest,
+// and the plan of the tiling that is expected to be smallest. A plan made with little work can be
+// far from its estimate.
 constexpr size_t kThorough = 3;
-// Plans made of what is near: as many as have so many operators together, few of large graphs.
+// Limit on neighbouring plans, as total operators: large graphs try fewer.
 constexpr size_t kNearOperators = 12000;
 constexpr size_t kMostNear = 8;
 
@@ -51,17 +53,17 @@ class Smallest {
     const absl::Span<const Tiling> moved = absl::MakeConstSpan(tilings_->moved);
     ASHLAR_RETURN_IF_ERROR(Try(Sparing(small.subspan(0, kMostSmall))));
     ASHLAR_RETURN_IF_ERROR(Try(Sparing(moved.subspan(0, kMostMoved))));
-    Questions others;  // with what budgets are met
+    Questions others;  // candidates that FastestWithin tries for budgets
     for (const Tiling& tiling : tilings_->best) {
       for (const bool sparing : plans_.kinds()) others.push_back({&tiling, sparing});
     }
     ASHLAR_RETURN_IF_ERROR(Try(others));
     ASHLAR_RETURN_IF_ERROR(TryTilesOfPart());
     ASHLAR_RETURN_IF_ERROR(Descend());
-    // Of a large graph the search over a part has tried such tiles, if there is one.
+    // For a large graph the search over a slice has tried such tiles, if there is a slice.
     if (of_part_.spec.empty() || most_ebbing_ > kMostEbbing) ASHLAR_RETURN_IF_ERROR(TryEbbing());
     ASHLAR_RETURN_IF_ERROR(TryThoroughly());
-    // None may have the tiles that were expected of it.
+    // Possibly no candidate could be tiled as estimated.
     if (smallest_ == nullptr) return plans_.PlanUntiled(plans_.kinds().back());
     return WithFastKernels();
   }
@@ -79,15 +81,15 @@ class Smallest {
     return questions;
   }
 
-  // Whether the plan that is asked for was not made before, and may be the smallest: none is
-  // smaller than what lives in it at once.
+  // Returns whether a candidate is new and may be the smallest: a plan is never smaller than its
+  // peak of live bytes.
   bool IsOfUse(const TiledPlans::Question& question) {
     return question.tiling->arena_bytes < least() &&
            asked_.insert({question.tiling->spec.ToString(), question.sparing, question.thorough})
                .second;
   }
 
-  // Makes these plans, as far as they are of use; with `first` only until one is smaller than all
+  // Plans the useful candidates; with `first`, stops after the first one that is smaller than all
   // before.
   absl::Status Try(const Questions& questions, bool first = false) {
     const int64_t before = least();
@@ -117,8 +119,8 @@ class Smallest {
     sparing_ = question.sparing;
   }
 
-  // With lines that ebb, besides all others: what is found without is tried as it would be. One
-  // segment needs what it is expected to more often than several, and is tried first.
+  // Tries rolling lines with early release, after all others: the search without them is not
+  // changed. Tilings with one segment come first, because they reach their estimates more often.
   absl::Status TryEbbing() {
     tilings_ = &plans_.ebbing_tilings();
     for (const std::vector<Tiling>* const list : {&tilings_->smallest, &tilings_->moved}) {
@@ -128,7 +130,7 @@ class Smallest {
     return tiling_ != nullptr && tiling_->spec.Has(TileKind::kEbb) ? Descend() : absl::OkStatus();
   }
 
-  // The first that have lines that ebb, in one segment or in several.
+  // Returns the first candidates with rolling lines, in one segment or in several.
   Questions Ebbing(const std::vector<Tiling>& tilings, bool alone) const {
     Questions ebbing;
     for (const Tiling& tiling : tilings) {
@@ -140,13 +142,13 @@ class Smallest {
     return ebbing;
   }
 
-  // One segment, of all images or of each.
+  // Returns whether there is one segment, for all images or for each.
   static bool IsAlone(const TileSpec& spec) {
     return spec.segments.size() == 1 && spec.segments[0].inner.size() <= 1;
   }
 
-  // The smallest of those that were not proven to be the smallest of their tilings, and what is
-  // expected to be the smallest of them, with more work.
+  // Plans with more work: the smallest plans that are not proven to be the smallest of their
+  // tilings, and the one that is expected to be smallest.
   absl::Status TryThoroughly() {
     if (unproven_.empty()) return absl::OkStatus();
     const auto expected = [](const auto& entry) {
@@ -169,14 +171,14 @@ class Smallest {
     return Try(questions);
   }
 
-  // Where the smallest that is expected splits the batch, the smallest plan of one part by itself
-  // has tiles for all of them: of a part more plans can be looked at.
+  // Plans one slice alone if the tiling that is expected to be smallest splits the batch, and uses
+  // the slice's tiles for all slices. A slice is smaller, so more candidates can be planned.
   absl::Status TryTilesOfPart() {
     const Tiling& expected = tilings_->smallest[0];
     const auto& segments = expected.spec.segments;
     if (segments.empty() || segments[0].kind != TileKind::kBatch) return absl::OkStatus();
     const absl::StatusOr<RewrittenGraph> part = plans_.PartOf(segments[0]);
-    if (!part.ok()) return absl::OkStatus();  // it is no graph by itself
+    if (!part.ok()) return absl::OkStatus();  // it is not a graph by itself
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<TiledPlans> plans,
                             TiledPlans::Create(*part, plans_.request()));
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> smallest, SmallestOf(*plans));
@@ -202,7 +204,7 @@ class Smallest {
     return absl::OkStatus();
   }
 
-  // With the fastest kernels, where that is as small.
+  // Returns the plan with the fastest kernels if it is not larger.
   absl::StatusOr<std::unique_ptr<PlannedGraph>> WithFastKernels() {
     if (!sparing_ || plans_.kinds().size() == 1) return std::move(smallest_);
     ASHLAR_ASSIGN_OR_RETURN(auto planned,
@@ -217,9 +219,10 @@ class Smallest {
   std::deque<std::vector<Tiling>> near_;
   std::set<std::tuple<std::string, bool, Thoroughness>> asked_;
   size_t made_ = 0;                                                 // plans
-  std::vector<std::pair<int64_t, TiledPlans::Question>> unproven_;  // with their arenas
+  std::vector<std::pair<int64_t, TiledPlans::Question>> unproven_;  // with the sizes of their
+                                                                    // arenas
   std::unique_ptr<PlannedGraph> smallest_;
-  const Tiling* tiling_ = nullptr;  // its
+  const Tiling* tiling_ = nullptr;  // of `smallest_`
   bool sparing_ = false;
 };
 

@@ -1,4 +1,4 @@
-// The smallest plan of a graph in tiles.
+// Finds the smallest plan of a graph in tiles.
 #ifndef ASHLAR_RUNTIME_PLAN_SMALLEST_PLAN_H_
 #define ASHLAR_RUNTIME_PLAN_SMALLEST_PLAN_H_
 
@@ -9,8 +9,8 @@
 
 namespace ashlar {
 
-// The smallest of all plans that are found; of equals with the fastest kernels. No larger than any
-// plan of the tilings among plans.tilings().best.
+// Returns the smallest of all plans that are found; among equal ones the plan with the fastest
+// kernels. It is no larger than any plan of the tilings in plans.tilings().best.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestOf(TiledPlans& plans);
 
 }  // namespace ashlar

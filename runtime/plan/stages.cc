@@ -14,7 +14,7 @@
 namespace ashlar {
 namespace {
 
-// Bytes live at each node's step, by node; 0 for nodes that are not scheduled.
+// Returns the bytes live at each node's step, by node; 0 for nodes that are not scheduled.
 absl::StatusOr<std::vector<int64_t>> LiveBytesByNode(const Graph& graph, const Schedule& schedule,
                                                      const memory::Problem& problem) {
   std::vector<int64_t> live(graph.nodes().size(), 0);
@@ -40,7 +40,7 @@ std::vector<int64_t> RecordedBytes(const Graph& graph, const StorageModel& model
   return bytes;
 }
 
-// Stage 7: by node, the first candidate whose workspace fits under the peak of the order.
+// Stage 7: chooses by node the first candidate whose workspace fits under the peak of the order.
 absl::StatusOr<std::vector<std::shared_ptr<const Kernel>>> FitKernels(
     const Graph& graph, const StorageModel& model, const KernelCandidates& candidates,
     const Schedule& schedule, int64_t alignment, int64_t extra_workspace) {

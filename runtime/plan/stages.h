@@ -3,14 +3,14 @@
 //
 //   3 rewrite            RewriteGraph       graph -> graph after the passes; for tiles also Tile
 //   4 storage            BuildStorageModel  graph -> which tensors can share memory
-//   5 kernels found      FindKernels        graph, storage -> by node, the candidates
+//   5 kernels found      FindKernels        graph, storage -> candidates by node
 //   6 order              ScheduleNodes      graph, storage, least workspaces -> comp_seq
-//   7 kernels that fit   FitKernels         candidates, comp_seq -> by node, the kernel
+//   7 kernels that fit   FitKernels         candidates, comp_seq -> kernel by node
 //   8 addresses          PlanInOrder        comp_seq, workspaces -> offsets (and a better comp_seq)
 //   9 weights, states    PlanWeights, PlanStates  kernels -> the pools of weights and of states
 //
-// PlanGraph and the other functions of plan_graph.h drive them: whole graphs, tiled ones, and what
-// fits a budget, for which stages 4 to 9 are run for several tilings.
+// PlanGraph and the other functions of plan_graph.h drive the stages, for untiled and tiled graphs.
+// To meet a budget they run stages 4 to 9 for several tilings.
 #ifndef ASHLAR_RUNTIME_PLAN_STAGES_H_
 #define ASHLAR_RUNTIME_PLAN_STAGES_H_
 
@@ -27,7 +27,7 @@
 
 namespace ashlar {
 
-// The settings of stages 5, 6 and 8 that a driver makes.
+// The settings of stages 5, 6 and 8 that the driver chooses.
 struct Arrangement {
   absl::Span<const std::string> kernels;  // KeepKernels; empty: all candidates
   Order order = Order::kLeastPeak;
@@ -35,14 +35,15 @@ struct Arrangement {
   bool exact_too = false;  // OrderedPlanOptions
 };
 
-// The request's own.
+// Returns the request's own settings.
 Arrangement ArrangementOf(const Means& means);
 
-// Stage 4: a plan of the rewritten graph with its device and storage, and nothing decided yet.
+// Stage 4: begins a plan of the rewritten graph with its device and storage; no other decision is
+// made yet.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> BeginPlan(RewrittenGraph rewritten,
                                                         const PlanRequest& request);
 
-// Stages 4 to 9. The plan is one of `request`, from which `arrangement` may differ.
+// Runs stages 4 to 9. `arrangement` overrides settings of `request`.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewritten,
                                                             const PlanRequest& request,
                                                             const Arrangement& arrangement);

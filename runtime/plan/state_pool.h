@@ -1,5 +1,5 @@
-// The pool of states of a plan: one block of memory that lives as long as a session, every state in
-// it row-major, one behind the other in the order of the graph.
+// The pool of states of a plan: one block of memory that lives as long as a session. All states lie
+// in it row-major, one after the other in the order of the graph.
 #ifndef ASHLAR_RUNTIME_PLAN_STATE_POOL_H_
 #define ASHLAR_RUNTIME_PLAN_STATE_POOL_H_
 
@@ -15,7 +15,7 @@ namespace ashlar {
 
 struct StateEntry {
   std::string name;  // of its node
-  int var = 0;       // that the node makes
+  int var = 0;       // the output of the node
   TensorType type;
   int64_t offset = 0;  // in the pool, bytes
 };
@@ -24,12 +24,12 @@ struct StatePool {
   std::vector<StateEntry> entries;
   int64_t bytes = 0;  // of the pool
 
-  // Null where there is none of that name, or for that var.
+  // Return null if no state has that name or var.
   const StateEntry* Find(absl::string_view name) const;
   const StateEntry* Of(int var) const;
 };
 
-// Of the states that a scheduled node reads or updates. Offsets are multiples of `alignment`.
+// Plans the states that a scheduled node reads or updates. Offsets are multiples of `alignment`.
 StatePool PlanStates(const Graph& graph, const StorageModel& model, int64_t alignment);
 
 }  // namespace ashlar

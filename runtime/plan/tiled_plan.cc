@@ -17,12 +17,12 @@
 namespace ashlar {
 namespace {
 
-// Points of a frontier, whose arenas differ by less, say little.
+// Points of a frontier differ in their arenas by at least this factor.
 constexpr double kNear = 0.85;
-// How far the time of a plan may be from what the search, part by part, expects of its tiling.
+// How far the time of a plan may be from the estimate of its tiling, which adds up segments.
 constexpr double kTimeError = 0.01;
 
-// The fastest that fits; null where none does.
+// Returns the fastest plan that fits, or null.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> FastestWithin(int64_t budget, TiledPlans& plans) {
   std::unique_ptr<PlannedGraph> fastest;
   double enough = std::numeric_limits<double>::infinity();
@@ -45,8 +45,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> FastestWithin(int64_t budget, Tile
   return fastest;
 }
 
-// The graph as it is within a budget, untiled: otherwise rewritten than for tiles. With `sparing`,
-// with the kernels that need least memory.
+// Plans the graph untiled, rewritten for untiled execution. `sparing`: with the kernels that need
+// the least memory.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUntiled(const Graph& graph, PlanRequest request,
                                                           bool sparing) {
   request.means.kernels.least_memory |= sparing;
@@ -58,24 +58,24 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUntiled(const Graph& graph, Pl
 
 constexpr absl::string_view kSum = "sum", kLayout = "layout";  // passes
 
-// Whether the pass kSum found anything.
+// Returns whether the pass kSum changed the graph.
 bool HasSums(const RewrittenGraph& rewritten) {
   return std::any_of(rewritten.passes.begin(), rewritten.passes.end(), [](const PassReport& pass) {
     return pass.name == kSum && pass.operators_after < pass.operators_before;
   });
 }
 
-// Whether images lie in blocks of channels that they do not fill.
+// Returns whether images have blocks of channels that are not full.
 bool HasPadding(const Graph& graph) {
   return std::any_of(graph.vars().begin(), graph.vars().end(), [](const Var& var) {
     return IsBlocked(var.type.format) && var.type.shape[1] % kChannelBlock != 0;
   });
 }
 
-// The smallest plan of a graph, rewritten for tiles, and rewritten without a pass whose results
-// hold less at once more often than not, but not always: sums of integers in convolutions, as what
-// lies apart may find places that are better by a few hundredths, and blocks of channels, as
-// padding takes room.
+// Returns the smallest plan of a graph, rewritten for tiles with and without certain passes. These
+// passes usually reduce the peak, but not always:
+// - sums of integers in convolutions: separate tensors may be placed better, by a few percent;
+// - blocks of channels: padding takes memory.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestEitherWay(const Graph& graph,
                                                                 const RewrittenGraph& rewritten,
                                                                 const PlanRequest& request,
@@ -119,7 +119,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const Graph& grap
   const MemoryBudget& budget = *wishes.budget;
   ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(wishes.comp_node));
   std::unique_ptr<PlannedGraph> found;
-  // Where images have another format untiled, that is faster than any tiles.
+  // If untiled images have another format, the untiled graph is faster than any tiles.
   const bool left = device->leaves_images(wishes.precision, means.kernels);
   if (left) {
     ASHLAR_ASSIGN_OR_RETURN(found, PlanUntiled(graph, request, /*sparing=*/false));

@@ -1,4 +1,4 @@
-// Plans of tiled graphs: in given tiles, or in tiles that fit a budget.
+// Plans tiled graphs: in given tiles, or in tiles that fit a budget.
 #ifndef ASHLAR_RUNTIME_PLAN_TILED_PLAN_H_
 #define ASHLAR_RUNTIME_PLAN_TILED_PLAN_H_
 
@@ -12,30 +12,31 @@
 
 namespace ashlar {
 
-// A payload of the errors of tiles that a graph does not have.
+// A payload of errors that say that a graph cannot be tiled as requested.
 inline constexpr char kNoSuchTiles[] = "ashlar/no_such_tiles";
 
-// In the tiles that are wished for; InvalidArgument with that payload where the graph does not have
-// them.
+// Plans the graph in the requested tiles; InvalidArgument with that payload if the graph does not
+// have them.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiled(const RewrittenGraph& rewritten,
                                                         const PlanRequest& request);
 
-// The fastest plan within the budget; ResourceExhausted where there is none. `graph`: before the
-// passes.
+// Returns the fastest plan within the budget; ResourceExhausted if there is none. `graph`: before
+// the passes.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const Graph& graph,
                                                                const RewrittenGraph& rewritten,
                                                                const PlanRequest& request);
 
-// Plans none of which is both larger and expected to be slower than another, the largest first.
+// Returns the Pareto-optimal plans: none is both larger and expected to be slower than another; the
+// largest first.
 absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> PlanFrontier(Graph graph,
                                                                         const PlanRequest& request);
 
-// The geometry of a graph in the requested tiles, part by part. The nodes are those of `graph`,
-// which becomes the graph after the passes.
+// Describes the requested tiles of a graph, tile by tile. The nodes belong to `graph`, which
+// becomes the graph after the passes.
 absl::StatusOr<std::vector<TiledPart>> DescribeTiledGraph(Graph& graph, const Wishes& wishes,
                                                           const Means& means);
 
-// Ids of the nodes of a graph after the passes, in the order that its tiles follow.
+// Returns the ids of the nodes of a graph after the passes, in the order that its tiles follow.
 absl::StatusOr<std::vector<int>> OrderBeforeTiles(const Graph& graph, const Wishes& wishes,
                                                   const Means& means);
 

@@ -19,11 +19,11 @@
 namespace ashlar {
 namespace {
 
-// How much more work than a candidate a plan may cost that is wanted for what it is.
+// Work for a plan that may be returned, as a multiple of a candidate's.
 constexpr int64_t kChosenWork = 4;
 
-// How tilings share the device's memory, with kernels that need little workspace; without
-// workspaces where they are not known on several threads at once.
+// Returns how tilings share the device's memory, with kernels of low workspace. Without workspaces
+// if they cannot be computed on several threads at once.
 ArenaModel ArenaOn(Device& device, const PlanRequest& request) {
   ArenaModel arena{StorageOn(device, request.wishes, request.means), {}};
   arena.workspace = [&](const Graph& graph, const StorageModel& model) {

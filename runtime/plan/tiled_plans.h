@@ -1,4 +1,4 @@
-// Plans of tilings of one graph, for those who look for one among them.
+// Plans of the tilings of one graph, for searches among them.
 #ifndef ASHLAR_RUNTIME_PLAN_TILED_PLANS_H_
 #define ASHLAR_RUNTIME_PLAN_TILED_PLANS_H_
 
@@ -20,33 +20,33 @@
 
 namespace ashlar {
 
-// The order of the graph as it is, which tiles follow.
+// Returns the order of the untiled graph, which tiles follow.
 absl::StatusOr<Schedule> OrderOf(const Graph& graph, const Wishes& wishes, const Means& means);
 
-// A graph in tiles, and what they cost.
+// A tiled graph, and the computation that the tiles add.
 struct TiledGraph {
   RewrittenGraph rewritten;
-  double extra_flops = 0;  // computed again, over all of the graph before
+  double extra_flops = 0;  // recomputed FLOPs, over all of the untiled graph
 };
 
-// `order` is of the graph before. Not for an empty spec.
+// Tiles a graph. `order` is the untiled graph's. `spec` must not be empty.
 absl::StatusOr<TiledGraph> TileRewritten(const RewrittenGraph& rewritten, const Schedule& order,
                                          const TileSpec& spec);
 
-// How much the search for addresses of one plan may cost.
+// How much work the search for addresses of one plan may do.
 enum class Thoroughness {
-  kCandidate,  // one of many: as much as is asked for
-  kChosen,     // one that is wanted for what it is: a multiple of it
+  kCandidate,  // one of many candidates: as much as requested
+  kChosen,     // a plan that may be returned: several times as much
 };
 
 memory::PlanOptions PlannerFor(Thoroughness thorough, const Means& means);
 
-// In the order in which the tiles stand. `spec`: theirs.
+// Plans a tiled graph, in the order of its tiles. `spec`: the tiles.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiles(TiledGraph tiled, const TileSpec& spec,
                                                         PlanRequest request, Thoroughness thorough);
 
-// Plans of tilings of one graph, made when they are asked for. Equal questions have equal answers:
-// what fits a budget does not depend on the budget.
+// Plans of tilings of one graph, made on request. Equal candidates give equal plans: whether a plan
+// fits a budget does not depend on the budget.
 class TiledPlans {
  public:
   // Both arguments must outlive it.
@@ -54,48 +54,50 @@ class TiledPlans {
                                                             const PlanRequest& request);
 
   const FoundTilings& tilings() const { return search_.found(); }
-  // The same, and what is found between all cuts for the smallest plan alone (FoundTilings::moved).
+  // The same, with the tilings found between all cuts for the smallest plan alone
+  // (FoundTilings::moved).
   const FoundTilings& smaller_tilings();
-  // Those of a search for the smallest plan alone, in which lines may ebb. Searched for by the
-  // first call.
+  // Returns the tilings of a search for the smallest plan alone that also tries rolling lines with
+  // early release (TileKind::kEbb). The first call searches.
   const FoundTilings& ebbing_tilings();
-  // Of the graph as it is, at least 1.
+  // Operators of the untiled graph, at least 1.
   size_t operators() const {
     return static_cast<size_t>(std::max(1, CountOperators(rewritten_.graph)));
   }
-  // No plan of the graph as it is needs less, bytes; 0 where nothing is known.
+  // A lower bound for plans of the untiled graph, bytes; 0 if none is known.
   int64_t untiled_bound() const { return order_.bound_bytes; }
-  // Of a tiling: what it may compute again at most, as a ratio.
+  // The largest ratio of FLOPs that a tiling may recompute.
   double max_extra_flops() const {
     return request_.wishes.budget ? request_.wishes.budget->max_extra_flops
                                   : std::numeric_limits<double>::infinity();
   }
-  // The kinds of plans of one tiling, as arguments `sparing`: one where sparing kernels are asked
-  // for.
+  // The values of `sparing` (low workspace) to try for each tiling; only true if low workspace is
+  // requested.
   std::vector<bool> kinds() const {
     return request_.means.kernels.least_memory ? std::vector{true} : std::vector{false, true};
   }
 
+  // A candidate plan.
   struct Question {
     const Tiling* tiling;
-    bool sparing;  // with the kernels that need little workspace instead of the fastest
+    bool sparing;  // low workspace: kernels that need little instead of the fastest
     Thoroughness thorough = Thoroughness::kCandidate;
   };
-  // At once where the device lets planning go on in several threads; null where the graph does not
-  // have the tiles: what is made of a segment may be too little for them where the one behind it
-  // does not need all.
+  // Evaluates the candidates, in parallel if the device can plan in several threads. A plan is null
+  // if the graph cannot be tiled that way: a segment may compute too little for its tiles if the
+  // following segment does not read all of it.
   absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> Plan(
       const std::vector<Question>& questions);
-  // What makes one part of a split batch, without its tiles; InvalidArgument where that is no graph
-  // by itself.
+  // Returns the graph of one slice of a split batch, without its tiles; InvalidArgument if the
+  // slice is not a graph by itself.
   absl::StatusOr<RewrittenGraph> PartOf(const TileSegment& batch) const;
   const PlanRequest& request() const { return request_; }
-  // Gives up what answers to further questions of the same tilings would be made of: it is large.
+  // Frees the cached tiled graphs, which are large.
   void Forget() {
     tiled_.clear();
     ebbing_.reset();
   }
-  // The graph as it is.
+  // Plans the untiled graph.
   absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUntiled(bool sparing) const {
     const Tiling untiled;
     return Answer({&untiled, sparing});
@@ -107,7 +109,7 @@ class TiledPlans {
 
   TilingProblem Problem() const;
   void ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const;
-  // Keeps the graphs in these tiles, where they can be had, and no others: they are large.
+  // Caches the tiled graphs of these tilings only, as far as they exist: they are large.
   absl::Status TileAs(const std::vector<const Tiling*>& tilings);
   absl::StatusOr<std::unique_ptr<PlannedGraph>> Answer(const Question& question) const;
 
@@ -119,7 +121,7 @@ class TiledPlans {
   TilingSearch search_;
   bool looked_for_smaller_ = false;
   std::optional<TilingSearch> ebbing_;
-  absl::flat_hash_map<const Tiling*, TiledGraph> tiled_;  // by tilings of the last questions
+  absl::flat_hash_map<const Tiling*, TiledGraph> tiled_;  // of the last candidates
 };
 
 }  // namespace ashlar

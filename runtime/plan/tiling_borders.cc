@@ -1,5 +1,5 @@
-// Local search: the step that needs most in the smallest tiling is tried with its borders moved,
-// split, and merged with its neighbours, at any cut; then the smallest is another one.
+// Local search: takes the largest step of the smallest tiling and moves its boundaries, splits it,
+// and merges it with its neighbours, at any cut. Repeats with the tiling that is then smallest.
 #include "runtime/plan/tiling_borders.h"
 
 #include <algorithm>
@@ -14,10 +14,10 @@ namespace ashlar {
 namespace {
 
 constexpr int kRounds = 24;
-constexpr int64_t kOperators = 20000;  // of the tiled graphs that are looked at
+constexpr int64_t kOperators = 20000;  // limit, in tiled graphs that are evaluated
 
-// Ends of segments in the place of a step of `path` and of its neighbours: with their border at
-// the cut before or behind, or split at any, or merged.
+// Returns ends of segments near a step of `path` and its neighbours: boundaries moved to the
+// previous or next cut, the step split at any cut, or merged.
 std::set<std::pair<size_t, size_t>> BordersNear(const TilingPath& path, size_t step, size_t last) {
   const size_t i = path[step]->begin, j = path[step]->end;
   const size_t h = step > 0 ? path[step - 1]->begin : i;
@@ -67,7 +67,7 @@ bool MoveBorders(TilingWays& ways, const TileSpec& smallest) {
     }
     if (trials.empty()) break;
     for (const TilingTrial& trial : trials) {
-      if (trial.kind == TileKind::kEbb) continue;  // the same operators as in lines
+      if (trial.kind == TileKind::kEbb) continue;  // has the same operators as lines
       operators += trial.count * trial.count_width *
                    (ways.cuts()[trial.j].position - ways.cuts()[trial.i].position);
     }

@@ -1,4 +1,4 @@
-// Segments between other cuts than those first tried, for who wants the least.
+// Moves segment boundaries to other cuts than the first ones, when searching for the smallest plan.
 #ifndef ASHLAR_RUNTIME_PLAN_TILING_BORDERS_H_
 #define ASHLAR_RUNTIME_PLAN_TILING_BORDERS_H_
 
@@ -7,8 +7,9 @@
 
 namespace ashlar {
 
-// Looks at segments between cuts near those of the smallest tiling, with the batch split as in
-// `smallest`; as long as there are new ones and few were looked at. Whether there were any.
+// Tries segments between cuts near the smallest tiling's boundaries, with the batch split as in
+// `smallest`. Repeats while there are new ones and a limit of operators is not reached. Returns
+// whether there were any.
 bool MoveBorders(TilingWays& ways, const TileSpec& smallest);
 
 }  // namespace ashlar

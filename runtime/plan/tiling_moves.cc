@@ -12,7 +12,7 @@
 namespace ashlar {
 namespace {
 
-// A norm of high order weighs the largest parts most.
+// A norm of high order weighs the largest steps most.
 constexpr double kNormOrder = 8;
 
 double NormOf(const TilingPath& path) {
@@ -21,7 +21,7 @@ double NormOf(const TilingPath& path) {
   return sum;
 }
 
-// The part of a tiling that moves change: its segments, or those inside of a split batch.
+// The segments that moves change: all of a tiling, or the inner ones of a split batch.
 class Moves {
  public:
   Moves(const FoundTilings& found, const Tiling& tiling) : tiling_(tiling) {
@@ -82,7 +82,7 @@ class Moves {
   }
 
  private:
-  // Adds what lies between two cuts as it is; false where that is not known.
+  // Appends the untiled options between two cuts; returns false if one is not known.
   bool Whole(size_t begin, size_t end, TilingPath& path) const {
     for (size_t i = begin; i < end; ++i) {
       const auto way = std::find_if(ways_.begin(), ways_.end(), [&](const TilingWay* w) {
@@ -94,7 +94,8 @@ class Moves {
     return true;
   }
 
-  // Adds what needs least between two cuts, and of that the fastest; false where there is no way.
+  // Appends the options that need the least between two cuts, the fastest of equals; returns false
+  // if there are none.
   bool Least(size_t begin, size_t end, TilingPath& path) const {
     struct Step {
       int64_t bytes = std::numeric_limits<int64_t>::max();
@@ -123,10 +124,10 @@ class Moves {
     return true;
   }
 
-  // The path with that way in it; empty where there is none.
+  // Returns the path with this option in it; empty if there is none.
   TilingPath With(const TilingWay& way) const {
     TilingPath path;
-    size_t begin = way.begin, end = way.end;  // of what gives way
+    size_t begin = way.begin, end = way.end;  // of the range that is replaced
     for (const TilingWay* old : path_) {
       if (old->end <= way.begin) path.push_back(old);
       if (old->begin >= way.end || old->end <= way.begin) continue;
@@ -142,7 +143,7 @@ class Moves {
     return path;
   }
 
-  // The tiling with that path instead.
+  // Returns the tiling with this path.
   Tiling Made(const TilingPath& path) const {
     Tiling tiling = tiling_;
     std::vector<TileSegment>& list =
@@ -167,7 +168,7 @@ class Moves {
   const Tiling& tiling_;
   bool in_batch_ = false, valid_ = false;
   int64_t parts_ = 1;
-  std::vector<const TilingWay*> ways_;  // for so many images as are executed together
+  std::vector<const TilingWay*> ways_;  // for the number of images executed together
   TilingPath path_;                     // of `tiling_`
 };
 

@@ -1,4 +1,4 @@
-// Steps from one tiling to others near it, for local search.
+// Steps from one tiling to neighbouring tilings, for local search.
 #ifndef ASHLAR_RUNTIME_PLAN_TILING_MOVES_H_
 #define ASHLAR_RUNTIME_PLAN_TILING_MOVES_H_
 
@@ -9,12 +9,13 @@
 
 namespace ashlar {
 
-// Tilings that differ from `tiling` (one of `found`, or from here) by one segment put in, for which
-// those that it overlaps give way: what remains of them is executed as it needs least. So segments
-// change their kind, grow, shrink, and go. Only such that are expected to need less than `bytes`
-// and to compute no more again than `max_extra_flops`. The most promising first: of each part of
-// the graph the change that leaves most room, then of each the next. Empty where `tiling` is made
-// of other segments than were tried.
+// Returns tilings that differ from `tiling` (one of `found`, or a result of this function) by one
+// inserted segment. Segments that it overlaps are removed; the rest of their ranges uses the
+// smallest options. So segments change their kind, grow, shrink and disappear.
+//
+// Returns only tilings that are expected to need less than `bytes` and to recompute at most
+// `max_extra_flops`. The most promising come first: for each range of the graph the change that
+// leaves the most room, then for each the next one. Empty if a segment of `tiling` was never tried.
 std::vector<Tiling> TilingsNear(const FoundTilings& found, const Tiling& tiling, int64_t bytes,
                                 double max_extra_flops);
 

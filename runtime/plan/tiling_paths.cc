@@ -1,5 +1,5 @@
-// Dynamic programming over the cuts (shortest paths in a graph without circles), once for each
-// budget: its answers are the Pareto front of peak and time.
+// Dynamic programming over the cuts (shortest paths in an acyclic graph), once for each budget. The
+// results are the Pareto front of peak and time.
 #include "runtime/plan/tiling_paths.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
-// The search for tilings, by the estimates of tiling_ways.h and without planning: for each split of
-// the batch, dynamic programming over the cuts of the graph (tiling_paths.h). Segments are first
-// tried between a few of the cuts; who wants the least also has them moved (tiling_borders.h).
+// Searches for tilings by the estimates of tiling_ways.h, without planning. For each split of the
+// batch it runs dynamic programming over the cuts of the graph (tiling_paths.h). Segments are first
+// tried between a few of the cuts; a search for the smallest plan also moves them
+// (tiling_borders.h).
 #include "runtime/plan/tiling_search.h"
 
 #include <algorithm>
@@ -19,20 +20,20 @@
 namespace ashlar {
 namespace {
 
-constexpr size_t kMaxCuts = 16;    // between which segments are tried first
-constexpr int kFewOperators = 24;  // of graphs between whose cuts all kinds of tiles are tried
+constexpr size_t kMaxCuts = 16;    // that segments are first tried between
+constexpr int kFewOperators = 24;  // in graphs that try all kinds of tiles between all cuts
 constexpr int kRefinements = 2;
 constexpr int kBottlenecks = 16, kAround = 3;  // TryAroundBottleneck
 constexpr size_t kExtended = 24;  // tilings of a small graph to which a second segment is added
-constexpr size_t kKept = 192;     // of those with one
-constexpr size_t kLookedAtTogether = 64;  // looked at exactly
-// Over what the smallest tiling is expected to need: others that may have the smallest plan.
+constexpr size_t kKept = 192;     // of tilings with one segment
+constexpr size_t kLookedAtTogether = 64;  // evaluated exactly at the same time
+// Tilings that may have the smallest plan: estimates up to this multiple of the smallest.
 constexpr double kNearlySmallest = 1.25;
-// A slower tiling has to be that much smaller.
+// A slower tiling must be smaller by this factor.
 constexpr double kWorthWhile = 0.97;
 
-// None of these is slower than another without being noticeably smaller; the fastest first, and the
-// largest.
+// Returns the Pareto-optimal tilings: none is slower than another without being noticeably smaller.
+// The fastest, which is the largest, first.
 std::vector<Tiling> BestOf(std::vector<Tiling> tilings) {
   std::stable_sort(tilings.begin(), tilings.end(), [](const Tiling& a, const Tiling& b) {
     return std::pair(a.ms, a.arena_bytes) < std::pair(b.ms, b.arena_bytes);
@@ -51,8 +52,8 @@ std::vector<Tiling> BestOf(std::vector<Tiling> tilings) {
   return best;
 }
 
-// Whether images are tiled alike, and only where the batch is joined again differs: then the plans
-// differ by the tensors that wait there, which the estimate has to the byte.
+// Returns whether two tilings differ only in the cut at which the batch is joined again. Then the
+// plans differ by the tensors that wait there, which the estimate counts exactly.
 bool AreTiledAlike(const TileSpec& a, const TileSpec& b) {
   const auto is_batch = [](const TileSpec& spec) {
     return spec.segments.size() == 1 && spec.segments[0].kind == TileKind::kBatch;
@@ -83,7 +84,7 @@ TilingSearch::TilingSearch(const TilingProblem& problem) : problem_(problem), wa
     for (int round = 0; !few_ && round < kBottlenecks && TryAroundBottleneck(); ++round) {
     }
     TryAllParts();
-    // Segments that turned out to be of use are tried in other numbers of strips.
+    // Segments that proved useful are tried with other numbers of strips.
     for (int round = 0; round < kRefinements; ++round) {
       std::vector<Tiling> useful = BestOf(tilings_);
       for (Tiling& tiling : Smallest()) useful.push_back(std::move(tiling));
@@ -109,7 +110,8 @@ void TilingSearch::LookForSmaller() {
   ways_.Forget();
 }
 
-// Cuts that are no larger than their neighbours: what lies whole between segments should be small.
+// Chooses cuts that are not larger than their neighbours: tensors between segments are stored
+// whole, and should be small.
 void TilingSearch::ChooseFirst() {
   const size_t cuts = ways_.cuts().size();
   for (size_t i = 0; i < cuts; ++i) {
@@ -125,13 +127,13 @@ void TilingSearch::ChooseFirst() {
   }
 }
 
-// Each segment between two of the first cuts in strips, for a first look.
+// Evaluates each segment between two of the first cuts, in strips.
 void TilingSearch::TrySegments() {
   std::vector<TilingTrial> trials;
   for (const size_t j : first_) {
     for (const size_t i : first_) {
       if (i >= j) break;
-      // Nothing is gained where the ends alone are as large as all that happens between them.
+      // Tiling does not help if the ends alone are as large as the peak between them.
       const int64_t ends = (ways_.ArenaBytesOf(i) + ways_.BytesOf(j)) / ways_.images();
       if (ends >= ways_.AsItIsPeak(i, j)) continue;
       trials.push_back(FirstTrial(problem_.graph, ways_.cuts(), i, j, 1));
@@ -140,9 +142,9 @@ void TilingSearch::TrySegments() {
   ways_.Try(trials);
 }
 
-// Where the smallest path is as large as something that no segment covers: segments between the
-// nearest small cuts around it, which are not among the first of a deep graph. False where all of
-// them were tried.
+// Tries segments around the largest step of the smallest path, if no segment covers it: between the
+// nearest small cuts around it, which are not among the first cuts of a deep graph. Returns false
+// if all of them were tried.
 bool TilingSearch::TryAroundBottleneck() {
   const size_t end = ways_.cuts().size() - 1;
   const int64_t images = ways_.SplitsBatch(end) ? 1 : ways_.images();
@@ -172,13 +174,13 @@ void TilingSearch::TryAllParts() {
   }
 }
 
-// Splits the batch into `parts` up to each cut in turn.
+// Splits the batch into `parts` slices up to each cut in turn.
 void TilingSearch::TryParts(int64_t parts) {
   const size_t end = ways_.cuts().size() - 1;
   for (const size_t last : first_) {
     if (last == 0 || (parts == 1 && last < end)) continue;
     if (parts > 1 && !ways_.SplitsBatch(last)) break;
-    // The nodes behind the cut, for all images.
+    // The nodes after the cut, for all images.
     std::vector<TilingPath> rests = {{}};
     if (last < end) rests = PathsBetween(last, end, ways_.images()).Fastest();
     if (rests.empty() || PeakOf(rests[0]) > tilings_[0].arena_bytes) continue;
@@ -186,7 +188,7 @@ void TilingSearch::TryParts(int64_t parts) {
     const TilingPaths part = PathsBetween(0, last, ways_.images() / parts);
     const std::vector<TilingPath> paths = part.Fastest();
     for (const TilingPath& path : paths) {
-      // The last that is no larger, or the smallest.
+      // The last that is not larger, otherwise the smallest.
       const auto rest =
           std::find_if(rests.rbegin(), std::prev(rests.rend()),
                        [&](const TilingPath& r) { return PeakOf(r) <= PeakOf(path) + waiting; });
@@ -203,7 +205,8 @@ TilingPaths TilingSearch::PathsBetween(size_t first, size_t last, int64_t images
   return {first, last, ways_.Between(first, last, images), ways_.MostExtraFlops(images)};
 }
 
-// The batch in `parts` up to `last`, where `waiting` bytes wait for the last of them, then `rest`.
+// Adds a tiling: the batch in `parts` slices up to `last`, with `waiting` bytes waiting for the
+// last slice, then `rest`.
 void TilingSearch::Add(const TilingPath& path, int64_t parts, size_t last, int64_t waiting,
                        const TilingPath& rest) {
   if (path.empty()) return;
@@ -230,7 +233,7 @@ void TilingSearch::Add(const TilingPath& path, int64_t parts, size_t last, int64
   if (tiling.extra_flops <= problem_.max_extra_flops) tilings_.push_back(std::move(tiling));
 }
 
-// Segments of these tilings, in other numbers of tiles: each once.
+// Evaluates the segments of these tilings with other numbers of tiles, each once.
 void TilingSearch::RefineUsed(const std::vector<Tiling>& tilings) {
   std::set<std::pair<int, int>> used;  // ids of the ends
   for (const Tiling& tiling : tilings) {
@@ -247,9 +250,9 @@ void TilingSearch::RefineUsed(const std::vector<Tiling>& tilings) {
   ways_.Try(trials);
 }
 
-// Of a small graph all that was found; each segment by itself and the best of these with a second
-// one, in the whole batch and in the batch split as far as it goes; and each behind a split batch:
-// in place of what was found by estimates.
+// Small graphs: replaces estimates by exact peaks. Evaluates all tilings found; each single
+// segment, and the best of these plus a second one, with the batch whole and split to each possible
+// cut; and each segment after a split batch.
 void TilingSearch::TryExactly() {
   std::vector<TileSpec> specs;
   for (const Tiling& tiling : tilings_) specs.push_back(tiling.spec);
@@ -270,7 +273,8 @@ void TilingSearch::TryExactly() {
     for (const TilingWay* const behind : SegmentsWithin(last, end, ways_.images())) {
       specs.push_back({{batch, *behind->segment}});
     }
-    // A batch that goes on into something larger, as floats that are made of bytes, holds more.
+    // A split ends here only if the next tensor is larger (as floats computed from bytes) or cannot
+    // be split; otherwise a longer split holds less.
     if (last < end && ways_.SplitsBatch(last + 1) &&
         ways_.BytesOf(last + 1) <= ways_.BytesOf(last)) {
       continue;
@@ -281,7 +285,7 @@ void TilingSearch::TryExactly() {
   add(ExactTilings(problem_, specs));
 }
 
-// What was tried between these cuts.
+// Returns the segments that were tried between these cuts.
 std::vector<const TilingWay*> TilingSearch::SegmentsWithin(size_t first, size_t last,
                                                            int64_t images) const {
   std::vector<const TilingWay*> segments;
@@ -293,8 +297,9 @@ std::vector<const TilingWay*> TilingSearch::SegmentsWithin(size_t first, size_t 
   return segments;
 }
 
-// The segments that need the least, and the best of them with each that lies beside it, where that
-// needs less; inside of a batch, where there is one. Some at a time: all are megabytes.
+// Returns the smallest tilings of one segment, and the best of these with a second segment beside
+// it, if that needs less; inside a split batch if there is one. Evaluates some at a time, because
+// all together take megabytes.
 std::vector<Tiling> TilingSearch::Extended(const std::vector<const TilingWay*>& segments,
                                            const std::optional<TileSegment>& batch) const {
   const auto inside = [&](std::vector<TileSegment> some) -> std::optional<TileSpec> {
@@ -347,7 +352,8 @@ std::vector<Tiling> TilingSearch::Smallest() const {
   std::vector<Tiling> result;
   for (Tiling& tiling : smallest) {
     if (static_cast<double>(tiling.arena_bytes) > most) break;
-    // Equal in both: the same, or ends in other copies.
+    // Omits tilings that are known, and, in large graphs, tilings that only join the batch at
+    // another cut.
     const bool known = std::any_of(result.begin(), result.end(), [&](const Tiling& other) {
       return few_ ? other.spec == tiling.spec
                   : other.spec == tiling.spec || AreTiledAlike(other.spec, tiling.spec);

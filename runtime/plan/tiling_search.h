@@ -1,4 +1,5 @@
-// The search for tiles: rewrites of a graph of which none is both slower and larger than another.
+// The search for tiles. It returns tilings of a graph of which none is both slower and larger than
+// another.
 #ifndef ASHLAR_RUNTIME_PLAN_TILING_SEARCH_H_
 #define ASHLAR_RUNTIME_PLAN_TILING_SEARCH_H_
 
@@ -13,39 +14,39 @@
 
 namespace ashlar {
 
-// A rewrite and its estimate, without alignment, which plans have.
+// A tiling and its estimate. The estimate ignores alignment, unlike plans.
 struct Tiling {
   TileSpec spec;
   int64_t arena_bytes = 0;
   double ms = 0;
-  double extra_flops = 0;  // computed again, over all of the graph before
+  double extra_flops = 0;  // recomputed FLOPs, over all of the untiled graph
 };
 
 struct FoundTilings {
-  // Of all that were looked at, among them the graph as it is: none is slower than another without
-  // being noticeably smaller; the fastest first, and the largest.
+  // The Pareto-optimal tilings of all that were tried, the untiled graph included: none is slower
+  // than another without being noticeably smaller. The fastest, which is the largest, first.
   std::vector<Tiling> best;
-  // All that are nearly as small as the smallest, the smallest first: which of them has the
-  // smallest plan only plans tell.
+  // All tilings that are nearly as small as the smallest, the smallest first. Planning them finds
+  // the smallest plan.
   std::vector<Tiling> smallest;
-  // The smallest between all cuts, the smallest first (TilingSearch::LookForSmaller).
+  // The smallest tilings between all cuts, the smallest first (TilingSearch::LookForSmaller).
   std::vector<Tiling> moved;
-  // What they are made of, and what else was tried: the ids of operators that make the tensors
-  // between segments, in their order, and ways between them.
+  // The cuts, as ids of the operators that produce the tensors between segments, in order; and all
+  // options that were tried between them.
   std::vector<int> cuts;
   std::vector<TilingWay> ways;
 };
 
-// A tiling splits the batch up to some cut (GraphCut) or not at all; inside, the cuts are ends of
-// segments, found by dynamic programming: each stays whole, or is executed in lines, rows or a grid
-// of tiles.
+// A search for tilings. A tiling splits the batch up to some cut (GraphCut) or not at all. Cuts are
+// the boundaries of segments, found by dynamic programming: each segment stays whole, or is
+// executed in lines, rows or a grid of tiles.
 class TilingSearch {
  public:
   // Searches between few cuts.
   explicit TilingSearch(const TilingProblem& problem);
 
   const FoundTilings& found() const { return found_; }
-  // Goes on between all cuts, for who wants the least; once.
+  // Extends the search to all cuts (slow; for the smallest plan). Call once.
   void LookForSmaller();
 
  private:
@@ -67,9 +68,9 @@ class TilingSearch {
   const TilingProblem problem_;
   TilingWays ways_;
   bool few_ = false;             // kFewOperators
-  std::vector<size_t> small_;    // cuts that are no larger than their neighbours
-  std::vector<size_t> first_;    // of these: between which segments are tried first
-  std::vector<Tiling> tilings_;  // the graph as it is, and all that were looked at
+  std::vector<size_t> small_;    // cuts that are not larger than their neighbours
+  std::vector<size_t> first_;    // the subset of these that segments are first tried between
+  std::vector<Tiling> tilings_;  // the untiled graph, and all tilings that were tried
   FoundTilings found_;
 };
 

@@ -27,7 +27,7 @@ TilingTrial FirstTrial(const Graph& graph, absl::Span<const GraphCut> cuts, size
 std::vector<TilingTrial> RefinedTrials(const Graph& graph, absl::Span<const GraphCut> cuts,
                                        size_t i, size_t j, int64_t images, bool ebb) {
   std::vector<TilingTrial> trials;
-  // Of what is made, and of what is read: a mean has one row, however many it takes in.
+  // Rows of the output and of the input: a mean has one row, but may read many.
   const int64_t rows = RowsOf(graph.var(cuts[j].var).type);
   const int64_t read = RowsOf(graph.var(cuts[i].var).type);
   for (const int64_t strips : std::set<int64_t>{rows / 4, rows / 2, rows, 2 * rows, 4 * rows,

@@ -1,5 +1,5 @@
-// Each segment is cut out as a graph of its own, rewritten, and its live bytes and estimated times
-// are added up: no plan is made.
+// Cuts out each segment as a graph, rewrites it, and adds up its live bytes and estimated times,
+// without planning.
 #include "runtime/plan/tiling_ways.h"
 
 #include <algorithm>
@@ -103,8 +103,8 @@ std::vector<TilingTrial> TilingWays::Refinements(const Ends& ends) {
   return trials;
 }
 
-// The peak of a graph between two cuts (GraphBetween) for so many images, in its order. In a part
-// of the batch the caller's output is a tensor of the arena, from which it is copied.
+// Returns the peak of a graph between two cuts (GraphBetween) for so many images, in its order. In
+// a slice of the batch, the caller's output is a tensor of the arena, and is copied from there.
 int64_t TilingWays::PeakOf(const Graph& part, const GraphCut& from, const GraphCut& to,
                            int64_t images, const TileSpec& tiles) const {
   const StorageOptions& storage = problem_.arena.storage;
@@ -121,7 +121,7 @@ TilingWay TilingWays::AsItIs(const GraphCut& from, const GraphCut& to, int64_t i
   if (const auto part = GraphBetween(problem_.graph, problem_.order, from, to, images); part.ok()) {
     way.bytes = PeakOf(*part, from, to, images, {});
   } else if (images < images_) {
-    // It names the number of images; tiles rewrite that.
+    // A parameter contains the number of images; tiling rewrites it.
     way.bytes = AsItIs(from, to, images_).bytes / images_ * images;
   } else {
     way.bytes = kNever;
@@ -133,7 +133,7 @@ TilingWay TilingWays::AsItIs(const GraphCut& from, const GraphCut& to, int64_t i
   return way;
 }
 
-// nullopt where it cannot be.
+// Returns nullopt if the segment cannot be tiled like this.
 std::optional<TilingWay> TilingWays::Tiled(const TilingTrial& trial) const {
   const GraphCut &from = cuts_[trial.i], &to = cuts_[trial.j];
   const absl::StatusOr<Graph> part =

@@ -1,4 +1,5 @@
-// Ways to execute what lies between two cuts of a graph, and what they are expected to need.
+// Options (ways) to execute the nodes between two cuts of a graph, with their estimated peak and
+// time.
 #ifndef ASHLAR_RUNTIME_PLAN_TILING_WAYS_H_
 #define ASHLAR_RUNTIME_PLAN_TILING_WAYS_H_
 
@@ -24,80 +25,82 @@
 
 namespace ashlar {
 
-// How tiled operators share memory, and the workspace that they need at least: bytes by node. Asked
-// in several threads at once.
+// How tiled operators share memory, and their least workspaces: bytes by node. Several threads call
+// `workspace` at once.
 struct ArenaModel {
-  StorageOptions storage;  // of the graph as it is
+  StorageOptions storage;  // of the untiled graph
   std::function<std::vector<int64_t>(const Graph&, const StorageModel&)> workspace;
 };
 
-// The same in tiles.
+// Returns the same for the tiled graph.
 StorageOptions StorageFor(const TileSpec& spec, const StorageOptions& whole);
 
-// What is to be tiled, for whom. All that it names must outlive its users.
+// The graph to tile, and the limits. All that it refers to must outlive its users.
 struct TilingProblem {
   const Graph& graph;
-  absl::Span<const int> order;  // of the graph as it is, producers first
+  absl::Span<const int> order;  // of the untiled graph, producers first
   ProcessorSpeed speed;
   const ArenaModel& arena;
   double max_extra_flops = std::numeric_limits<double>::infinity();  // as in TilingWay
-  bool ebb = false;  // whether lines are tried as those that ebb, too (TileKind::kEbb)
+  bool ebb = false;  // whether rolling lines with early release (TileKind::kEbb) are tried as well
   std::stop_token stop = {};
 };
 
-// One way to execute what lies between two cuts.
+// One option to execute the nodes between two cuts.
 struct TilingWay {
-  size_t begin = 0, end = 0;           // of the cuts
-  int64_t images = 1;                  // at once
-  std::optional<TileSegment> segment;  // none: as it is
+  size_t begin = 0, end = 0;           // indices of the cuts
+  int64_t images = 1;                  // executed together
+  std::optional<TileSegment> segment;  // none: untiled
   int64_t bytes = 0;                   // peak
   double ms = 0;
-  double extra_flops = 0;  // computed again, over all of the graph before
+  double extra_flops = 0;  // recomputed FLOPs, over all of the untiled graph
 };
 
-// Those that were looked at, until now.
+// The options evaluated so far.
 class TilingWays {
  public:
-  // Two cuts, and images at once.
+  // Two cuts, and the number of images executed together.
   using Ends = std::tuple<size_t, size_t, int64_t>;
 
   explicit TilingWays(const TilingProblem& problem);
 
-  // Ends of ways, in the order of execution; fewer than two where nothing can be tiled.
+  // Boundaries of options, in the order of execution; fewer than two if nothing can be tiled.
   const std::vector<GraphCut>& cuts() const { return cuts_; }
-  // Of the graph's input.
+  // Images in the graph's input.
   int64_t images() const { return images_; }
   int IdOf(size_t cut) const { return ashlar::IdOf(problem_.graph, cuts_[cut]); }
   int64_t BytesOf(size_t cut) const { return problem_.graph.var(cuts_[cut].var).type.bytes(); }
-  // What may be computed again of so many images, as often as the batch has them.
+  // The limit of recomputed FLOPs for one group of `images`; it recurs until the batch is done.
   double MostExtraFlops(int64_t images) const {
     return problem_.max_extra_flops / static_cast<double>(images_ / images);
   }
-  // In the arena: the caller's tensors are not.
+  // Bytes of a cut's tensor in the arena: 0 for the caller's tensors.
   int64_t ArenaBytesOf(size_t cut) const;
-  // With the batch in `parts` up to a cut: what was made waits for the last of them and, of an
-  // input that was given up, what is still to be read for the first.
+  // Bytes that wait while the batch runs in `parts` slices up to cut `last`: outputs of finished
+  // slices, or the rest of a donated input.
   int64_t WaitingBytes(int64_t parts, size_t last) const;
-  // Of the graph as it is, of one image.
+  // Peak of the untiled graph between two cuts, for one image.
   int64_t AsItIsPeak(size_t first, size_t last);
-  // Whether every operator up to a cut makes a part of the batch from a part of its inputs: one
-  // that does not, or that has several outputs, ends what is executed in parts.
+  // Returns whether every operator up to a cut computes a slice of the batch from slices of its
+  // inputs. An operator that does not, or that has several outputs, ends the range that can be
+  // split.
   bool SplitsBatch(size_t last);
 
-  // Looks at the worth of segments.
+  // Evaluates candidate segments.
   void Try(absl::Span<const TilingTrial> trials);
-  // Another look at all between two cuts, a first one where there was none; nothing the next time.
+  // Returns further candidates between two cuts; at the first call for new ends also the first
+  // candidate. Returns nothing for ends that were refined before.
   std::vector<TilingTrial> Refinements(const Ends& ends);
 
-  // The nodes between a cut and the next as they are.
+  // Returns the untiled option from a cut to the next.
   const TilingWay& Whole(size_t cut, int64_t images);
-  // Segments, by their ends.
+  // Evaluated segments, by their ends.
   const std::map<Ends, std::vector<TilingWay>>& segments() const { return segments_; }
-  // Between cuts from `first` to `last`, by their ends.
+  // Returns all options between cuts `first` and `last`, by their ends.
   std::vector<const TilingWay*> Between(size_t first, size_t last, int64_t images);
-  // All that are known.
+  // Returns all known options.
   std::vector<TilingWay> All() const;
-  // Lets go of them, which of large graphs are some megabytes.
+  // Frees the options, which take some megabytes for large graphs.
   void Forget();
 
  private:

@@ -1,5 +1,5 @@
-// Arithmetic and traffic: a roofline (Williams, Waterman and Patterson 2009) whose parts add up, as
-// what is fetched ahead hides little of the other.
+// Arithmetic and traffic: a roofline model (Williams, Waterman and Patterson 2009). Its two terms
+// are added, because prefetching hides little of either.
 #include "runtime/plan/time_estimate.h"
 
 #include <algorithm>
@@ -7,23 +7,24 @@
 namespace ashlar {
 namespace {
 
-// Weights that lie in the second-level cache when they are read again soon.
+// Weights up to this size stay in the second-level cache between two reads.
 constexpr int64_t kCachedWeights = 1 << 19;
-// Tensors beyond it have left a third-level cache by the time that they are read.
+// Larger tensors have left a third-level cache before they are read.
 constexpr double kThirdLevelBytes = 16 << 20;
 
-// Of a data centre GPU, without asking one. Convolutions in Float32.
+// A data centre GPU; not measured. Convolutions in Float32.
 constexpr ProcessorSpeed kGpuSpeed = {.flops = 3e10,
                                       .second_level = 3e9,
                                       .third_level = 3e9,
                                       .memory = 3e9,
                                       .second_level_bytes = 1e9};
 
-// By instruction set, of one thread in a millisecond: operations of a convolution that keeps it
-// busy, and bytes from each level. AVX-512: measured on AMD EPYC (Zen 4) and Intel Xeon (Sapphire
-// Rapids), which differ by less than the estimate is good for. Neon: of what a Cortex-A76 at 2.4
-// GHz can do (two multiply-adds of four floats a cycle), the share that AVX2's kernels reach of
-// theirs.
+// By instruction set, for one thread per millisecond: operations of a convolution that keeps it
+// busy, and bytes from each level.
+// - AVX-512: measured on AMD EPYC (Zen 4) and Intel Xeon (Sapphire Rapids), which differ by less
+//   than the accuracy of the estimate.
+// - Neon: the peak of a Cortex-A76 at 2.4 GHz, times the share of the peak that AVX2's kernels
+//   reach. It does two multiply-adds of four floats a cycle.
 struct SpeedRow {
   Isa isa;
   double flops, second_level, third_level, memory;
@@ -35,17 +36,17 @@ constexpr SpeedRow kSpeeds[] = {
     {Isa::kAvx512, 1.35e8, 1.19e8, 2.6e7, 1.35e7},
 };
 
-// Operations of a network's convolutions, counted as direct ones, in the time of one that was
-// measured: Winograd does fewer. ResNet-50 on Zen 4, of which the table has 1.35e8 and 1.176e8 are
+// Operations of a network's convolutions, counted as direct ones, relative to the measured
+// convolution: Winograd needs fewer. From ResNet-50 on Zen 4: the table has 1.35e8, and 1.176e8 is
 // measured.
 constexpr double kOfMeasured = 1.15;
-// Of a thread, where ProcessorSpeed::kernel_ms was measured.
+// Speed of the thread that measured ProcessorSpeed::kernel_ms.
 constexpr double kFlopsOfKernelMs = 1.176e8;
 
-// Bytes from behind the second-level caches do not add up as those from within: of two cores that
-// read 70 MB each both together got 26 to 32 GB/s, and one alone 26.
-constexpr double kRateOfAll = 1.1;  // of the third level's of one thread
-// Processors of more cores have more channels to memory.
+// Bandwidth beyond the second-level caches does not grow with the threads: two cores that read 70
+// MB each got 26 to 32 GB/s together, and one alone 26.
+constexpr double kRateOfAll = 1.1;  // times the third level's rate of one thread
+// Processors with more cores have more channels to memory.
 constexpr double kThreadsThatShare = 8;
 
 // Milliseconds to read or write a tensor.
@@ -105,7 +106,7 @@ double EstimateOperator(const Graph& graph, const StorageModel& model, int index
     ms += Traffic(made, speed);
     ms += share * static_cast<double>(node.op->Computation(graph.SiteOf(node))) / speed.flops;
   } else {
-    // A part that was made in its place is not copied.
+    // A part that was computed in place is not copied.
     double copied = made;
     for (const Placement& placement : model.placements[index]) {
       copied -= share * static_cast<double>(model.storages[placement.inner].bytes);

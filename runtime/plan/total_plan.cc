@@ -1,6 +1,8 @@
-// Ways to give up memory are tried in the order of the time that they are expected to cost:
-// nothing; smaller weights, where they cost the least; tiles beside the fastest kernels; tiles
-// beside the smallest weights, which then may grow into the bytes that the tiles leave.
+// Tries to save memory in the order of the expected cost in time:
+// 1. nothing;
+// 2. smaller weights, the cheapest first;
+// 3. tiles with the fastest kernels;
+// 4. tiles with the smallest weights, which then may grow into the bytes that the tiles leave.
 #include "runtime/plan/total_plan.h"
 
 #include <utility>
@@ -17,9 +19,9 @@
 namespace ashlar {
 namespace {
 
-// A plan so near to the fastest is worth no search of tiles.
+// If a plan is this near to the fastest, tiles are not searched for.
 constexpr double kFastEnough = 1.05;
-// Weights that nobody packs are seen only in the plan: it is made again without them.
+// Weights without packing are known only after planning, so planning is repeated with them counted.
 constexpr int kTries = 3;
 
 using Planned = std::unique_ptr<PlannedGraph>;
@@ -66,8 +68,8 @@ class TotalPlanner {
     return PlanGraph(Graph(graph_), request);
   }
 
-  // The plan of a search, made without the search: what that has left on the heap then lies between
-  // the parts of no plan, and can go back to the system.
+  // Plans the result of a search again, without the search: so the heap that the search leaves
+  // unused is not between the parts of the plan, and can return to the system.
   absl::StatusOr<Planned> Anew(Planned found, int searched) const {
     PlanRequest request = request_;
     request.wishes.tiles = found->wishes.tiles;
@@ -80,7 +82,7 @@ class TotalPlanner {
     return planned;
   }
 
-  // Whether a search stays within the budget, for which a plan was found without one.
+  // Returns whether a search stays within the budget, when a plan was found without one.
   bool MaySearch() const {
     return PlanningBytes(*fastest_, total_.process_bytes, kSearches) <= total_.bytes;
   }
@@ -95,7 +97,7 @@ class TotalPlanner {
                            planned.kernels);
   }
 
-  // Keeps it if it is the fastest that fits, or the smallest of all.
+  // Keeps a plan if it is the fastest that fits, or the smallest of all.
   void Consider(Planned planned) {
     if (planned == nullptr) return;
     if (Fits(*planned)) {
@@ -105,7 +107,7 @@ class TotalPlanner {
     }
   }
 
-  // The same plan with weights as large as the budget leaves beside all else of it.
+  // Tries the same plan with weights as large as the budget leaves for them.
   absl::Status TryLimited(PlanRequest request, const PlannedGraph& like) {
     int64_t most = total_.bytes - (Need(like) - like.weights.bytes);
     for (int i = 0; i < kTries && most > 0; ++i) {
@@ -119,7 +121,7 @@ class TotalPlanner {
     return absl::OkStatus();
   }
 
-  // In the fastest tiles whose arena fits beside so many bytes of weights.
+  // Tries the fastest tiles whose arena fits beside `weights` bytes.
   absl::Status TryTiled(PlanRequest request, int64_t weights) {
     const PlannedGraph& any = *smallest_;
     const int64_t arena =
@@ -140,7 +142,7 @@ class TotalPlanner {
     return absl::OkStatus();
   }
 
-  // In tiles of all sizes: the smallest arena has the most operators, which take memory, too.
+  // Tries tiles of all sizes: the smallest arena has the most operators, which take memory, too.
   absl::Status TryAll(const PlanRequest& request) {
     ASHLAR_ASSIGN_OR_RETURN(std::vector<Planned> plans, PlanFrontier(Graph(graph_), request));
     for (Planned& planned : plans) Consider(std::move(planned));
@@ -150,9 +152,9 @@ class TotalPlanner {
   static constexpr int kSearches = 1;  // that may follow
 
   const Graph& graph_;
-  PlanRequest request_;  // without the total
+  PlanRequest request_;  // searches that may follow
   const TotalBudget total_;
-  Planned fastest_, smallest_;  // that fits; of those that do not
+  Planned fastest_, smallest_;  // the fastest that fits; the smallest of all others
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Plans within a budget for all that a process takes.
+// Plans within a budget for the total memory of the process.
 #ifndef ASHLAR_RUNTIME_PLAN_TOTAL_PLAN_H_
 #define ASHLAR_RUNTIME_PLAN_TOTAL_PLAN_H_
 
@@ -10,9 +10,9 @@
 
 namespace ashlar {
 
-// The plan as it is asked for, if it fits `request.wishes.total`; else the fastest that was found
-// of the kernels with smaller weights (Means::most_weights), or in tiles, or both.
-// ResourceExhausted, naming the bytes that are needed at least, where none fits.
+// Returns the requested plan if it fits `request.wishes.total`. Otherwise returns the fastest plan
+// found with smaller weights (Means::most_weights), in tiles, or both. ResourceExhausted, naming
+// the least bytes needed, if none fits.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinTotal(const Graph& graph,
                                                               const PlanRequest& request);
 

@@ -1,6 +1,6 @@
-// A knapsack, solved greedily: each constant has several forms, by which its operators take some
-// time; as long as all together are too large, the step to a smaller form is taken that loses the
-// least time a byte.
+// A knapsack problem, solved greedily: each constant has several packed forms, and its operators
+// take more time with smaller ones. While the total is too large, takes the step to a smaller form
+// that costs the least time per byte.
 #include "runtime/plan/weight_limit.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace ashlar {
 namespace {
 
-// The bytes that a kernel packs for a node, and the constant that is most of them; -1: none.
+// The bytes that a kernel packs for a node, and the constant that has most of them; -1: none.
 struct PackedBytes {
   int var = -1;
   int64_t bytes = 0;
@@ -32,18 +32,19 @@ PackedBytes PackedBytesOf(const Graph& graph, const OperatorNode& node, const Ke
   return packed;
 }
 
-// The operators of one constant. Tiles of one operator have it in common.
+// The operators that read one constant, such as the tiles of one operator.
 struct Group {
   struct Candidate {
     int64_t bytes;
     double ms;
   };
   std::vector<int> nodes;
-  std::vector<std::vector<Candidate>> candidates;  // of each
-  std::set<int64_t> sizes;                         // that its forms may have
-  int64_t most = 0;                                // of them, as things stand
+  std::vector<std::vector<Candidate>> candidates;  // of each node
+  std::set<int64_t> sizes;                         // of possible forms
+  int64_t most = 0;                                // the largest size that is allowed at present
 
-  // Milliseconds of all nodes, with forms of so many bytes at most; infinite where one has none.
+  // Returns the milliseconds of all nodes with forms of at most `bytes`; infinite if a node has
+  // none.
   double Time(int64_t bytes) const {
     double ms = 0;
     for (const std::vector<Candidate>& of_node : candidates) {
@@ -58,8 +59,8 @@ struct Group {
 
 struct Step {
   Group* group = nullptr;
-  int64_t bytes = 0;                                       // of the smaller form
-  double price = std::numeric_limits<double>::infinity();  // ms a byte
+  int64_t bytes = 0;                                       // size of the smaller form
+  double price = std::numeric_limits<double>::infinity();  // ms per byte
 };
 
 Step CheapestStep(std::map<int, Group>& groups) {

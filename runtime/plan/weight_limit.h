@@ -1,4 +1,4 @@
-// Kernels by the bytes of their weights: which of them to give up for memory.
+// Limits the memory of packed weights by the choice of kernels.
 #ifndef ASHLAR_RUNTIME_PLAN_WEIGHT_LIMIT_H_
 #define ASHLAR_RUNTIME_PLAN_WEIGHT_LIMIT_H_
 
@@ -9,14 +9,14 @@
 
 namespace ashlar {
 
-// Leaves the candidates whose packed weights take `most` bytes together, or as few as can
-// be: greedily, constant by constant, smaller weights where they cost the least time a byte.
-// Weights that no kernel packs are not counted.
+// Removes candidates until the packed weights together take at most `most` bytes, or as few as
+// possible. Greedy, constant by constant: takes the smaller weights that cost the least time per
+// byte. Weights that no kernel packs are not counted.
 void LimitWeights(const Graph& graph, const StorageModel& model, const ProcessorSpeed& speed,
                   int64_t most, KernelCandidates& candidates);
 
-// Milliseconds of one run with these kernels, null where nothing runs: by what each operator is
-// expected to take and the time of its kernel over the best one's.
+// Estimates the milliseconds of one run with these kernels (null if none runs). Multiplies each
+// operator's estimated time by the time of its kernel relative to the best one.
 double EstimateKernels(const Graph& graph, const StorageModel& model, const ProcessorSpeed& speed,
                        const std::vector<std::shared_ptr<const Kernel>>& kernels);
 

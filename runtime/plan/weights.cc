@@ -13,7 +13,7 @@
 namespace ashlar {
 namespace {
 
-// Behind the `bytes` that a pool has so far.
+// Places an entry after the first `bytes` bytes of a pool.
 void Place(WeightEntry& entry, int64_t alignment, int64_t& bytes) {
   entry.offset = RoundUp(bytes, alignment);
   bytes = entry.offset + entry.bytes;
@@ -40,7 +40,7 @@ WeightsPlan PlanWeights(const Graph& graph, const StorageModel& model,
       WeightEntry entry;
       entry.var = model.storages[storage].owner;
       entry.bytes = model.storages[storage].bytes;
-      // A view of a constant is read as it lies; only the constant itself can be packed.
+      // A view of a constant is read unpacked; only the constant itself can be packed.
       if (entry.var == node.inputs[i]) {
         if (const std::optional<Packing> packing = kernels[n]->packing(static_cast<int>(i))) {
           entry.key = packing->key;
@@ -76,7 +76,7 @@ std::vector<int> PackingOrder(const WeightsPlan& plan) {
 
 namespace {
 
-// Only a tensor that has bytes of its own could be written to.
+// Returns whether a tensor owns its bytes: only then it can be written to.
 bool OwnsBytes(HostTensor tensor) { return tensor.mutable_raw() != nullptr; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The wishes of planning's caller: where a model runs, how precisely, in how much memory.
+// The target of a plan: device, precision, and memory limits.
 #ifndef ASHLAR_RUNTIME_PLAN_WISHES_H_
 #define ASHLAR_RUNTIME_PLAN_WISHES_H_
 
@@ -13,40 +13,41 @@
 
 namespace ashlar {
 
-// A limit to the arena, for which a graph is tiled where it must be.
+// A limit on the arena. The graph is tiled if necessary.
 struct MemoryBudget {
-  int64_t bytes = 0;  // 0: as few as can be
-  // The share of the FLOPs of operators with weights that may be computed again, as a ratio.
+  int64_t bytes = 0;  // 0: as few as possible
+  // The largest ratio of FLOPs of operators with weights that may be recomputed.
   double max_extra_flops = std::numeric_limits<double>::infinity();
-  // Where nothing fits, return the smallest plan.
+  // If nothing fits, return the smallest plan.
   bool find_smallest = false;
 };
 
-// A limit to all that a process takes for a model while it loads and runs it (MemoryNeed), for
-// which kernels with smaller weights are taken, and tiles, where it must be.
+// A limit on all memory of a process while it loads and runs a model (MemoryNeed). Kernels with
+// smaller weights and tiles are used if necessary.
 struct TotalBudget {
   int64_t bytes = 0;
   int64_t process_bytes = 0;  // MemoryNeed::process
-  // Where nothing fits, return the plan that needs least.
+  // If nothing fits, return the plan that needs least.
   bool find_smallest = false;
 };
 
 struct Wishes {
   CompNode comp_node;
-  // The processor of the kernels, on which the plan depends: equal requests give equal plans
-  // on every machine. nullopt: the device's own.
+  // The processor that the plan and its kernels are for: equal requests give equal plans on every
+  // machine. nullopt: the device's own.
   std::optional<Processor> processor;
   int threads = 1;
-  DType precision = DType::kFloat32;  // Float16 or BFloat16: where PrecisionRule allows
-  // The inputs are given up: they lie in the arena, where the caller writes them before a run, and
-  // their rows die there as they are read.
+  DType precision = DType::kFloat32;  // Float16 or BFloat16: for operators that PrecisionRule
+                                      // allows
+  // Inputs are donated: the caller writes them into the arena before a run, and their rows are
+  // freed after they are read.
   bool release_input = false;
   TileSpec tiles;
-  bool tuned_tiles = false;            // in tiles that are on record, if any are (recorded_tiles.h)
+  bool tuned_tiles = false;            // use tuned tiles, if there are any (recorded_tiles.h)
   std::optional<MemoryBudget> budget;  // finds `tiles`
   std::optional<TotalBudget> total;    // finds `budget` and Means::most_weights
-  // That reading the model took for a while, beside what is stated of planning: as MemoryNeed has
-  // it, for `total` and for reports.
+  // Peak bytes used while reading the model, in addition to planning (MemoryNeed): for `total` and
+  // for reports.
   int64_t reading_bytes = 0;
 
   bool tiled() const { return budget.has_value() || !tiles.empty(); }
