@@ -10,8 +10,8 @@
 namespace ashlar {
 namespace {
 
-// InvalidArgument where a tensor in the device's memory begins at an address that kernels cannot
-// take.
+// Returns InvalidArgument if a tensor in device memory begins at an address that kernels cannot
+// use.
 absl::Status CheckAlignment(const Device& device, absl::string_view name, const void* data) {
   const int64_t alignment = device.tensor_alignment();
   if (reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(alignment) == 0) {

@@ -1,4 +1,4 @@
-// The caller's tensors of a session: from their names to the pointers of its steps.
+// Binds the caller's tensors of a session: maps their names to the pointers of its steps.
 #ifndef ASHLAR_RUNTIME_SESSION_BINDER_H_
 #define ASHLAR_RUNTIME_SESSION_BINDER_H_
 
@@ -17,51 +17,53 @@ namespace ashlar {
 class Binder {
  public:
   enum class Side { kInput, kOutput };
-  // Tensors that the caller binds: kernels work on them in the device's memory.
+  // The memory of the caller's tensor. Kernels use a copy in the device's memory if it is kHost.
   enum class Memory { kHost, kDevice };
 
   struct Tensor {
     int64_t bytes = 0;
     bool bound = false;
-    void* data = nullptr;  // where kernels find it
-    // On devices with memory of their own: the caller's tensor on the host (null where the caller
-    // bound the device's memory), and its place in the copies of all tensors there and here.
+    void* data = nullptr;  // the address that kernels use
+    // On devices with memory of their own. `host` is the caller's tensor on the host, or null if
+    // the caller bound device memory. `offset` is the tensor's offset in the copies of all tensors,
+    // on the device and on the host.
     void* host = nullptr;
-    bool pinned = false;  // that tensor: the device copies from and to it
+    bool pinned = false;  // the host tensor is pinned: the device copies it directly
     int64_t offset = 0;
-    // Of an input that is given up: where a run finds it, in the arena; `data` is there, too, where
-    // the caller writes it there itself. Else null.
+    // For a donated input: its address in the arena; otherwise null. `data` is equal to it if the
+    // caller writes the input there.
     void* place = nullptr;
   };
 
   // Both must outlive the binder.
   Binder(const Graph& graph, const Device& device);
 
-  // Has `slot` point into a tensor, `offset` bytes behind its begin, as often as it is bound.
+  // Registers `slot`: at every binding it is set to `offset` bytes after the tensor's begin.
   void Follow(Side side, int binding, int64_t offset, const void** slot);
   void Follow(Side side, int binding, int64_t offset, void** slot);
 
-  // Bytes that copies of all tensors take together, in the places that Tensor::offset says.
+  // Returns the bytes of the copies of all tensors together, with the offsets of Tensor::offset.
   int64_t copies_bytes() const { return copies_bytes_; }
-  // The device's copies, without which the host's memory is the device's.
+  // Sets the device's copies. Without them, the device uses the host's memory.
   void CopyTo(void* copies) { copies_ = static_cast<char*>(copies); }
 
-  // An input that is given up: what is bound is copied to its place before each run.
+  // Marks an input as donated: a bound tensor is copied to `place` before each run.
   void Release(int input, void* place) { sides_[0].tensors[input].place = place; }
-  // Where the caller writes that input for the next run, in place of what was bound. NotFound names
-  // the inputs; InvalidArgument where it is not given up.
+  // Returns the address to which the caller writes that input for the next run, instead of binding
+  // a tensor. NotFound names the inputs; InvalidArgument if the input is not donated.
   absl::StatusOr<void*> PlaceOf(absl::string_view input);
-  // Before a run: puts inputs that are given up in their places. What was written there is bound no
-  // longer.
+  // Copies donated inputs to their places before a run. Inputs that the caller wrote there become
+  // unbound.
   void TakeReleased();
 
-  // Says whether addresses or copies have changed. NotFound names the tensors that there are.
+  // Binds a tensor. Returns whether addresses or copies have changed. NotFound names the existing
+  // tensors.
   absl::StatusOr<bool> Bind(Side side, absl::string_view name, void* data, int64_t bytes,
                             Memory memory);
-  // FailedPrecondition, naming it, while a tensor is not bound.
+  // Returns FailedPrecondition, naming a tensor, if one is not bound.
   absl::Status CheckBound() const;
 
-  // As Graph::inputs(), outputs().
+  // In the order of Graph::inputs() and outputs().
   absl::Span<const Tensor> inputs() const { return sides_[0].tensors; }
   absl::Span<const Tensor> outputs() const { return sides_[1].tensors; }
 
@@ -69,7 +71,7 @@ class Binder {
   struct Slot {
     int binding = 0;
     int64_t offset = 0;
-    const void** reader = nullptr;  // one of the two
+    const void** reader = nullptr;  // one of the two is set
     void** writer = nullptr;
   };
   struct Bindings {

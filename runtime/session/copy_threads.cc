@@ -12,7 +12,7 @@ CopyThreads::CopyThreads(int threads) {
     try {
       threads_.emplace_back([this] { Work(); });
     } catch (const std::system_error&) {
-      break;  // the others copy
+      break;  // fewer threads copy
     }
   }
 }

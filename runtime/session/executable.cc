@@ -18,12 +18,12 @@ namespace ashlar {
 namespace {
 
 constexpr uint8_t kPattern = 0xA5;
-constexpr int64_t kMeasureSlack = 1 << 16;  // bytes behind the pool that packing must leave alone
+constexpr int64_t kMeasureSlack = 1 << 16;  // bytes after the pool that packing must not write
 
-// Bytes of constants that may wait in memory, packed, before they are dropped together.
+// Bytes of packed constants that may stay in memory until they are freed together.
 constexpr int64_t kDropBytes = 4 << 20;
 
-// Bytes that were read for an entry will not be read again.
+// Reports that the bytes of an entry will not be read again.
 void LetGo(const PlannedGraph& planned, const WeightEntry& entry, const DoneWith& done_with) {
   if (!done_with || entry.packed != nullptr) return;
   const HostTensor& source = planned.graph.constant(entry.var)->source();
@@ -39,8 +39,8 @@ absl::Status Pack(const PlannedGraph& planned, void* pool, const DoneWith& done_
   return absl::OkStatus();
 }
 
-// Packs into the pool, in PackingOrder, and drops the packed constants from the graph, bit by bit,
-// so that hardly more than one copy of the weights is in memory at a time.
+// Packs into the pool, in PackingOrder, and frees the packed constants of the graph in groups. So
+// memory holds hardly more than one copy of the weights.
 absl::Status MoveIntoPool(PlannedGraph& planned, void* pool, const DoneWith& done_with) {
   std::map<int, int> left;  // by var: entries not packed yet
   for (const WeightEntry& entry : planned.weights.entries) ++left[entry.var];
@@ -66,13 +66,13 @@ absl::Status MoveIntoPool(PlannedGraph& planned, void* pool, const DoneWith& don
   return absl::OkStatus();
 }
 
-// The end of a pool of weights. The rest stays untouched, so that while weights are measured they
-// take no more memory.
+// Returns the end of a pool of weights. The rest stays untouched, so that measuring takes no more
+// memory.
 PatternedEnd EndOf(Device& device, const DeviceMemory& pool, int64_t planned_bytes) {
   return PatternedEnd(device, pool, std::max<int64_t>(planned_bytes - kMeasureSlack, 0));
 }
 
-// Whether a plan can be run here.
+// Returns an error if a plan cannot be run here.
 absl::Status CheckRuns(const PlannedGraph& planned) {
   if (planned.means.workspace != WorkspaceSource::kKernel) {
     return absl::InvalidArgumentError(
@@ -81,8 +81,8 @@ absl::Status CheckRuns(const PlannedGraph& planned) {
   return planned.device->ready();
 }
 
-// Moves the plan's weights to where a packed model has them; false, and nothing moved, unless all
-// are there.
+// Moves the plan's weights to their places in a packed model. If one is missing there, returns
+// false and moves nothing.
 bool MoveTo(const PackedPlaces& places, PlannedGraph& planned) {
   std::vector<int64_t> offsets;
   for (const WeightEntry& entry : planned.weights.entries) {
@@ -94,8 +94,8 @@ bool MoveTo(const PackedPlaces& places, PlannedGraph& planned) {
   return true;
 }
 
-// The plan of a packed model's graph. A recorded plan of a model that was packed whole brings tiles
-// of its own.
+// Plans a packed model's graph. If the model was packed untiled, a recorded plan brings its own
+// tiles.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanPacked(Graph graph, const PackedModel& packed,
                                                          const PlanRequest& request) {
   ASHLAR_ASSIGN_OR_RETURN(const PackingOptions options, PackingOptions::Parse(packed.options));
@@ -135,11 +135,11 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPlan(
     ASHLAR_RETURN_IF_ERROR(end.Fill(kPattern));
     ASHLAR_RETURN_IF_ERROR(Pack(*planned, executable->weights_->data(), options.done_with));
     ASHLAR_ASSIGN_OR_RETURN(written, end.Written(kPattern));
-    executable->weights_.reset();  // before there is another one
+    executable->weights_.reset();  // before the next allocation
   }
   ASHLAR_ASSIGN_OR_RETURN(executable->weights_,
                           device.Allocate(bytes + (options.measure ? kMeasureSlack : 0)));
-  // With the complement: a byte that equals one of the patterns differs from the other.
+  // The complement: a byte that equals one of the patterns differs from the other.
   PatternedEnd end = EndOf(device, *executable->weights_, bytes);
   constexpr uint8_t kComplement = static_cast<uint8_t>(~kPattern);
   if (options.measure) ASHLAR_RETURN_IF_ERROR(end.Fill(kComplement));

@@ -1,4 +1,4 @@
-// A model ready to run: its plan, and its weights packed.
+// A model ready to run: its plan and its packed weights.
 #ifndef ASHLAR_RUNTIME_SESSION_EXECUTABLE_H_
 #define ASHLAR_RUNTIME_SESSION_EXECUTABLE_H_
 
@@ -14,8 +14,8 @@
 
 namespace ashlar {
 
-// Told of bytes of a model's weights that were read for the last time: pages of a file can
-// leave memory then.
+// Called after bytes of a model's weights were read for the last time, so that pages of a file can
+// leave memory.
 using DoneWith = std::function<void(const void* data, int64_t bytes)>;
 
 struct PackOptions {
@@ -26,40 +26,41 @@ struct PackOptions {
   std::shared_ptr<const class Executable> packed = nullptr;
 };
 
-// Immutable and shared by sessions.
+// A compiled model. Immutable and shared by sessions.
 class Executable {
  public:
-  // Plans the graph and packs its weights. The graph's own copy of a packed constant is dropped:
-  // pass the graph by move, and weights are in memory once.
+  // Plans the graph and packs its weights. The graph's own copy of a packed constant is freed: pass
+  // the graph by move, and weights are in memory once.
   static absl::StatusOr<std::shared_ptr<const Executable>> Compile(
       Graph graph, const PlanRequest& request, const DoneWith& done_with = nullptr);
-  // The same from a plan made before.
+  // Packs the weights of an existing plan.
   static absl::StatusOr<std::shared_ptr<const Executable>> FromPlan(
       std::unique_ptr<PlannedGraph> planned, const PackOptions& options = {});
 
-  // Plans of one model at several shapes: executables in their order, with one pool of weights, in
-  // which holds once the weights that several of them want alike. InvalidArgument where the plans
-  // are of several comp nodes.
+  // Compiles plans of one model at several shapes into executables in their order, with one pool of
+  // weights. It holds weights that several of them use in the same form once. InvalidArgument if
+  // the plans are for several comp nodes.
   static absl::StatusOr<std::vector<std::shared_ptr<const Executable>>> FromPlans(
       std::vector<std::unique_ptr<PlannedGraph>> plans, const DoneWith& done_with = nullptr);
 
-  // From weights packed before, which are used where they lie. FailedPrecondition where they do not
-  // suit the device or the request, or are not what the kernels of this version want.
+  // Uses packed weights in place. FailedPrecondition if they do not match the device, the request,
+  // or the kernels of this version.
   static absl::StatusOr<std::shared_ptr<const Executable>> FromPacked(PackedModel packed,
                                                                       const PlanRequest& request);
-  // This one's graph, kernels and weights.
+  // Returns the graph, kernels and weights of `executable`.
   static PackedModel ToPacked(std::shared_ptr<const Executable> executable);
 
   const PlannedGraph& planned() const { return *planned_; }
   const Graph& graph() const { return planned_->graph; }
   const void* weights() const { return weights_->data(); }
-  // Whether the pool holds the weights of another plan of the same graph, at the same places.
+  // Returns whether the pool holds the weights of another plan of the same graph, at the same
+  // places.
   bool HasWeightsOf(const PlannedGraph& planned) const;
-  // Of a weight, which lies there or in a file (Location::binding).
+  // Returns the address of a weight, in the pool or in a file (Location::binding).
   const char* AddressOf(const Location& weight) const;
-  // Of the block that holds the weights.
+  // Bytes of the block that holds the weights.
   int64_t weights_bytes() const { return weights_->bytes(); }
-  // Bytes up to the highest one that packing wrote; -1 if it was not measured.
+  // Bytes up to the highest one that packing wrote; -1 if not measured.
   int64_t weights_written() const { return weights_written_; }
 
  private:

@@ -1,4 +1,4 @@
-// Runs on the host: each kernel works where it is called.
+// Runs on the host: each kernel computes when it is called.
 #include <utility>
 
 #include "graph/status.h"
@@ -9,7 +9,7 @@
 namespace ashlar {
 namespace {
 
-// Does nothing, at no cost.
+// A listener that does nothing, at no cost.
 struct NoListener {
   void OnRunBegin() {}
   void OnStepBegin(int) {}

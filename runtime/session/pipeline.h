@@ -1,5 +1,5 @@
-// Several runs of one executable on the way at once, so that a device works on one while the host
-// copies the tensors of others.
+// Several runs of one executable in flight at once: the device computes one while the host copies
+// the tensors of others.
 #ifndef ASHLAR_RUNTIME_SESSION_PIPELINE_H_
 #define ASHLAR_RUNTIME_SESSION_PIPELINE_H_
 
@@ -14,36 +14,37 @@
 namespace ashlar {
 
 struct PipelineOptions {
-  // Runs on the way at most; each has a stream, inputs, outputs and staging of its own.
+  // Limit on runs in flight; each has its own stream, inputs, outputs and staging.
   int in_flight = 2;
-  // For copies to overlap with work, these are enough: the runs then work one after the other in
-  // one arena. With an arena for each, their work overlaps as well.
+  // false: all runs share an arena and compute one after the other; this is enough to overlap
+  // copies with computation. true: each run has an arena, so computation overlaps as well.
   bool arena_each = false;
 };
 
-// On the host nothing overlaps: Start does it all, in one arena. Not thread-safe.
+// A pipeline of runs. On the host nothing overlaps: Start does all the work, in one arena. Not
+// thread-safe.
 class Pipeline {
  public:
-  // ResourceExhausted where the device has not that much memory, naming the needed bytes.
+  // ResourceExhausted, naming the needed bytes, if the device has too little memory.
   static absl::StatusOr<std::unique_ptr<Pipeline>> Create(
       std::shared_ptr<const Executable> executable, const PipelineOptions& options);
 
-  // The next run: its tensors are to be bound here, and left alone until it was waited for.
-  // Earlier bindings stay. Null while as many runs as there may be are on the way.
+  // Returns the session of the next run: bind its tensors here, and do not touch them until Wait
+  // has returned for it. Earlier bindings stay. Null if the limit of runs in flight is reached.
   Session* next();
-  // Hands over the next run. A run that fails here is not on the way, and leaves the others alone.
-  // The first run of each session takes longer: it is recorded.
+  // Starts the next run. If it fails here, it is not in flight, and the others continue. The first
+  // run of each session takes longer, because it is recorded.
   absl::Status Start();
-  // Until the outputs of the oldest run are there. Where it failed, the others go on.
+  // Waits for the outputs of the oldest run. If it failed, the others continue.
   absl::Status Wait();
 
-  // Runs on the way, and at most.
+  // Runs in flight, and their limit.
   int running() const { return running_; }
   int in_flight() const { return static_cast<int>(sessions_.size()); }
   int arenas() const { return arenas_; }
-  // Session::recording_status of the first that has something to say.
+  // Returns the first session's Session::recording_status that is not OK.
   absl::Status recording_status() const;
-  // The device's memory that all sessions hold together, without the weights.
+  // Bytes of device memory that all sessions hold together, without the weights.
   int64_t device_bytes() const;
 
  private:
@@ -51,9 +52,9 @@ class Pipeline {
 
   int arenas_ = 0;
   std::vector<std::unique_ptr<Session>> sessions_;  // take turns
-  int oldest_ = 0;                                  // the session to be waited for next
+  int oldest_ = 0;                                  // index of the session that Wait waits for next
   int running_ = 0;
-  Session* last_started_ = nullptr;  // where all share an arena
+  Session* last_started_ = nullptr;  // set if all share an arena
 };
 
 }  // namespace ashlar

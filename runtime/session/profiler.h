@@ -1,4 +1,4 @@
-// Records when each step ran. Listens to a run; the run loop does not know it.
+// Records when each step ran. It is a listener; the run loop does not depend on it.
 #ifndef ASHLAR_RUNTIME_SESSION_PROFILER_H_
 #define ASHLAR_RUNTIME_SESSION_PROFILER_H_
 
@@ -17,10 +17,10 @@ class Profiler final : public RunListener {
   void OnDeviceTimes(absl::Span<const StepTime> steps) override {
     device_steps_.assign(steps.begin(), steps.end());
   }
-  // On the host's clock, by position in the order; the last run's. On a device with streams: when
-  // the work was handed over.
+  // Times of the last run on the host's clock, by position in the order. On a device with streams:
+  // the times at which work was enqueued.
   const std::vector<StepTime>& host_steps() const { return steps_; }
-  // When the work was done.
+  // Times at which the work was done.
   const std::vector<StepTime>& steps() const {
     return device_steps_.empty() ? steps_ : device_steps_;
   }

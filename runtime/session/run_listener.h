@@ -6,13 +6,13 @@
 
 namespace ashlar {
 
-// Seconds from an origin that all steps of a run share.
+// A time span, in seconds from an origin that all steps of a run share.
 struct StepTime {
   double start = 0;
   double end = 0;
 };
 
-// Hears of each step of a run. `step` is a position in the schedule's order.
+// A listener that is called for each step of a run. `step` is a position in the schedule's order.
 class RunListener {
  public:
   virtual ~RunListener() = default;
@@ -20,10 +20,10 @@ class RunListener {
   virtual void OnStepBegin(int /*step*/) {}
   virtual void OnStepEnd(int /*step*/) {}
   virtual void OnRunEnd() {}
-  // After the run, from devices with streams: when each step's work was done, on the device's
-  // clock.
+  // Called after the run on devices with streams: the times at which each step's work was done, on
+  // the device's clock.
   virtual void OnDeviceTimes(absl::Span<const StepTime> /*steps*/) {}
-  // Whether it looks at memory: each step's work is then done before OnStepEnd.
+  // Returns whether it reads memory: then each step's work is complete before OnStepEnd.
   virtual bool reads_memory() const { return false; }
 };
 

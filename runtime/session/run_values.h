@@ -1,4 +1,4 @@
-// The value of every var of a run, as it is made.
+// Reads the value of every var during a run.
 #ifndef ASHLAR_RUNTIME_SESSION_RUN_VALUES_H_
 #define ASHLAR_RUNTIME_SESSION_RUN_VALUES_H_
 
@@ -8,13 +8,14 @@
 
 namespace ashlar {
 
-// Runs the session once, which is bound, and shows each var with a copy of its value, row-major. An
-// error that `visit` returns is the result. Values that share the caller's input are left out.
+// Runs the session once (its tensors must be bound), and calls `visit` for each var with a
+// row-major copy of its value. Returns the error of `visit` if there is one. Omits values that
+// share the caller's input.
 absl::Status RunAndVisit(
     Session& session,
     absl::FunctionRef<absl::Status(const Var& var, const HostTensor& value)> visit);
 
-// The tensor whose bytes are stored at `data` in the type's format.
+// Returns the row-major tensor of the bytes at `data`, which are in the type's format.
 HostTensor RowMajor(const TensorType& type, const char* data);
 
 }  // namespace ashlar

@@ -1,4 +1,5 @@
-// How the steps of a session are run: on the host one after another, or by way of a stream.
+// The interface that runs the steps of a session: on the host one after another, or through a
+// stream.
 #ifndef ASHLAR_RUNTIME_SESSION_RUNNER_H_
 #define ASHLAR_RUNTIME_SESSION_RUNNER_H_
 
@@ -19,25 +20,25 @@ class Runner {
  public:
   virtual ~Runner() = default;
 
-  // As Session has them. `previous`: see Session::StartAfter; may be null.
+  // The functions of Session with these names. `previous`: see Session::StartAfter; may be null.
   virtual absl::Status Start(Runner* previous) = 0;
   virtual absl::Status Wait() = 0;
   virtual absl::Status Run(RunListener& listener) = 0;
 
-  // As Session has it.
+  // See Session::SecondsOfSteps.
   virtual absl::StatusOr<double> SecondsOfSteps(int repetitions) = 0;
 
-  // The binder has bound other addresses.
+  // Called when the binder has bound other addresses.
   virtual void OnRebound() {}
   // Null on the host.
   virtual Stream* stream() { return nullptr; }
   // Bytes of the device's memory for copies of the caller's tensors.
   virtual int64_t tensor_bytes() const { return 0; }
-  // Why runs are handed over step by step although they should not.
+  // Returns the reason if runs are unintentionally enqueued step by step.
   virtual absl::Status recording_status() const { return absl::OkStatus(); }
 };
 
-// The tensors and kernels of a runner; they must outlive it.
+// The parts of a session that its runner uses; they must outlive it.
 struct RunnerSite {
   const Executable& executable;
   Binder& binder;
@@ -48,7 +49,7 @@ struct RunnerSite {
 absl::StatusOr<std::unique_ptr<Runner>> MakeHostRunner(const RunnerSite& site);
 
 struct StreamOptions {
-  bool record = true;         // hand a run over as one recording instead of step by step
+  bool record = true;         // enqueue a run as one recording instead of step by step
   bool shares_arena = false;  // with other sessions
   void* stream = nullptr;     // StreamUse::callers
 };

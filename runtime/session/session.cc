@@ -49,7 +49,7 @@ absl::Status Session::Bind(Binder::Side side, absl::string_view name, void* data
   return absl::OkStatus();
 }
 
-// Pointers to inputs are const wherever kernels get them.
+// The cast is safe: kernels get pointers to inputs as const.
 absl::Status Session::BindInput(absl::string_view name, const void* data, int64_t bytes) {
   return Bind(Binder::Side::kInput, name, const_cast<void*>(data), bytes, Binder::Memory::kHost);
 }

@@ -1,4 +1,4 @@
-// Runs an executable in an arena of its own.
+// Runs an executable in an arena.
 #ifndef ASHLAR_RUNTIME_SESSION_SESSION_H_
 #define ASHLAR_RUNTIME_SESSION_SESSION_H_
 
@@ -18,74 +18,74 @@
 namespace ashlar {
 
 struct SessionOptions {
-  // Bytes mapped behind the planned arena, for measuring whether a run leaves it.
+  // Bytes mapped after the planned arena, to measure whether a run leaves it.
   int64_t arena_slack = 0;
-  int64_t state_slack = 0;  // the same, behind the pool of states
-  // On devices with streams: hand a run over as one recording instead of step by step.
+  int64_t state_slack = 0;  // the same for the pool of states
+  // On devices with streams: enqueue a run as one recording instead of step by step.
   bool record = true;
-  // An arena that other sessions of the executable use, too (see StartAfter); null: one of its own,
-  // with the slack.
+  // An arena that is shared with other sessions of the executable (see StartAfter); null: the
+  // session's own, with the slack.
   std::shared_ptr<DeviceMemory> arena = nullptr;
-  // States that sessions of other plans use, too; null: this plan's own, as they are at first.
+  // States that are shared with sessions of other plans; null: this plan's own, with initial
+  // values.
   std::shared_ptr<StateMemory> state = nullptr;
-  // A stream of the caller's that takes the work (StreamUse::callers), which must outlive the
-  // session; null: one of the session's own.
+  // The caller's stream for the work (StreamUse::callers), which must outlive the session; null:
+  // the session's own.
   void* stream = nullptr;
 };
 
-// Not thread-safe itself; sessions of one executable may run side by side.
+// A session. Not thread-safe; different sessions of one executable may run side by side.
 class Session {
  public:
   static absl::StatusOr<std::unique_ptr<Session>> Create(
       std::shared_ptr<const Executable> executable, const SessionOptions& options = {});
 
-  // The caller's row-major tensors. They must stay until they are bound anew; `bytes` must be the
-  // tensor's. NotFound names the inputs or outputs that there are. On devices with memory of their
-  // own a tensor is copied by the host while a run is started or waited for; one in memory that was
-  // pinned before (Device::Pin) is copied by the device, at any time in between, from its place.
+  // Bind the caller's row-major tensors. They must stay until others are bound; `bytes` must be the
+  // tensor's. NotFound names the existing inputs or outputs. On devices with memory of their own,
+  // the host copies tensors in Start and Wait. The device copies tensors in pinned memory
+  // (Device::Pin) directly, at any time between the two.
   absl::Status BindInput(absl::string_view name, const void* data, int64_t bytes);
   absl::Status BindOutput(absl::string_view name, void* data, int64_t bytes);
-  // The same with tensors in the device's memory, which a run then neither copies in nor out. On
-  // the host there is no difference. They are complete when a run is started, or made by work that
-  // the run's stream was given or told to wait for before. The first run after a change of address
-  // takes longer: what is recorded is changed.
+  // The same for tensors in device memory, which are not copied. On the host there is no
+  // difference. Inputs must be complete when a run starts, or be computed by work that precedes the
+  // run in its stream (WaitForEvent included). The first run after a change of address takes
+  // longer, because the recording is changed.
   absl::Status BindDeviceInput(absl::string_view name, const void* data, int64_t bytes);
   absl::Status BindDeviceOutput(absl::string_view name, void* data, int64_t bytes);
 
-  // Where the caller writes an input that is given up (Wishes::release_input), in the arena; always
-  // the same place. What is written there is for the next run alone, of which nothing is left: this
-  // is to be called before every run, which else fails with FailedPrecondition. A tensor of the
-  // caller's that is bound instead is copied there by every run. NotFound names the inputs;
-  // InvalidArgument where the input is not given up.
+  // Returns the arena address for a donated input (Wishes::release_input); it is always the same.
+  // Call this before every run, which overwrites the input; otherwise the run fails with
+  // FailedPrecondition. If a tensor is bound instead, every run copies it there. NotFound names the
+  // inputs; InvalidArgument if the input is not donated.
   absl::StatusOr<void*> PlaceOfInput(absl::string_view name) { return binder_.PlaceOf(name); }
 
-  // Executes all steps. FailedPrecondition while something is unbound. From the second run on it
+  // Executes all steps. FailedPrecondition while a tensor is not bound. From the second run on it
   // allocates nothing.
   absl::Status Run();
-  // The same, and tells `listener` about every step of the order, the steps that execute nothing
-  // too. On devices with streams it runs once more for the device's times, in a recording of its
-  // own.
+  // The same, and calls `listener` for every step of the order, including steps that execute
+  // nothing. On devices with streams it runs a second time to measure the device's times, with a
+  // separate recording.
   absl::Status Run(RunListener& listener);
 
-  // On a device with streams, seconds that the steps of one run take on its clock: the mean of so
-  // many repetitions, recorded without the caller's tensors' copies and handed over back to back.
-  // Unimplemented on the host.
+  // Returns the seconds that the steps of one run take on the clock of a device with streams. It is
+  // the mean of `repetitions` runs, which are recorded without the copies of the caller's tensors
+  // and enqueued back to back. Unimplemented on the host.
   absl::StatusOr<double> SecondsOfSteps(int repetitions);
 
-  // Run in two halves, so that the host can do other things in between: Start hands a run over and
-  // may not be called again before Wait, which returns when the outputs are there. On the host
-  // Start does it all.
+  // A run in two halves, so that the host can do other work in between. Start enqueues a run, and
+  // may be called again only after Wait, which returns when the outputs are complete. On the host,
+  // Start does all the work.
   absl::Status Start();
-  // For sessions that share an arena: the steps begin once the device is done with those of the run
-  // that `previous` was given last. The copies do not wait for them.
+  // For sessions that share an arena: the steps begin after the steps of the last run of `previous`
+  // are complete. The copies do not wait for them.
   absl::Status StartAfter(Session& previous);
   absl::Status Wait();
-  // Events of the caller's (Stream::WaitForEvent): the runs that are started from now on begin
-  // after it; it is recorded behind those that were. Unimplemented on the host.
+  // Use the caller's events (Stream::WaitForEvent): runs started from now on begin after `event` of
+  // WaitForEvent; RecordEvent records after the runs started so far. Unimplemented on the host.
   absl::Status WaitForEvent(void* event);
   absl::Status RecordEvent(void* event);
 
-  // The states that the plan has, between runs: StateMemory::Read and Write.
+  // Read and write the plan's states between runs: StateMemory::Read and Write.
   absl::StatusOr<HostTensor> ReadState(absl::string_view name) const { return state_->Read(name); }
   absl::Status WriteState(absl::string_view name, const HostTensor& value) {
     return state_->Write(name, value);
@@ -93,17 +93,18 @@ class Session {
   const std::shared_ptr<StateMemory>& state() const { return state_; }
 
   const Executable& executable() const { return *executable_; }
-  // Bytes of the device's memory that this session holds.
+  // Bytes of device memory that this session holds.
   int64_t device_bytes() const {
     return arena_->bytes() + state_->memory().bytes() + tensor_bytes();
   }
-  // Of these, of the caller's tensors on the device. As much of the host's memory is staging.
+  // The part of device_bytes() for the caller's tensors. As much host memory is used for staging.
   int64_t tensor_bytes() const { return runner_->tensor_bytes(); }
-  // On devices with streams: why runs are handed over step by step although they should not.
+  // On devices with streams: the reason if runs are unintentionally enqueued step by step.
   absl::Status recording_status() const { return runner_->recording_status(); }
-  // Where kernels write output `index` of the graph: the device's memory. Null until it is bound.
+  // The address in device memory to which kernels write output `index` of the graph. Null until it
+  // is bound.
   const void* output_data(int index) const { return binder_.outputs()[index].data; }
-  // The arena and its slack.
+  // The arena with its slack.
   DeviceMemory& arena() { return *arena_; }
 
  private:

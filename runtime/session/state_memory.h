@@ -1,5 +1,5 @@
-// The states of a session in memory: the pool that a plan has of them. Sessions of several plans,
-// such as that of a training step and that of an evaluation, may share one.
+// The states of a session in memory: the pool that a plan defines. Sessions of several plans, such
+// as a training step and an evaluation, may share one.
 #ifndef ASHLAR_RUNTIME_SESSION_STATE_MEMORY_H_
 #define ASHLAR_RUNTIME_SESSION_STATE_MEMORY_H_
 
@@ -15,20 +15,20 @@ namespace ashlar {
 
 class StateMemory {
  public:
-  // The pool of a plan, each state with its first value. `slack` bytes behind it are for measuring
-  // whether a run leaves it.
+  // Creates the pool of a plan, each state with its first value. `slack` bytes after the pool are
+  // for measuring whether a run leaves it.
   static absl::StatusOr<std::shared_ptr<StateMemory>> Create(const PlannedGraph& planned,
                                                              int64_t slack = 0);
 
   const StatePool& pool() const { return pool_; }
   DeviceMemory& memory() { return *memory_; }
-  // InvalidArgument unless each of these is here, of the same type.
+  // Returns InvalidArgument unless each of these states is here, with the same type.
   absl::Status CheckHolds(const StatePool& states) const;
-  // Where a state lies; null where there is none of that name.
+  // Returns the address of a state, or null if there is none with this name.
   char* Find(absl::string_view name) const;
 
-  // Row-major. No run may be under way. NotFound where there is no such state; Write refuses other
-  // types as InvalidArgument.
+  // Read and write a state, row-major, while no run is in progress. NotFound if there is no such
+  // state; Write returns InvalidArgument for another type.
   absl::StatusOr<HostTensor> Read(absl::string_view name) const;
   absl::Status Write(absl::string_view name, const HostTensor& value);
 

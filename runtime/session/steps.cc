@@ -16,7 +16,7 @@ class Resolver {
         memory_(site.state),
         binder_(binder) {}
 
-  // Sets the pointer, or has it follow the caller's tensor. `Data` is const void or void.
+  // Sets the pointer, or registers it for the caller's tensor. `Data` is const void or void.
   template <typename Data>
   void Resolve(const std::optional<Location>& location, Data** slot) {
     if (!location.has_value()) return;
@@ -24,7 +24,7 @@ class Resolver {
       case Pool::kArena:
         *slot = arena_ + location->offset;
         break;
-      case Pool::kWeights:  // nothing writes to them
+      case Pool::kWeights:  // never written
         *slot = const_cast<char*>(executable_.AddressOf(*location));
         break;
       case Pool::kState:

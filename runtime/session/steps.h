@@ -1,4 +1,4 @@
-// The steps of a session: the kernels of a plan in its order, with the memory that they work on.
+// The steps of a session: the kernels of a plan in its order, with their memory.
 #ifndef ASHLAR_RUNTIME_SESSION_STEPS_H_
 #define ASHLAR_RUNTIME_SESSION_STEPS_H_
 
@@ -25,15 +25,15 @@ struct Step {
   }
 };
 
-// The tensors and kernels of a session's steps.
+// The memory and the stream of a session's steps.
 struct StepSite {
   void* arena = nullptr;
   Stream* stream = nullptr;  // null on the host
   const StateMemory& state;
 };
 
-// By position in the order. `binder` follows the pointers to the caller's tensors. A moved vector
-// of steps stays valid.
+// Makes the steps, by position in the order. `binder` updates the pointers to the caller's tensors.
+// The steps stay valid when the vector is moved.
 absl::StatusOr<std::vector<Step>> MakeSteps(const Executable& executable, const StepSite& site,
                                             Binder& binder);
 

@@ -1,5 +1,5 @@
-// Runs on devices with streams: the caller's tensors are copied to the device and back, and a run
-// is handed over as one recording.
+// Runs on devices with streams: copies the caller's tensors to the device and back, and enqueues a
+// run as one recording.
 #include <algorithm>
 #include <utility>
 
@@ -12,13 +12,13 @@
 namespace ashlar {
 namespace {
 
-// Marks before and after a step.
+// The marks before and after a step.
 int MarkBefore(size_t position) { return static_cast<int>(2 * position); }
 int MarkAfter(size_t position) { return static_cast<int>(2 * position + 1); }
 
-// The arena is free, of a session that shares it; the run is done, of one on a stream of the
-// caller's, who may have handed over more. (Profiling, which sets the marks above, has the device
-// to itself.)
+// Marks of a run. kStepsDone: the shared arena is free. kRunDone: the run is complete; used on the
+// caller's stream, to which the caller may have added more work. (Profiling, which uses the marks
+// above, has the device to itself.)
 constexpr int kStepsDone = 0, kRunDone = 1;
 
 class StreamRunner final : public Runner {
@@ -38,17 +38,18 @@ class StreamRunner final : public Runner {
 
  private:
   bool HasLargeCopies() const;
-  // Where the device finds the caller's tensor in the host's memory.
+  // Returns the address in host memory that the device copies the caller's tensor from or to.
   char* HostOf(const Binder::Tensor& tensor) const {
     return tensor.pinned ? static_cast<char*>(tensor.host)
                          : static_cast<char*>(staging_->data()) + tensor.offset;
   }
-  // Whether the host copies it between staging and its place.
+  // Returns whether the host copies a tensor between staging and the caller's memory.
   static bool IsStaged(const Binder::Tensor& tensor) {
     return tensor.host != nullptr && !tensor.pinned;
   }
 
-  // What the stream has recorded, of the present bindings; kMarkedRun: with marks around each step.
+  // The run that the stream has recorded for the present bindings; kMarkedRun: with marks around
+  // each step.
   enum class Recording { kNone, kRun, kMarkedRun };
 
   void StageInputs();
@@ -67,12 +68,15 @@ class StreamRunner final : public Runner {
   Binder& binder_;
   const StreamOptions options_;
   std::vector<Step> steps_;
-  std::unique_ptr<DeviceMemory> tensors_, staging_;  // the caller's tensors, on the device and here
-  std::unique_ptr<Stream> stream_;                   // goes before the memory that it works on
-  std::unique_ptr<CopyThreads> copies_;              // between the caller's tensors and staging
-  bool loaded_ = false;  // a run went step by step, which loads what libraries load late
+  std::unique_ptr<DeviceMemory> tensors_, staging_;  // the caller's tensors, on the device and on
+                                                     // the host
+  std::unique_ptr<Stream> stream_;                   // declared later: destroyed before the memory
+                                                     // that it uses
+  std::unique_ptr<CopyThreads> copies_;              // copies between the caller's tensors and
+                                                     // staging
+  bool loaded_ = false;  // one run went step by step, so that libraries are fully loaded
   Recording recording_ = Recording::kNone;
-  absl::Status recording_status_;  // why there is none
+  absl::Status recording_status_;  // why there is no recording
 };
 
 absl::Status StreamRunner::Prepare(const RunnerSite& site) {
@@ -144,9 +148,9 @@ absl::Status StreamRunner::Enqueue(RunListener* listener, bool marked) {
   return EnqueueCopiesOut();
 }
 
-// Everything, or where copies are not to wait for another session's steps, the steps. Once a run
-// went well step by step: if it cannot be recorded, later ones go step by step as well. A recording
-// of other addresses is changed to these, which is cheaper than a new one.
+// Records everything, or only the steps if copies must not wait for another session's steps. Called
+// after a run succeeded step by step: if recording fails, later runs go step by step as well. A
+// recording for other addresses is updated, which is cheaper than a new one.
 void StreamRunner::Record(Recording what) {
   const bool marked = what == Recording::kMarkedRun;
   recording_ = Recording::kNone;
@@ -154,7 +158,7 @@ void StreamRunner::Record(Recording what) {
   if (recording_status_.ok()) {
     absl::Status status =
         options_.shares_arena ? EnqueueSteps(nullptr, marked) : Enqueue(nullptr, marked);
-    absl::Status ended = stream_->EndRecording();  // in any case: the stream stays usable
+    absl::Status ended = stream_->EndRecording();  // always: the stream stays usable
     recording_status_ = status.ok() ? std::move(ended) : std::move(status);
   }
   if (recording_status_.ok()) recording_ = what;
@@ -201,7 +205,8 @@ absl::Status StreamRunner::Start(Runner* previous) {
   const OriginScope scope(AllocationOrigin::kOwn);
   StageInputs();
   absl::Status status = HandOver(previous);
-  // Of a run that was not handed over whole, nothing goes on; the first error says why.
+  // After a partial failure, waits until nothing runs. Returns the first error, which has the
+  // reason.
   if (!status.ok()) static_cast<void>(stream_->Wait());
   return status;
 }
@@ -239,8 +244,8 @@ absl::Status StreamRunner::Run(RunListener& listener) {
   return ReportDeviceTimes(listener);
 }
 
-// Small kernels are faster than the host hands them over: only those of a recording follow each
-// other without gaps, which marks would count.
+// Replays a recording with marks. Small kernels are faster than the host can enqueue them. Only in
+// a recording do they follow each other without gaps, which the marks would include.
 absl::Status StreamRunner::ReplayMarked() {
   if (recording_ != Recording::kMarkedRun) Record(Recording::kMarkedRun);
   ASHLAR_RETURN_IF_ERROR(recording_status_.ok() ? stream_->Replay() : Enqueue(nullptr, true));
@@ -249,15 +254,15 @@ absl::Status StreamRunner::ReplayMarked() {
   return absl::OkStatus();
 }
 
-// A kernel of microseconds is no more than a clock's error; many runs of all are.
+// Times many replays together, because a kernel of microseconds is shorter than the clock's error.
 absl::StatusOr<double> StreamRunner::SecondsOfSteps(int repetitions) {
-  ASHLAR_RETURN_IF_ERROR(Start(nullptr));  // the inputs are there, and libraries are loaded
+  ASHLAR_RETURN_IF_ERROR(Start(nullptr));  // now the inputs are in place and libraries are loaded
   ASHLAR_RETURN_IF_ERROR(Wait());
   ASHLAR_RETURN_IF_ERROR(stream_->MakeMarks(2));
   recording_ = Recording::kNone;
   ASHLAR_RETURN_IF_ERROR(stream_->BeginRecording());
   const absl::Status recorded = EnqueueSteps(nullptr);
-  ASHLAR_RETURN_IF_ERROR(stream_->EndRecording());  // in any case: the stream stays usable
+  ASHLAR_RETURN_IF_ERROR(stream_->EndRecording());  // always: the stream stays usable
   ASHLAR_RETURN_IF_ERROR(recorded);
   ASHLAR_RETURN_IF_ERROR(stream_->Mark(0));
   for (int i = 0; i < repetitions; ++i) ASHLAR_RETURN_IF_ERROR(stream_->Replay());
