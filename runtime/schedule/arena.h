@@ -1,5 +1,5 @@
-// Live arena bytes while nodes run in any order, kept up to date: each step counts anew the trees
-// of placed storages that its node reads or writes, and no others.
+// Live arena bytes while nodes run in any order, updated incrementally: each step recounts only the
+// trees of placed storages that its node reads or writes.
 #ifndef ASHLAR_RUNTIME_SCHEDULE_ARENA_H_
 #define ASHLAR_RUNTIME_SCHEDULE_ARENA_H_
 
@@ -12,17 +12,18 @@
 
 namespace ashlar {
 
-// The rule of runtime/schedule/lifetimes.h as a function of which nodes have run.
+// Simulates the rule of runtime/schedule/lifetimes.h as a function of the set of nodes that have
+// run.
 //
-// A storage is live from the step of its producer to that of its last reader; an input in the arena
-// is from the start, when its node counts as run. A placed one costs
-// nothing while its whole is live, so live bytes are summed over trees of placements: a live root
-// counts for all of its parts. An output that overwrites dying memory costs nothing in its own
-// step. Whether it may depends on which readers have run, not on their order; and by the time
-// memory is overwritten nothing else in it is live, so later steps need not know of it.
+// A storage is live from the step of its producer to the step of its last reader; an input in the
+// arena is live from the start, when its node counts as run. A placed storage costs nothing while
+// its whole is live. So live bytes are summed over trees of placements: a live root counts for all
+// storages in it. An output that overwrites dying memory costs nothing in its own step. Whether it
+// may overwrite depends on which readers have run, not on their order. When memory is overwritten,
+// nothing else in it is live, so later steps need not consider it.
 //
-// Therefore live() depends only on the set of nodes that have run, and what running a node adds to
-// it never grows when other nodes run first (it is submodular); the searches rely on both.
+// Therefore live() depends only on the set of nodes that have run. The bytes that running a node
+// adds never grow when other nodes run first (submodularity). The searches rely on both.
 class ArenaSimulator {
  public:
   // kUnknown: may have run or not. Bytes that depend on it count as not live, and as free to
@@ -32,7 +33,7 @@ class ArenaSimulator {
   ArenaSimulator(const Graph& graph, const StorageModel& model,
                  absl::Span<const int64_t> workspace);
 
-  // Whether the place of a node in the order can matter: it reads or writes the arena, or needs
+  // Returns whether a node's place in the order can matter: it reads or writes the arena, or needs
   // workspace.
   bool Touches(int node) const { return !trees_of_[node].empty() || workspace_[node] > 0; }
 
@@ -43,14 +44,14 @@ class ArenaSimulator {
 
   // Runs a pending node; returns the bytes live during its step.
   int64_t Run(int node);
-  // Makes `nodes` pending again, where live() was `live` before they ran.
+  // Undoes the run of `nodes`; live() was `live` before they ran.
   void Undo(absl::Span<const int> nodes, int64_t live);
 
-  // For jumps to another state: the progress of nodes, then the live bytes.
+  // Set another state directly: the progress of nodes, then the live bytes.
   void SetProgress(int node, Progress progress) { progress_[node] = progress; }
   void SetLive(int64_t live) { live_ = live; }
 
-  // The trees of placements that some nodes read or write, and their share of live().
+  // Return the trees of placements that some nodes read or write, and their share of live().
   std::vector<int> TreesOf(absl::Span<const int> nodes) const;
   int64_t LiveBytesIn(absl::Span<const int> trees) const;
 
@@ -58,33 +59,33 @@ class ArenaSimulator {
   struct Part {
     int64_t bytes = 0;
     int producer = 0;
-    int parent = -1;  // the storage that it is placed in
+    int parent = -1;  // the storage that contains it
     std::vector<int> readers;
   };
-  // Storage `made` may overwrite `storage` where the nodes `needs` have run.
+  // Storage `made` may overwrite `storage` when the nodes `needs` have run.
   struct Candidate {
     int made = 0, storage = 0;
     std::vector<int> needs;
   };
-  using Tree = std::vector<int>;  // storages, each after the one that it is placed in
+  using Tree = std::vector<int>;  // storages, each after the one that contains it
 
   bool IsLive(const Part& part) const;
-  // Live bytes of a tree; outputs of `running` count as live too (-1: no node runs).
+  // Returns the live bytes of a tree; outputs of `running` count as live (-1: no node runs).
   int64_t LiveBytes(const Tree& tree, int running) const;
-  // Bytes of `node`'s outputs that then lie where dead memory was.
+  // Returns the bytes of `node`'s outputs that overwrite dead memory.
   int64_t OverwrittenBytes(int node) const;
 
   std::vector<Part> parts_;                         // by storage
   std::vector<Tree> trees_;                         // the trees in the arena
   std::vector<std::vector<int>> trees_of_;          // by node: trees that it reads or writes
   std::vector<int64_t> workspace_;                  // by node
-  std::vector<std::vector<Candidate>> overwrites_;  // by node: of each output the best first
+  std::vector<std::vector<Candidate>> overwrites_;  // by node: for each output the best first
   std::vector<Progress> progress_;                  // by node
   int64_t live_ = 0;
-  mutable std::vector<char> covered_;  // by storage: LiveBytes has counted it or its parent
+  mutable std::vector<char> covered_;  // by storage: counted by LiveBytes, itself or in its parent
 };
 
-// Peak of a whole order.
+// Returns the peak of a whole order.
 int64_t SimulatePeak(const Graph& graph, const StorageModel& model, absl::Span<const int> order,
                      absl::Span<const int64_t> workspace);
 

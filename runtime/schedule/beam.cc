@@ -1,5 +1,6 @@
 // Beam search (Lowerre 1976, "The HARPY Speech Recognition System") for the order of a segment:
-// layer by layer states of as many tasks, of which the best by (peak, live bytes) go on.
+// works in layers of states with the same number of tasks run, and continues with the best by
+// (peak, live bytes).
 #include <algorithm>
 #include <tuple>
 
@@ -11,7 +12,7 @@ namespace {
 
 constexpr int64_t kWidest = 512;
 
-// A state to come: a saved state behind a run of `task`, and the tasks that are free after it.
+// A successor state: a saved state followed by `task` and the tasks that are then free.
 struct Candidate {
   int64_t peak = 0;
   int64_t live = 0;
@@ -44,7 +45,7 @@ std::vector<int> SearchByBeam(ArenaSimulator& arena, const TaskGraph& graph, int
   for (size_t num_run = 0; num_run <= num_tasks; ++num_run) {
     std::vector<Candidate> layer = std::move(candidates[num_run]);
     std::sort(layer.begin(), layer.end());
-    // The rest of the effort is spread over the layers to come; one state is always expanded.
+    // Divides the remaining effort among the remaining layers; one state is always expanded.
     const int64_t layer_end = walk.effort() + (max_effort - walk.effort()) /
                                                   static_cast<int64_t>(num_tasks + 1 - num_run);
     int64_t width = 0;

@@ -12,7 +12,7 @@
 namespace ashlar {
 namespace {
 
-// Pairs of tasks that a bound may look at; of larger segments it takes only some tasks.
+// Limit on the pairs of tasks that a bound compares; for larger segments it uses only some tasks.
 constexpr size_t kBoundEffort = 10'000'000;
 
 // A step from a saved state.
@@ -21,16 +21,16 @@ struct Edge {
   int task = 0;
   int64_t bytes = 0;  // of the step
 
-  // std::priority_queue pops the greatest: the smallest step, of equal ones the one found latest.
+  // std::priority_queue pops the greatest: the smallest step, the latest found of equal ones.
   friend bool operator<(const Edge& a, const Edge& b) {
     return std::tuple(-a.bytes, a.state, a.task) < std::tuple(-b.bytes, b.state, b.task);
   }
 };
 
-// Depth-first through all states that can be reached within a budget; when there are no more, the
-// budget rises to the smallest step that was over it (Dijkstra's algorithm, with the maximum in
-// place of the sum). Each set of tasks is visited once, with the least peak that it can be had at.
-// If the budget is the least peak from the start, the order is the first one depth-first.
+// Searches depth-first through all states that can be reached within a budget. When none is left,
+// raises the budget to the smallest step that exceeded it (Dijkstra's algorithm, with the maximum
+// in place of the sum). Visits each set of tasks once, with its least peak. If the budget is the
+// least peak from the start, the order is the first one depth-first.
 ExactOrder SearchWithin(OrderWalk& walk, int64_t budget, int64_t max_effort) {
   std::vector<Edge> open;
   std::priority_queue<Edge> over_budget;
@@ -112,7 +112,8 @@ ExactOrder SearchExactly(ArenaSimulator& arena, const TaskGraph& graph, int segm
     result = SearchWithin(walk, bound, max_effort);
   }
   if (result.order.empty() || result.bound == bound) return result;
-  // The budget rose on the way. From the start with the right one, the order is depth-first.
+  // The budget rose during the search. With the right budget from the start, the order is
+  // depth-first.
   OrderWalk walk(arena, graph, segment);
   ExactOrder again = SearchWithin(walk, result.bound, max_effort - result.effort);
   result.effort += again.effort;

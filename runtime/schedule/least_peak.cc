@@ -1,5 +1,5 @@
-// The order of a graph with the least peak: segment by segment exactly, by beam where that takes
-// too long, then improved in windows around the peak.
+// Finds the order of a graph with the least peak: segment by segment, exactly or, if that takes too
+// long, by beam search and then improved in windows around the peak.
 #include <algorithm>
 
 #include "runtime/schedule/arena.h"
@@ -10,7 +10,7 @@
 namespace ashlar {
 namespace {
 
-// Steps that may be tried for one graph, of a tenth of a microsecond or more each.
+// Limits on the steps that are tried for one graph, of a tenth of a microsecond or more each.
 constexpr int64_t kExactEffort = 4'000'000;
 constexpr int64_t kBeamEffort = 1'000'000;
 constexpr int64_t kWindowsEffort = 2'000'000;
@@ -23,11 +23,11 @@ int64_t PeakOf(ArenaSimulator& arena, absl::Span<const int> order) {
   return peak;
 }
 
-// Facts of a segment before it is searched.
+// A segment before it is searched.
 struct Segment {
   std::vector<int> order;  // the better of MegEngine's and the graph's own
   int64_t peak = 0;        // of that order
-  int64_t bound = 0;       // no order has less
+  int64_t bound = 0;       // lower bound for all orders
 };
 
 std::vector<Segment> DescribeSegments(ArenaSimulator& arena, const TaskGraph& tasks,
@@ -54,8 +54,8 @@ std::vector<Segment> DescribeSegments(ArenaSimulator& arena, const TaskGraph& ta
   return segments;
 }
 
-// Replaces the order by the best that is found; `arena` stands before the segment. `floor`: a peak
-// that some segment has anyway. `share` of the effort may be spent.
+// Replaces the order by the best that is found; `arena` is at the state before the segment.
+// `floor`: a peak that some segment reaches in any case. `share`: the share of the effort to spend.
 void Improve(ArenaSimulator& arena, const TaskGraph& tasks, int index, int64_t floor, double share,
              Segment& segment) {
   const auto effort = [&](int64_t whole) {
@@ -85,9 +85,9 @@ Schedule ScheduleMemory(const Graph& graph, const StorageModel& model,
   std::vector<Segment> segments =
       DescribeSegments(arena, tasks, ScheduleMegEngine(graph, model, workspace).order);
 
-  // The peak of the whole is that of the worst segment, each is independent of the others.
+  // The peak of the whole order is the peak of the worst segment; segments are independent.
   int64_t floor = 0;
-  double num_free = 0;  // tasks whose order is open
+  double num_free = 0;  // tasks with a free order
   for (const Segment& segment : segments) {
     floor = std::max(floor, segment.bound);
     if (segment.order.size() > 1) num_free += static_cast<double>(segment.order.size());

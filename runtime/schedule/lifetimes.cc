@@ -17,11 +17,12 @@ namespace {
 using memory::Buffer;
 using memory::Inside;
 
-// Steps between a part and its whole if the part is made for it: some other operand comes between.
+// Most steps between a storage and its whole if it is computed for it: only other operands come
+// between.
 constexpr int64_t kLongestMaking = 4;
 
-// Buffers that hold parts of the same memory, at offsets relative to each other: a forest of
-// disjoint sets in which each buffer knows its offset in its parent.
+// Buffers that share memory, at offsets relative to each other. A disjoint-set forest in which each
+// buffer knows its offset in its parent.
 class SharedMemory {
  public:
   explicit SharedMemory(size_t buffers) : links_(buffers), whole_(buffers, -1), read_by_(buffers) {
@@ -44,7 +45,7 @@ class SharedMemory {
     }
   }
 
-  // `part` is read where `whole` is.
+  // Relates a sub-buffer to its whole: reading the whole reads it.
   void RelatePart(int part, int whole, int64_t offset) {
     Relate(part, whole, offset);
     whole_[part] = whole;
@@ -58,12 +59,12 @@ class SharedMemory {
     }
   }
 
-  // Whether memory [offset, offset + size) of `buffer`, seen through any buffer that shares it, is
-  // last used in the step, and none of the buffers read in it, except `buffer` itself or its parts,
-  // lies there.
+  // Returns whether memory [offset, offset + size) of `buffer` is last used in this step, through
+  // any buffer that shares it. No buffer read in this step, except `buffer` itself and its
+  // sub-buffers, may overlap it.
   bool IsDead(const std::vector<Buffer>& buffers, int buffer, int64_t offset, int64_t size) {
     const auto [root, base] = Find(buffer);
-    // Steps only grow, so what was last used before this one need not be looked at again.
+    // Steps only grow, so buffers that were last used earlier are not checked again.
     std::vector<int>& alive = links_[root].alive;
     std::erase_if(alive, [&](int other) { return buffers[other].upper < end_; });
     return std::none_of(alive.begin(), alive.end(), [&](int other) {
@@ -79,11 +80,11 @@ class SharedMemory {
   struct Link {
     int parent = 0;
     int64_t offset = 0;      // in the parent
-    int64_t size = 1;        // of a root: buffers of its set
-    std::vector<int> alive;  // of a root: the buffers of its set that may still be used
+    int64_t size = 1;        // for a root: number of buffers in its set
+    std::vector<int> alive;  // for a root: the buffers of its set that may still be used
   };
 
-  // The root of the buffer's set, and the buffer's offset in it.
+  // Returns the root of the buffer's set, and the buffer's offset in it.
   std::pair<int, int64_t> Find(int buffer) const {
     int64_t offset = 0;
     for (; links_[buffer].parent != buffer; buffer = links_[buffer].parent) {
@@ -102,12 +103,12 @@ class SharedMemory {
   }
 
   std::vector<Link> links_;
-  std::vector<int> whole_;        // by buffer; -1 if it is no part
+  std::vector<int> whole_;        // by buffer; -1 if it is not a sub-buffer
   std::vector<int64_t> read_by_;  // by buffer: the end of the last step that reads it
   int64_t end_ = 0;
 };
 
-// Bytes live at the steps of a problem; none, where it is malformed.
+// The bytes live at the steps of a problem; empty if the problem is malformed.
 class Profile {
  public:
   explicit Profile(const memory::Problem& problem) {
@@ -127,14 +128,14 @@ class Profile {
   std::vector<memory::LiveBytes> entries_;
 };
 
-// Whether the relation at an index is an overwrite; the others are placements.
+// Returns whether the relation at an index is an overwrite; the others are placements.
 bool IsOverwrite(const Lifetimes& lifetimes, size_t index) {
   return index + static_cast<size_t>(lifetimes.num_overwrites) >= lifetimes.problem.inside.size();
 }
 
-// Numbers of relations: with `alike` equal for those that come again in each round of a problem
-// (memory/rounds.h), else each has its own. Where images share memory in different ways, they
-// cannot be planned as one.
+// Returns a number for each relation. With `alike`, relations that recur in each round of a problem
+// (memory/rounds.h) have equal numbers; otherwise each has its own. Images that share memory in
+// different ways cannot be planned as one round.
 std::vector<int> KindsOfRelations(const memory::Problem& problem, bool alike) {
   const size_t count = problem.inside.size();
   std::vector<int> kinds(count);
@@ -201,8 +202,8 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
     }
   }
 
-  // Placements first: they bind whatever the order is. A placed part may not be read after its
-  // whole is overwritten, nor the other way round; IsDead sees to that.
+  // Placements first: they hold for every order. A placed storage may not be read after its whole
+  // is overwritten, nor the reverse; IsDead ensures this.
   SharedMemory shared(buffers.size());
   std::vector<bool> inner_taken(buffers.size(), false);
   const auto relate = [&](int inner, int outer, int64_t offset) {
@@ -234,7 +235,7 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
       const int output = result.storage_buffer[candidate.made];
       if (inner_taken[output]) continue;  // already has its place
       const int target = result.storage_buffer[candidate.storage];
-      // What is placed inside another has no guard, and none in its place.
+      // A buffer inside another one has no guard.
       int64_t& size = buffers[output].size;
       const int64_t guarded = size;
       if (candidate.offset + size > buffers[target].size) size -= guard;
@@ -256,7 +257,7 @@ Lifetimes WithoutNeedlessOverwrites(const Lifetimes& lifetimes, int64_t bound) {
   const Profile live(lifetimes.problem);
   if (live.empty()) return lifetimes;
   const auto needless = [&](const Inside& relation) {
-    // Both live in the step of the output's birth only, and no other overwrite happens in it.
+    // Both are live only in the step that produces the output, which has no other overwrite.
     const Buffer& output = buffers[relation.inner];
     return live.At(output.lower) + output.size <= bound;
   };
@@ -274,8 +275,8 @@ Lifetimes WithoutWaitingPlacements(const Lifetimes& lifetimes, int64_t bound, bo
   if (live.empty()) return lifetimes;
   const std::vector<int> kinds = KindsOfRelations(lifetimes.problem, alike);
   std::vector<bool> stays(kinds.size(), false);  // by kind
-  std::vector<int> going;                        // relations
-  std::map<int64_t, int64_t> copied;             // by step: bytes that now live there twice
+  std::vector<int> going;                        // relations to remove
+  std::map<int64_t, int64_t> copied;             // by step: bytes that are then live twice
   for (size_t i = 0; i < kinds.size(); ++i) {
     const Inside& relation = lifetimes.problem.inside[i];
     const Buffer &part = buffers[relation.inner], &whole = buffers[relation.outer];

@@ -1,6 +1,6 @@
 // MegEngine's order (src/core/impl/graph/topo_sort.cpp): Kahn's topological sort (1962,
-// "Topological Sorting of Large Networks") with a queue by priority and by the time at which inputs
-// are there.
+// "Topological Sorting of Large Networks") with a queue ordered by priority and by the time at
+// which inputs become available.
 #include <queue>
 #include <tuple>
 

@@ -1,6 +1,6 @@
-// States of the dynamic programming and of the beam (exact.cc, beam.cc) are bit sets of tasks,
-// hashed, so that each set is saved once. A stretch of tasks within the budget that ends with no
-// more live bytes than at its beginning is taken at once: a dominance rule, argued in order_walk.h.
+// States of the dynamic programming and the beam search (exact.cc, beam.cc) are hashed bit sets of
+// tasks, so that each set is saved once. A run of tasks within the budget that ends with at most
+// its initial live bytes is taken at once; order_walk.h explains this dominance rule.
 #include "runtime/schedule/order_walk.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace ashlar {
 namespace {
 
-// How far a stretch that has not come down yet is followed.
+// Longest run of tasks that is tried before the live bytes fall.
 constexpr size_t kLongestStretch = 64;
 
 }  // namespace
@@ -81,7 +81,7 @@ bool OrderWalk::TryRun(int task, int64_t budget) {
   const int64_t live = arena_.live();
   int64_t peak = peak_;
   std::vector<int> stretch;
-  std::vector<int> open = {task};  // made ready by the stretch
+  std::vector<int> open = {task};  // became ready during the run
   const auto add = [&](int next, int64_t step) {
     stretch.push_back(next);
     peak = std::max(peak, step);

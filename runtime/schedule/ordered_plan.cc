@@ -11,7 +11,7 @@
 namespace ashlar {
 namespace {
 
-// Orders that are made from the waste of the plan before them.
+// Number of orders that are computed from the waste of the previous plan.
 constexpr int kFeedbackRounds = 2;
 
 class Attempts {
@@ -20,7 +20,7 @@ class Attempts {
            const OrderedPlanOptions& options)
       : graph_(graph), model_(model), workspace_(workspace), options_(options) {}
 
-  // Plans an order with all placements and overwrites, and if that is not enough, with fewer.
+  // Plans an order with all placements and overwrites; if that is not enough, with fewer.
   absl::Status Try(Schedule schedule) {
     latest_.lifetimes = ComputeLifetimes(graph_, model_, schedule.order, workspace_,
                                          options_.alignment, options_.guard_bytes);
@@ -38,7 +38,7 @@ class Attempts {
       latest_.lifetimes = std::move(fewer);
       ASHLAR_RETURN_IF_ERROR(PlanLatest());
     }
-    // Where parts wait there are many strips, and little is left to gain.
+    // Waiting storages occur in tilings of many strips, for which little more can be gained.
     const bool waited = latest_.lifetimes.problem.inside.size() < relations;
     if (Done() || (waited && !options_.reorder)) return absl::OkStatus();
     Lifetimes fewer = WithoutNeedlessOverwrites(latest_.lifetimes, bound);
@@ -54,8 +54,8 @@ class Attempts {
            best_.plan.plan.arena <= options_.planner.limits.capacity.value_or(0);
   }
 
-  // Bytes by node: the workspace, and the waste of the latest plan in the node's step where it
-  // exceeds its bound.
+  // Returns bytes by node: the workspace, plus the waste of the latest plan in the node's step if
+  // it exceeds its bound.
   absl::StatusOr<std::vector<int64_t>> WorkspaceAndWaste() const {
     const memory::Problem& problem = latest_.lifetimes.problem;
     const std::vector<int>& order = latest_.schedule.order;
@@ -77,9 +77,9 @@ class Attempts {
     return bytes;
   }
 
-  // Places the best anew by exact search, where it takes so many groups.
+  // Plans the best lifetimes by exact search, if it accepts that many groups.
   absl::Status AskExact() {
-    latest_ = {};  // its memory is of use
+    latest_ = {};  // frees memory
     memory::PlanOptions planner = options_.planner;
     planner.planner = "exact";
     absl::StatusOr<memory::PlanResult> plan = memory::PlanMemory(best_.lifetimes.problem, planner);
@@ -92,7 +92,7 @@ class Attempts {
   OrderedPlan Take() && { return std::move(best_); }
 
  private:
-  // With half of the work that is left.
+  // Plans with half of the remaining work.
   absl::Status PlanLatest() {
     memory::PlanOptions planner = options_.planner;
     planner.limits.work = std::max<int64_t>(0, (options_.planner.limits.work - spent_) / 2);
@@ -107,7 +107,7 @@ class Attempts {
   const StorageModel& model_;
   const absl::Span<const int64_t> workspace_;
   const OrderedPlanOptions& options_;
-  int64_t spent_ = 0;  // of the planner's work
+  int64_t spent_ = 0;  // work of the planner so far
   OrderedPlan latest_, best_;
   bool planned_ = false;
 };
@@ -119,7 +119,7 @@ absl::StatusOr<OrderedPlan> PlanInOrder(const Graph& graph, const StorageModel& 
                                         const OrderedPlanOptions& options) {
   Attempts attempts(graph, model, workspace, options);
   const int64_t bound = schedule.bound_bytes;
-  // Facts of an order that was made with other bytes.
+  // Sets the peak and the bound of an order that was computed with other workspaces.
   const auto judge = [&](Schedule other) {
     other.peak_bytes = SimulatePeak(graph, model, other.order, workspace);
     other.bound_bytes = bound;

@@ -1,6 +1,5 @@
-// Order and addresses together: the waste in the plan of an order is fed back into the order. A
-// descent in rounds: where a plan rises above its bound, the bytes lost there are charged to the
-// steps, and the order is searched again.
+// Optimises order and addresses together, in rounds: if a plan exceeds its lower bound, the wasted
+// bytes are charged to the steps, and the order is searched again.
 #ifndef ASHLAR_RUNTIME_SCHEDULE_ORDERED_PLAN_H_
 #define ASHLAR_RUNTIME_SCHEDULE_ORDERED_PLAN_H_
 
@@ -25,21 +24,24 @@ struct OrderedPlan {
 struct OrderedPlanOptions {
   int64_t alignment = 1;    // bytes
   int64_t guard_bytes = 0;  // see ComputeLifetimes
-  bool reorder = true;      // whether other orders may be tried
-  // Whether the planner `exact` is asked too, with as much work, where `planner` proves nothing.
+  bool reorder = true;      // whether to try other orders
+  // Whether to run the planner `exact` as well, with as much work, if `planner` proves nothing.
   bool exact_too = false;
   memory::PlanOptions planner;
 };
 
-// Plans the order of `schedule`, which was made with at most the bytes of `workspace` (by node).
+// Plans the order of `schedule`, which was computed with at most the bytes of `workspace` (by
+// node).
 //
-// If the plan neither meets its bound nor fits the wanted capacity, tries in turn: the same order
-// without the placements of parts that wait for their whole, and without the overwrites that the
-// bound does not need, as each ties two lives to one address (without `reorder` only the first of
-// the two that there are); orders that keep clear of the steps at which the plan rose above its
-// bound, the bytes wasted there counted as workspace; MegEngine's order. The smallest arena wins,
-// the first of equals, so it is never larger than that of the given order. All share the planner's
-// work; its lifetimes are those that `exact_too` is about.
+// If the plan neither meets its bound nor fits the capacity, tries in turn:
+// 1. the same order without placements of storages that wait for their whole;
+// 2. the same order without the overwrites that the bound does not need, as each ties two lifetimes
+//   to one address; without `reorder`, this step only runs if step 1 does not apply;
+// 3. orders that avoid the steps at which the plan exceeded its bound: the wasted bytes count as
+//   workspace;
+// 4. MegEngine's order.
+// The smallest arena wins, the first of equals, so it is never larger than the plan of the given
+// order. All share the planner's work. `exact_too` plans the lifetimes of the winner.
 absl::StatusOr<OrderedPlan> PlanInOrder(const Graph& graph, const StorageModel& model,
                                         Schedule schedule, absl::Span<const int64_t> workspace,
                                         const OrderedPlanOptions& options);

@@ -1,4 +1,4 @@
-// Chunks that lie inside of others, and the alignment that this leaves to them.
+// Relations between buffers and the buffers that contain them, and the alignments that follow.
 #ifndef ASHLAR_RUNTIME_SCHEDULE_RELATIONS_H_
 #define ASHLAR_RUNTIME_SCHEDULE_RELATIONS_H_
 
@@ -10,12 +10,12 @@
 
 namespace ashlar {
 
-// Gives every buffer the alignment, in bytes; a buffer inside of another one is as aligned as
-// that one and the offset in it allow.
+// Sets the alignment of every buffer, in bytes. A buffer inside another one is as aligned as that
+// one and its offset allow.
 void AlignBuffers(int64_t alignment, memory::Problem& problem);
 
-// The lifetimes with the relations for which `kept` (by relation) says so. What lies
-// inside of nothing any more has an address of its own.
+// Keeps only the relations for which `kept` (by relation) is true. A buffer that no other one
+// contains any more has an address of its own.
 Lifetimes KeepRelations(const Lifetimes& lifetimes, const std::vector<bool>& kept);
 
 }  // namespace ashlar

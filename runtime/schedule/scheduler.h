@@ -15,36 +15,37 @@ namespace ashlar {
 
 struct Schedule {
   std::vector<int> order;  // scheduled nodes, each once, producers first
-  // The largest sum of live arena bytes at any step of this order, workspaces included; overwritten
-  // and placed bytes counted once, alignment left out.
+  // The largest sum of live arena bytes at any step of this order, workspaces included. Overwritten
+  // and placed bytes count once; alignment is ignored.
   int64_t peak_bytes = 0;
-  // No order has a lower peak than this; 0 where the scheduler proves nothing.
+  // A lower bound on the peak of all orders; 0 if the scheduler proves none.
   int64_t bound_bytes = 0;
-  bool exact = false;  // peak_bytes is the least there is
+  bool exact = false;  // no order has a smaller peak
   // MegEngine's `input_update_time` of each node in `order`; empty for other schedulers.
   std::vector<int> input_update_time;
 };
 
-// In all of these `workspace` is bytes by node; `model` was built from `graph`. Dependencies are
-// inputs that are device values, and StorageModel::runs_before.
+// In all these functions `workspace` is bytes by node, and `model` was built from `graph`.
+// Dependencies are inputs that are device values, and StorageModel::runs_before.
 
-// MegEngine's list scheduling: smaller priority first, then the larger input_update_time (finish
-// the chain at hand), then the larger operator id.
+// MegEngine's list scheduling: the smallest priority first, then the largest input_update_time
+// (continue the present chain), then the largest operator id.
 Schedule ScheduleMegEngine(const Graph& graph, const StorageModel& model,
                            absl::Span<const int64_t> workspace);
 
-// Least peak. Exact by dynamic programming over sets of executed nodes where their number allows
-// it, cut at nodes that every path passes; else the better of a beam search and MegEngine's order,
-// with stretches of it made exact. Among orders of equal peak, one that finishes a branch before it
-// begins the next. Deterministic: the effort is limited by counting, not by a clock.
+// Searches for the least peak. The graph is cut at nodes that every path passes. A segment is
+// solved exactly by dynamic programming over sets of executed nodes, if their number allows it.
+// Otherwise uses the better of a beam search and MegEngine's order, and improves ranges of it
+// exactly. Among orders of equal peak, prefers one that finishes a branch before it begins the
+// next. Deterministic: effort is counted, not timed.
 Schedule ScheduleMemory(const Graph& graph, const StorageModel& model,
                         absl::Span<const int64_t> workspace);
 
-// The order in which the nodes stand in the graph: that of a rewrite which chose it.
+// Returns the order of the nodes in the graph, as chosen by a rewrite.
 Schedule ScheduleAsGiven(const Graph& graph, const StorageModel& model,
                          absl::Span<const int64_t> workspace);
 
-// Which of these orders is wanted.
+// The kind of order.
 enum class Order {
   kLeastPeak,  // ScheduleMemory
   kMegEngine,  // ScheduleMegEngine
@@ -54,10 +55,9 @@ enum class Order {
 Schedule ScheduleNodes(Order order, const Graph& graph, const StorageModel& model,
                        absl::Span<const int64_t> workspace);
 
-// The names that users give them: "memory", "megengine"; the order as given comes of rewrites
-// alone.
+// Returns the name for users: "memory", "megengine". The order as given comes only from rewrites.
 absl::string_view Name(Order order);
-// InvalidArgument for other names.
+// Parses such a name; InvalidArgument for other names.
 absl::StatusOr<Order> ParseOrder(absl::string_view name);
 
 }  // namespace ashlar

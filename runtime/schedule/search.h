@@ -10,31 +10,31 @@
 
 namespace ashlar {
 
-// In all of these `arena` stands before the segment, and does so again afterwards. Efforts are
-// counted in steps tried (Walk::effort).
+// In all these functions `arena` is at the state before the segment, and is restored to it. Efforts
+// are counted in steps tried (Walk::effort).
 
-// No order of the segment has a lower peak: for each task the bytes that are live in its step
-// whatever has run of the tasks that are neither before nor after it.
+// Returns a lower bound on the peak of all orders of the segment. For each task it counts the bytes
+// that are live in its step in any case: independent tasks may have run or not.
 int64_t SegmentBound(ArenaSimulator& arena, const TaskGraph& graph, int segment);
 
 struct ExactOrder {
   std::vector<int> order;  // empty if the effort was spent first
-  int64_t bound = 0;       // the least peak if there is an order, else a lower bound
+  int64_t bound = 0;       // the least peak if there is an order, otherwise a lower bound
   int64_t effort = 0;      // spent
 };
 
-// Dynamic programming over the sets of tasks that can have run, least peak first: `bound` is a
-// lower bound to begin with. Among orders of least peak, depth first.
+// Finds an exact order by dynamic programming over the sets of tasks that can have run, least peak
+// first. `bound` is a known lower bound. Among orders of least peak, depth first.
 ExactOrder SearchExactly(ArenaSimulator& arena, const TaskGraph& graph, int segment, int64_t bound,
                          int64_t max_effort);
 
-// Keeps the best states by (peak, live bytes) among those with as many tasks run; how many, is
-// chosen by the effort.
+// Beam search: among states with the same number of tasks run, keeps the best by (peak, live
+// bytes). The effort decides how many.
 std::vector<int> SearchByBeam(ArenaSimulator& arena, const TaskGraph& graph, int segment,
                               int64_t bound, int64_t max_effort);
 
-// Lowers the peak of an order of tasks that may run now, such as a segment: orders the stretches
-// around its largest step anew, exactly, first short ones, then longer ones where that is no help.
+// Lowers the peak of an order of tasks that may run now, such as a segment. Reorders ranges around
+// its largest step exactly, first short ones, then longer ones if that does not help.
 void ImproveByWindows(ArenaSimulator& arena, const TaskGraph& graph, std::vector<int>& order,
                       int64_t max_effort);
 

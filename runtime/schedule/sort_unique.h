@@ -1,4 +1,4 @@
-// Lists of indices as sets.
+// Lists of indices that represent sets.
 #ifndef ASHLAR_RUNTIME_SCHEDULE_SORT_UNIQUE_H_
 #define ASHLAR_RUNTIME_SCHEDULE_SORT_UNIQUE_H_
 
@@ -7,7 +7,7 @@
 
 namespace ashlar {
 
-// Ascending, each once.
+// Sorts a list and removes duplicates.
 inline void SortUnique(std::vector<int>& list) {
   std::sort(list.begin(), list.end());
   list.erase(std::unique(list.begin(), list.end()), list.end());

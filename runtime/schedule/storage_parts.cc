@@ -1,5 +1,5 @@
-// The bytes that each reader reads are cut at all their ends (a sweep over intervals); neighbours
-// with the same readers are one part.
+// Cuts the bytes of a storage at all ends of its readers' ranges (a sweep over intervals);
+// neighbouring ranges with the same readers form one sub-buffer.
 #include "runtime/schedule/storage_parts.h"
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 namespace ashlar {
 namespace {
 
-// Of one storage; one in more parts stays whole, as one whose reader reads more stretches of bytes.
+// Limits for one storage, which otherwise stays whole: its sub-buffers, and the ranges of bytes of
+// one reader.
 constexpr size_t kMostParts = 1024;
 constexpr int64_t kMostStretches = 256;
 
@@ -22,13 +23,13 @@ struct Stretch {
   int64_t begin = 0, end = 0;
 };
 
-// One dimension of a tensor as it lies in memory, and the part of it that is read.
+// One dimension of a tensor in memory order, and the range of it that is read.
 struct Extent {
   int64_t size = 0;
   Range read;
 };
 
-// The dimensions of a tensor, outermost first, the last in bytes.
+// Returns the dimensions of a tensor, outermost first, the last in bytes.
 absl::InlinedVector<Extent, 5> ExtentsOf(const TensorType& type, const Region& region) {
   absl::InlinedVector<Extent, 5> extents;
   const auto add = [&](int axis) { extents.push_back({type.shape[axis], region[axis]}); };
@@ -55,12 +56,12 @@ absl::InlinedVector<Extent, 5> ExtentsOf(const TensorType& type, const Region& r
   return extents;
 }
 
-// The bytes of a region of a tensor that begins at `offset`; false where these are too many
-// stretches.
+// Adds the byte ranges of a region of a tensor that begins at `offset`; returns false if there are
+// too many.
 bool AddStretches(const TensorType& type, const Region& region, int64_t offset,
                   std::vector<Stretch>& stretches) {
   const auto extents = ExtentsOf(type, region);
-  // From the innermost dimension on: what is read is one stretch as long as dimensions are whole.
+  // From the innermost dimension outwards: the region is one range as long as dimensions are whole.
   int64_t unit = 1, count = 1;
   size_t outer = extents.size();
   Stretch run = {0, 1};
@@ -87,9 +88,9 @@ bool AddStretches(const TensorType& type, const Region& region, int64_t offset,
   return true;
 }
 
-// The region of an input that an operator reads; nullopt: all of it. What only moves elements says
-// it for a part of its output alone, as its parameters may stay as they are where all is wanted: so
-// it is asked for all of it as a part of something larger.
+// Returns the region of an input that an operator reads; nullopt: all of it. Operators that only
+// move elements compute it only for a part of their output (for all of it their parameters may be
+// unchanged). So the output is declared as a part of a larger one.
 std::optional<Region> ReadRegion(const Graph& graph, const OperatorNode& node, size_t input) {
   if (node.outputs.size() != 1 || node.op->role() != Role::kCompute) return std::nullopt;
   OwnedSite site = graph.SiteOf(node);
@@ -113,7 +114,7 @@ class Parts {
 
   void Run(bool inputs_only) {
     const size_t count = model_.storages.size();
-    // Of those that are written again later nothing is known by their readers alone.
+    // Storages that are written again later: their readers do not tell when bytes die.
     std::vector<bool> stays(count, false);
     for (size_t var = 0; var < model_.views.size(); ++var) {
       if (model_.updated[var]) stays[model_.views[var].storage] = true;
@@ -134,7 +135,7 @@ class Parts {
     std::vector<int> readers;
   };
 
-  // What a node reads of a storage; false where that is not known to be less than all.
+  // Adds the bytes of a storage that a node reads; returns false if it may read all of them.
   bool StretchesOf(int index, int storage, std::vector<Stretch>& stretches) const {
     const OperatorNode& node = graph_.node(index);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -160,7 +161,7 @@ class Parts {
     stretches.push_back({begin, begin + graph_.var(var).type.bytes()});
   }
 
-  // Whether all that a node makes are views of that input: others read it.
+  // Returns whether all outputs of a node are views of that input: then its readers count instead.
   bool IsViewed(const OperatorNode& node, int index, int input) const {
     return std::all_of(node.outputs.begin(), node.outputs.end(), [&](int output) {
       const auto of_input = [&](const Aliasing::View& view) {
@@ -172,7 +173,7 @@ class Parts {
     });
   }
 
-  // Bytes with the same readers; empty where all of the storage has the same.
+  // Returns the ranges of bytes with the same readers; empty if all bytes have the same readers.
   std::vector<Part> PartsOf(int storage) const {
     const int64_t bytes = model_.storages[storage].bytes;
     std::vector<std::pair<Stretch, int>> reads;
@@ -193,7 +194,7 @@ class Parts {
       return std::pair(a.first.begin, a.second) < std::pair(b.first.begin, b.second);
     });
     std::vector<Part> parts;
-    std::multiset<std::pair<int, int64_t>> open;  // readers, and where their stretch ends
+    std::multiset<std::pair<int, int64_t>> open;  // readers, and the ends of their ranges
     size_t next = 0;
     for (size_t k = 0; k + 1 < cuts.size(); ++k) {
       std::erase_if(open, [&](const auto& read) { return read.second <= cuts[k]; });
@@ -237,7 +238,7 @@ class Parts {
     }
   }
 
-  // What may overwrite bytes of one part may do so once these die.
+  // Lets overwrites of bytes within one sub-buffer refer to it: they are allowed once it dies.
   void Relate() {
     for (std::vector<Overwrite>& overwrites : model_.overwrites) {
       for (Overwrite& overwrite : overwrites) {

@@ -1,5 +1,5 @@
-// Parts of storages that die by themselves: bytes that are read together, as rows of an image by
-// the strips that read them.
+// Sub-buffers of storages that die separately: bytes with the same readers, such as the rows of an
+// image that one strip reads.
 #ifndef ASHLAR_RUNTIME_SCHEDULE_STORAGE_PARTS_H_
 #define ASHLAR_RUNTIME_SCHEDULE_STORAGE_PARTS_H_
 
@@ -10,8 +10,9 @@
 
 namespace ashlar {
 
-// Takes the storages in the arena apart, or the inputs among them, where their readers do not all
-// read all of them (StorageModel::parts). For a model that is complete; `aliasing` is by node.
+// Splits the storages in the arena (or only the inputs among them) into sub-buffers, if some
+// readers read only a part (StorageModel::parts). The model must be complete; `aliasing` is by
+// node.
 void ApartByReaders(const Graph& graph, absl::Span<const Aliasing> aliasing, bool inputs_only,
                     StorageModel& model);
 

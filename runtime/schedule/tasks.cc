@@ -7,8 +7,8 @@
 namespace ashlar {
 namespace {
 
-// By position in `tasks`: whether all tasks before it are its ancestors. These are exactly the ones
-// without successors so far (sinks) and theirs, so it must read every sink.
+// Returns, by position in `tasks`, whether all earlier tasks are ancestors. The earlier tasks are
+// the sinks (no successors so far) and the sinks' ancestors, so a task must read every sink.
 std::vector<bool> DescendsFromAll(absl::Span<const int> tasks,
                                   const std::vector<std::vector<int>>& preds) {
   std::vector<bool> result(tasks.size());
@@ -54,7 +54,8 @@ TaskGraph BuildTaskGraph(const StorageModel& model, const ArenaSimulator& arena,
   graph.succs.resize(num_nodes);
   graph.neighbors.resize(num_nodes);
   graph.segment_of.assign(num_nodes, -1);
-  // Nodes are in topological order, so what passes through a free node is complete when it is read.
+  // Nodes are in topological order, so the tasks reached through a free node are complete when they
+  // are read.
   std::vector<std::vector<int>> reached(num_nodes);
   std::vector<int> tasks;
   for (size_t i = 0; i < num_nodes; ++i) {
@@ -110,7 +111,7 @@ std::vector<int> InsertFreeNodes(absl::Span<const int> tasks, const std::vector<
   }
   std::vector<int> order;
   std::vector<bool> taken(num_nodes, false);
-  // Places a node, then the ends of paths, such as outputs, that waited for it alone.
+  // Places a node, then path ends (such as outputs) that waited only for it.
   const auto place = [&](int node) {
     order.push_back(node);
     for (int consumer : consumers[node]) {

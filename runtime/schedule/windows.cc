@@ -1,6 +1,6 @@
-// Local search in an order whose neighbourhoods are windows (a large neighbourhood search: Shaw
-// 1998, "Using Constraint Programming and Local Search Methods to Solve Vehicle Routing Problems"):
-// the stretches around its largest step are ordered anew, exactly, and grow while nothing improves.
+// Local search whose neighbourhoods are windows of an order (a large neighbourhood search: Shaw
+// 1998, "Using Constraint Programming and Local Search Methods to Solve Vehicle Routing Problems").
+// Reorders the range around the largest step exactly, and enlarges it while nothing improves.
 #include <algorithm>
 
 #include "runtime/schedule/search.h"
@@ -20,7 +20,7 @@ void ImproveByWindows(ArenaSimulator& arena, const TaskGraph& graph, std::vector
   std::vector<int>& window = window_graph.segments[0];
   std::vector<int>& window_of = window_graph.segment_of;
   const int64_t live = arena.live();
-  // Orders order[begin, end) anew; returns whether its peak falls below `peak`.
+  // Reorders order[begin, end); returns whether its peak falls below `peak`.
   const auto improve = [&](size_t begin, size_t end, int64_t peak) {
     window.assign(order.begin() + begin, order.begin() + end);
     std::fill(window_of.begin(), window_of.end(), -1);

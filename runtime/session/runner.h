@@ -32,7 +32,7 @@ class Runner {
   virtual void OnRebound() {}
   // Null on the host.
   virtual Stream* stream() { return nullptr; }
-  // Bytes of the device's memory for copies of the caller's tensors.
+  // Bytes of device memory for copies of the caller's tensors.
   virtual int64_t tensor_bytes() const { return 0; }
   // Returns the reason if runs are unintentionally enqueued step by step.
   virtual absl::Status recording_status() const { return absl::OkStatus(); }
