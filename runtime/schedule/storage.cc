@@ -77,11 +77,12 @@ class Builder {
     }
   }
 
-  // A var that will be placed inside another has its address by that, and overwrites nothing when
-  // its time has come. So where it may overwrite a var that nobody else reads, which dies in every
-  // order, both are one storage from the start: sums of taps, one added after the other, that end
-  // inside a concatenation. What would wait for something else keeps memory of its own, as it would
-  // hold a part of the whole's place free for long.
+  // Finds vars that share a storage with an input from the start. A var that will be placed inside
+  // another one gets its address from that, so it cannot choose an overwrite later. If it may
+  // overwrite a var without other readers, which dies in every order, both become one storage: for
+  // example, sums of taps, added one after the other, that end inside a concatenation. A var that
+  // would have to wait for something else keeps its own memory, because it would reserve its place
+  // in the whole for long.
   void FindContinued() {
     std::vector<bool> placed(graph_.vars().size(), false), taken = placed;
     for (int i = static_cast<int>(graph_.nodes().size()) - 1; i >= 0; --i) {
@@ -105,8 +106,8 @@ class Builder {
                        [&](const Binding& output) { return output.var == var; });
   }
 
-  // Whether a var has memory of its own, of which nothing was made before, and is an input of this
-  // node, once, and of no other.
+  // Returns whether a var has a computed storage of its own without placements, and this node reads
+  // it once, as its only reader.
   bool IsReadOnceBy(int index, int var) const {
     const std::vector<int>& inputs = graph_.node(index).inputs;
     const int producer = graph_.var(var).producer;
@@ -115,7 +116,7 @@ class Builder {
            aliasing_[producer].placements.empty();
   }
 
-  // The var that this one is a view of, if any, and so on.
+  // Returns the var that this one is a view of, directly or indirectly, or itself.
   int RootOf(int var) const {
     for (bool is_view = true; is_view;) {
       const OperatorNode& node = graph_.node(graph_.var(var).producer);
@@ -129,7 +130,7 @@ class Builder {
     return var;
   }
 
-  // Whether all that a node reads and that is computed is made or read by the node before it.
+  // Returns whether every computed input of a node is an output or an input of the node before it.
   bool MayFollow(int index, int before) const {
     const std::vector<int>& inputs = graph_.node(index).inputs;
     const std::vector<int>& earlier = graph_.node(before).inputs;
@@ -165,7 +166,7 @@ class Builder {
     }
   }
 
-  // Outputs that are views of inputs.
+  // Adds outputs that are views of inputs.
   void AddViews(const OperatorNode& node, const std::vector<Aliasing::View>& views) {
     for (const Aliasing::View& view : views) {
       const VarView source = model_.views[node.inputs[view.input]];
@@ -176,7 +177,7 @@ class Builder {
     }
   }
 
-  // Outputs that are state, changed in place.
+  // Adds outputs that are states, changed in place.
   void AddUpdates(const OperatorNode& node, const std::vector<Aliasing::Update>& updates) {
     for (const Aliasing::Update& update : updates) {
       const VarView source = model_.views[node.inputs[update.input]];
@@ -186,7 +187,7 @@ class Builder {
     }
   }
 
-  // Outputs that are made in the storage of an input that nobody else reads.
+  // Adds outputs that are written into the storage of an input without other readers.
   void ContinueStorages(const OperatorNode& node) {
     for (const int output : node.outputs) {
       const int given = continued_[output];
@@ -203,7 +204,7 @@ class Builder {
     }
   }
 
-  // Readers of a version of a state run before the node that makes the next one.
+  // Adds edges: readers of a version of a state run before the node that computes the next one.
   void OrderUpdates() {
     if (std::find(model_.updated.begin(), model_.updated.end(), true) == model_.updated.end()) {
       return;
@@ -233,7 +234,7 @@ class Builder {
 
   bool IsAligned(int64_t offset) const { return offset % options_.view_alignment == 0; }
 
-  // An output var that has a storage of its own is written straight into the caller's tensor.
+  // Outputs with a storage of their own are written directly into the caller's tensor.
   void BindToCaller() {
     for (size_t i = 0; i < graph_.inputs().size(); ++i) {
       const int storage = model_.views[graph_.inputs()[i].var].storage;
@@ -256,7 +257,7 @@ class Builder {
            graph_.var(var).type.bytes() == model_.storages[view.storage].bytes;
   }
 
-  // The storage in the arena that an output of a node begins, or -1.
+  // Returns the storage in the arena that begins with an output of a node, or -1.
   int OwnOutput(int index, int output) const {
     const int storage = model_.views[graph_.node(index).outputs[output]].storage;
     if (storage < 0 || model_.storages[storage].producer != index) return -1;
@@ -298,7 +299,7 @@ class Builder {
   const PartEnds ends_;
   StorageModel model_;
   std::vector<Aliasing> aliasing_ = std::vector<Aliasing>(graph_.nodes().size());  // by node
-  // By var: the input of its node whose storage it is made in, or -1.
+  // By var: the input of its node in whose storage it is written, or -1.
   std::vector<int> continued_ = std::vector<int>(graph_.vars().size(), -1);
   std::vector<bool> placed_ = std::vector<bool>(graph_.vars().size(), false);  // by storage
 };
