@@ -17,12 +17,12 @@ absl::StatusOr<Tuning> Autotune(const Graph& graph, PlanRequest request, const T
   auto& [wishes, means, checks] = request;
   ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(wishes.comp_node));
   means.record = nullptr;
-  // A library's kernels are prepared when they are planned with: on devices only those of a pass.
+  // Planning prepares a library's kernels: on devices, only the kernels of a pass are prepared.
   means.kernels.all_candidates = device->is_host();
   ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> planned, PlanGraph(graph, request));
   const Graph& rewritten = planned->graph;
-  // The passes have run: their result is planned anew for each trial. Tiles follow each other as
-  // they stand in it, and are not to be cut again.
+  // The passes have run: their result is planned anew for each trial. Tiles follow each other in
+  // its order, and are not split again.
   means.passes = "none";
   if (wishes.tiled()) means.order = Order::kAsGiven;
   wishes.tiles = TileSpec();
@@ -33,7 +33,8 @@ absl::StatusOr<Tuning> Autotune(const Graph& graph, PlanRequest request, const T
   ASHLAR_ASSIGN_OR_RETURN(const KernelCandidates candidates,
                           FindKernels(rewritten, planned->model, *planned->device, wishes.processor,
                                       wishes.threads, all));
-  // Families stay so that results do not depend on the number of threads; elsewhere all are tried.
+  // On the host, families stay, so that results do not depend on the number of threads; on devices
+  // all are tried.
   const KernelRecord none;
   TunedProblems found =
       FindTunedProblems(rewritten, KernelKeys(rewritten, planned->model, wishes.threads, all),

@@ -1,4 +1,4 @@
-// Kernels chosen by measurement.
+// Chooses kernels by measurement.
 #ifndef ASHLAR_RUNTIME_MEASURE_AUTOTUNE_H_
 #define ASHLAR_RUNTIME_MEASURE_AUTOTUNE_H_
 
@@ -17,16 +17,16 @@ namespace ashlar {
 
 struct Tuning {
   std::vector<TunedProblem> problems;
-  // Where something changes: the time of the network with what was chosen over its time before, on
-  // a device over that with what was expected to be best.
+  // If kernels change: the time of the network with the chosen kernels relative to its time before;
+  // on a device, relative to the kernels expected to be best.
   std::optional<MedianInterval> ratio;
 };
 
-// Times the candidates of each problem in `graph` inside whole runs of the network, where weights
-// come from memory as they do in use: a kernel timed alone would find them in a cache. Only
-// candidates whose workspace the plan has room for are tried. What was chosen goes into `record`,
-// whose families, where it has one for a problem, stay on the host. DeadlineExceeded where, on
-// a device, there are problems and none was timed, unless it was stopped.
+// Times the candidates of each problem in `graph` within whole runs of the network. There weights
+// come from memory, as in use; a kernel timed alone would find them in a cache. Tries only
+// candidates whose workspace fits the plan. Stores the choices in `record`; on the host, families
+// that it has for a problem stay. DeadlineExceeded if, on a device, there are problems but none was
+// timed, unless tuning was stopped.
 absl::StatusOr<Tuning> Autotune(const Graph& graph, PlanRequest request, const TuneOptions& tune,
                                 KernelRecord& record);
 

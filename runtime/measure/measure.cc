@@ -18,10 +18,11 @@
 namespace ashlar {
 namespace {
 
-constexpr int64_t kSlack = 1 << 16;  // little beside what the resident set is compared with
+constexpr int64_t kSlack = 1 << 16;  // small in comparison with the resident set
 constexpr int kPatterns[] = {0xA5, 0x5A};
 
-// While it lives, an access to a guard page ends the process with a message and an exit code.
+// While this object lives, an access to a guard page ends the process with a message and an exit
+// code.
 class FaultHandler {
  public:
   explicit FaultHandler(int exit_code) {
@@ -42,7 +43,7 @@ class FaultHandler {
   struct sigaction previous_ = {};
 };
 
-// The caller's side of a session, in guarded memory.
+// The caller's tensors of a session, in guarded memory.
 class GuardedTensors {
  public:
   // Takes the tensors one by one, so that each is in memory once.
@@ -72,7 +73,7 @@ class GuardedTensors {
     return absl::OkStatus();
   }
 
-  // The inputs, in memory of their own again.
+  // Returns copies of the inputs in ordinary memory.
   InputTensors GiveBack() const {
     InputTensors inputs;
     for (size_t i = 0; i < given_.size(); ++i) {
@@ -90,7 +91,7 @@ class GuardedTensors {
     }
   }
 
-  // For each output the larger of `highest` and the highest changed byte.
+  // Raises `highest` to the highest changed byte of each output.
   void RaiseHighest(int pattern, std::vector<int64_t>& highest) const {
     highest.resize(outputs_.size(), 0);
     for (size_t i = 0; i < outputs_.size(); ++i) {
@@ -110,7 +111,8 @@ class GuardedTensors {
   std::vector<std::pair<std::string, HostTensor>> given_;  // names and shapes of the inputs
 };
 
-// Fills the guard behind a chunk when it is born and looks at all live guards after each step.
+// Fills the guard after a chunk when its lifetime begins, and checks all live guards after each
+// step.
 class GuardListener final : public RunListener {
  public:
   GuardListener(const PlannedGraph& planned, void* arena)
@@ -144,7 +146,7 @@ class GuardListener final : public RunListener {
 
   bool reads_memory() const override { return true; }
 
-  // The result, or the error of looking for it.
+  // Returns the overruns, or an error of the checks.
   absl::StatusOr<std::vector<std::string>> overruns() && {
     if (!status_.ok()) return status_;
     return std::move(overruns_);
@@ -155,7 +157,7 @@ class GuardListener final : public RunListener {
     uint8_t* begin;
     int64_t bytes;
     int64_t lower, upper;  // steps
-    std::string chunk;     // the var, or whose workspace
+    std::string chunk;     // the var, or the workspace's node
   };
 
   void Fill(const Guard& guard) { status_.Update(device_.Fill(guard.begin, kGuard, guard.bytes)); }
@@ -248,7 +250,7 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request, Inp
   ASHLAR_RETURN_IF_ERROR(tensors.Bind(*session, std::move(inputs)));
 
   DeviceMemory& arena = session->arena();
-  // Behind the states, whose own bytes nobody may change.
+  // The bytes after the states; nobody may change the states' own bytes.
   PatternedEnd state(device, session->state()->memory(), plan.state.bytes);
   int64_t arena_highest = 0, state_highest = 0;
   std::vector<int64_t> output_highest;
@@ -266,7 +268,7 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request, Inp
     tensors.RaiseHighest(pattern, output_highest);
   }
   result.runs_counted = std::max(measure.runs, 2) - 1;
-  int64_t kept_most = 0;  // by libraries, bytes of the run in which they kept most
+  int64_t kept_most = 0;  // the largest growth of the libraries' memory in one run, bytes
   for (int i = 0; i < result.runs_counted; ++i) {
     StartHeapCounting();
     const absl::Status status = session->Run();
@@ -287,7 +289,7 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request, Inp
   result.weights = {plan.weights.bytes, executable->weights_written(),
                     "highest byte changed in a patterned pool"};
   result.state = {plan.state.bytes, state_highest, "highest byte changed behind the planned ones"};
-  // Of inputs that are given up the arena has a copy, as of a caller's who writes them there.
+  // Donated inputs are copied into the arena here; a caller may write them there directly.
   const int64_t released = plan.released_bytes();
   result.input = {plan.input_bytes(), tensors.input_bytes() - released,
                   released > 0 ? absl::StrCat("given up: ", released, " bytes of the arena")
@@ -304,9 +306,10 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request, Inp
        {&result.arena, &result.weights, &result.state, &result.input, &result.output}) {
     result.ok = result.ok && pool->actual_bytes <= pool->planned_bytes;
   }
-  // Libraries may keep blocks for later, some bytes larger than asked for: in one run of several.
+  // Libraries may keep blocks for later, somewhat larger than requested: the largest growth of one
+  // run of several is allowed.
   const int64_t forgiven = result.runs_counted > 1 ? kept_most : 0;
-  // What a device's driver keeps, on threads of its own, is told and not judged.
+  // Memory that a device's driver keeps, on its own threads, is reported but not judged.
   const int64_t judged = device.is_host() ? result.heap.library_net_bytes - forgiven : 0;
   result.ok = result.ok && result.heap.own_calls == 0 && judged <= 0;
   return result;

@@ -17,7 +17,7 @@ double MedianOfSorted(const std::vector<double>& samples) {
 std::optional<MedianInterval> MedianIntervalOf(std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());
   const size_t n = samples.size();
-  // `outside`: the probability that fewer than k of the samples are below the median.
+  // `outside`: the probability that fewer than k samples are below the median.
   double probability = 1, outside = 0;
   for (size_t i = 0; i < n; ++i) probability /= 2;
   size_t most = 0;

@@ -1,5 +1,4 @@
-// Two plans of a network timed in runs that take turns, so that whatever else the machine does
-// meanwhile slows both.
+// Times two plans of a network in alternating runs, so that other load on the machine slows both.
 #ifndef ASHLAR_RUNTIME_MEASURE_NETWORK_TURNS_H_
 #define ASHLAR_RUNTIME_MEASURE_NETWORK_TURNS_H_
 
@@ -19,25 +18,26 @@ struct NetworkTurns {
   };
   std::vector<Pair> pairs;
 
-  // By pair, what nodes took in the other plan over what nodes took in the present one.
+  // Returns by pair the seconds of `of_other` in the other plan over the seconds of `of_present` in
+  // the present one.
   std::vector<double> Ratios(absl::Span<const int> of_present,
                              absl::Span<const int> of_other) const;
-  // Of the same nodes, where both plans have them.
+  // The same for nodes that both plans have.
   std::vector<double> Ratios(absl::Span<const int> nodes) const { return Ratios(nodes, nodes); }
-  // The median of their seconds in a plan, &Pair::present or &Pair::other.
+  // Returns the median of the nodes' seconds in a plan, &Pair::present or &Pair::other.
   double Seconds(std::vector<double> Pair::*plan, absl::Span<const int> nodes) const;
 };
 
-// Pairs to confirm a gain with: of fewer nothing is sure (MedianIntervalOf).
+// Pairs to confirm a gain: fewer give no interval (MedianIntervalOf).
 inline constexpr int kLeastConfirming = 6;
 
 struct TurnLimits {
   int least, most;                              // pairs
-  std::chrono::steady_clock::time_point until;  // from then on no more than the least
+  std::chrono::steady_clock::time_point until;  // after this time, only `least` pairs
 };
 
-// Runs both once, uncounted, and then pairs, of which every second begins with the other plan;
-// fewer where it is stopped.
+// Runs both once, uncounted, and then pairs; every second pair begins with the other plan. Returns
+// fewer pairs if stopped.
 absl::StatusOr<NetworkTurns> TakeTurns(TimedNetwork& present, TimedNetwork& other,
                                        const TurnLimits& limits, const TuneOptions& tune);
 

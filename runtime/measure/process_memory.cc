@@ -25,13 +25,13 @@ namespace {
 
 // Measured with the zoo's models: code and data that loading the last weights and running touch,
 // and the heap after planning: 8.3 to 9.1 MB with AVX2. Other libraries, or another layout of the
-// code, take some pages more, and a kernel that maps files in larger pieces up to 0.3 MB.
+// code, take some pages more. A kernel that maps files in larger pieces takes up to 0.3 MB more.
 constexpr int64_t kProcess = 21 << 19;
-constexpr int64_t kThread = 128 << 10;  // the used part of its stack, and its part of the heap
-// Of addresses: graphs while planning, and the memory that the allocator keeps of them.
+constexpr int64_t kThread = 128 << 10;  // the used part of its stack, and its share of the heap
+// Addresses for graphs while planning, including memory that the allocator keeps.
 constexpr int64_t kPlanningAddresses = 96 << 20;
 
-// Of a thread that is started without further wishes.
+// Returns the stack size of a thread with default attributes.
 int64_t StackBytes() {
   pthread_attr_t attributes;
   size_t bytes = 0;
@@ -41,7 +41,7 @@ int64_t StackBytes() {
   return static_cast<int64_t>(bytes);
 }
 
-// Addresses of all mappings that are files, such as libraries and models.
+// Returns the addresses of all mapped files, such as libraries and models.
 int64_t MappedFileAddresses() {
   std::FILE* const file = std::fopen("/proc/self/maps", "re");
   if (file == nullptr) return 0;
@@ -105,7 +105,7 @@ void LetGoOfCode() {
     const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
     for (int i = 0; i < object->dlpi_phnum; ++i) {
       const ElfW(Phdr)& segment = object->dlpi_phdr[i];
-      // A page that is never written has the file's bytes; other pages would lose theirs.
+      // Only pages that are never written can be read again from the file.
       if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
       const uint64_t begin = (object->dlpi_addr + segment.p_vaddr) / page * page;
       const uint64_t end = (object->dlpi_addr + segment.p_vaddr + segment.p_memsz) / page * page;
@@ -120,9 +120,9 @@ int64_t ProcessBytes(int threads) { return kProcess + threads * kThread; }
 
 int64_t AddressesNeeded(const PlannedGraph& planned, bool in_file) {
   const MemoryNeed need = NeedOf(planned, kPlanningAddresses, in_file);
-  // The pool of threads, and as many again of libraries that have one of their own.
+  // The thread pool, and as many threads of libraries with their own pool.
   const int64_t stacks = 2 * (planned.wishes.threads - 1) * StackBytes();
-  // Weights that lie in a file are among the files. `verify` has a second copy of the inputs.
+  // Weights in a file are among the mapped files. `verify` has a second copy of the inputs.
   const int64_t bytes = MappedFileAddresses() + need.total() - need.file + need.input + stacks;
   return (bytes + (1 << 20) - 1) >> 20 << 20;
 }

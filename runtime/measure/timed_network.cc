@@ -10,7 +10,7 @@
 namespace ashlar {
 namespace {
 
-// Random: how fast a device works depends on them.
+// Returns random inputs: the speed of a device depends on their values.
 InputTensors RandomInputs(const Graph& graph) {
   InputTensors inputs;
   std::mt19937_64 random(0);
@@ -34,7 +34,7 @@ absl::StatusOr<TimedNetwork> TimedNetwork::Prepare(const Graph& graph, const Pla
                                                    SharedTensors& shared) {
   TimedNetwork network;
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned, PlanGraph(graph, request));
-  // Weights of no use go before there are others.
+  // Frees packed weights that do not match before packing others.
   if (shared.packed != nullptr && !shared.packed->HasWeightsOf(*planned)) shared.packed = nullptr;
   ASHLAR_ASSIGN_OR_RETURN(network.executable_,
                           Executable::FromPlan(std::move(planned), {.packed = shared.packed}));

@@ -1,4 +1,4 @@
-// A planned network on random inputs, whose nodes are timed.
+// A planned network on random inputs with timed nodes.
 #ifndef ASHLAR_RUNTIME_MEASURE_TIMED_NETWORK_H_
 #define ASHLAR_RUNTIME_MEASURE_TIMED_NETWORK_H_
 
@@ -14,8 +14,8 @@
 
 namespace ashlar {
 
-// Passed from one network to the next of the same graph, so that inputs are made once, and weights
-// are packed once for all kernels that want them alike.
+// Tensors that several networks of one graph share. Inputs are made once, and weights are packed
+// once for all kernels with the same layout.
 struct SharedTensors {
   std::shared_ptr<const InputTensors> inputs = nullptr;
   std::shared_ptr<const Executable> packed = nullptr;
@@ -23,13 +23,12 @@ struct SharedTensors {
 
 class TimedNetwork {
  public:
-  // Plans, packs and binds. `graph` is not rewritten where the request's passes are "none".
+  // Plans, packs and binds. `graph` is not rewritten if the request's passes are "none".
   static absl::StatusOr<TimedNetwork> Prepare(const Graph& graph, const PlanRequest& request);
   static absl::StatusOr<TimedNetwork> Prepare(const Graph& graph, const PlanRequest& request,
                                               SharedTensors& shared);
 
-  // Runs once. By node, the seconds that it took on the clock of its device; 0 where it has no
-  // step.
+  // Runs once. Returns by node the seconds on the clock of its device; 0 if it has no step.
   absl::StatusOr<std::vector<double>> Run();
 
   // Session::SecondsOfSteps.
@@ -38,7 +37,7 @@ class TimedNetwork {
   }
 
   const PlannedGraph& planned() const { return executable_->planned(); }
-  // Of the kernel that a node runs on; empty: it has no step.
+  // Returns the implementation of a node's kernel; empty if it has no step.
   std::string Implementation(int node) const;
 
  private:

@@ -19,16 +19,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The expected best gives way only to what is faster by this, by as much as the device's clock may
-// be off for a kernel, and by the spread of either.
+// Another kernel only replaces the expected one if it is faster by this factor. The gain must also
+// exceed the error of the device's clock for a kernel, and the spread of either.
 constexpr double kConvincing = 0.98;
 constexpr double kClockSeconds = 3e-7;
-// Of repetitions of a network that are timed as one, and how many there are at most.
+// Duration of one sample of a network, and the limit on its repetitions.
 constexpr double kSampleSeconds = 0.01, kMostRuns = 50;
-// From the second turn on, only what was no slower than this over the best is timed again.
+// From the second turn on, only kernels within this factor of the best are timed again.
 constexpr double kFinalist = 1.25;
 
-// The trials of a problem in a turn.
+// Returns the trials of a problem in a turn.
 std::vector<int> TrialsOf(const TunedProblem& problem, int turn) {
   double best = 0;
   for (const TunedProblem::Trial& trial : problem.trials) {
@@ -43,21 +43,22 @@ std::vector<int> TrialsOf(const TunedProblem& problem, int turn) {
   return trials;
 }
 
-// Prepares kernels of a library, some of which are compiled for a second, while there is time.
+// Prepares kernels of a library while there is time: some take a second to compile.
 class Preparation {
  public:
   Preparation(const KernelCandidates& candidates, const TunedProblems& found,
               const TuneOptions& tune)
       : candidates_(candidates), found_(found), tune_(tune) {}
 
-  // From the end of the preparation of the network on the kernels that are expected to be best.
+  // Starts the time limit after the network with the expected kernels is prepared.
   void StartClock() { start_ = Clock::now(); }
   bool IsOver() const {
     return start_.has_value() && (tune_.stopped() || Clock::now() - *start_ > tune_.duration());
   }
 
-  // Whether a trial of a problem can run: it is prepared, or was before. However short the time,
-  // one is prepared besides the expected, without which there is nothing to compare.
+  // Returns whether a trial of a problem can run: it is prepared now or was before. Even without
+  // time, one kernel besides the expected one is prepared, because otherwise nothing can be
+  // compared.
   bool Prepare(size_t problem, const std::string& implementation) {
     const auto [place, added] = prepared_.insert({problem, implementation});
     if (!added || !start_.has_value()) return true;
@@ -83,8 +84,8 @@ class Preparation {
   bool compares_ = false;
 };
 
-// A record that makes each problem try one of its candidates of a turn: the candidate of the pass,
-// if it has so many, and if there is time to prepare it.
+// Returns a record that makes each problem use one of its candidates in this turn: candidate number
+// `pass`, if it exists and there is time to prepare it.
 KernelRecord RecordOfPass(const std::vector<TunedProblem>& problems, int turn, size_t pass,
                           int threads, Preparation& preparation) {
   KernelRecord record;
@@ -97,8 +98,9 @@ KernelRecord RecordOfPass(const std::vector<TunedProblem>& problems, int turn, s
   return record;
 }
 
-// A problem's nodes may run on several kernels, where the peak has no room for the one that was
-// asked for: adds to each that ran its mean over its nodes, of all nodes, a run.
+// Adds the samples of the kernels that ran. A problem's nodes may run on several kernels if the
+// requested one does not fit under the peak: each kernel gets the mean over its nodes, times all
+// nodes, for each run.
 void Note(const TimedNetwork& network, const std::vector<std::vector<double>>& runs,
           TunedProblems& found) {
   std::map<std::pair<int, std::string>, std::vector<int>> nodes;
@@ -131,15 +133,15 @@ absl::Status RunPass(TimedNetwork& network, const TuneOptions& tune, TunedProble
   return absl::OkStatus();
 }
 
-// Whether what one trial gained over another is more than noise.
+// Returns whether the gain of one trial over another is more than noise.
 bool IsConvincing(const TunedProblem::Trial& trial, const TunedProblem::Trial& best, int nodes) {
   if (trial.seconds >= best.seconds * kConvincing) return false;
   const double noise = std::max({kClockSeconds * nodes, trial.spread(), best.spread()});
   return best.seconds - trial.seconds > noise;
 }
 
-// The first that ran: where the peak has no room for what is expected to be best, another does. -1
-// where none did.
+// Returns the first trial that ran: if the kernel that is expected to be best does not fit under
+// the peak, another one runs. -1 if none ran.
 int ExpectedOf(const TunedProblem& problem) {
   for (size_t i = 0; i < problem.trials.size(); ++i) {
     if (problem.trials[i].seconds > 0) return static_cast<int>(i);
@@ -160,7 +162,7 @@ void Choose(int threads, TunedProblem& problem, KernelRecord& record) {
   Record(problem, problem.trials[best].implementation, threads, record);
 }
 
-// The network on the choices, or on what was expected to be best.
+// Prepares the network with the choices, or with the kernels that are expected to be best.
 absl::StatusOr<TimedNetwork> PrepareAll(const Graph& graph, PlanRequest request,
                                         const std::vector<TunedProblem>& problems, bool chosen,
                                         SharedTensors& shared) {
@@ -175,13 +177,14 @@ absl::StatusOr<TimedNetwork> PrepareAll(const Graph& graph, PlanRequest request,
   return TimedNetwork::Prepare(graph, request, shared);
 }
 
-// So many runs that they take as long as a clock is sure of.
+// Returns how many runs take long enough for the clock's accuracy.
 absl::StatusOr<int> RepetitionsOf(TimedNetwork& network) {
   ASHLAR_ASSIGN_OR_RETURN(const double once, network.SecondsOfSteps(1));
   return static_cast<int>(std::clamp(kSampleSeconds / std::max(once, 1e-9), 1.0, kMostRuns));
 }
 
-// The time of the network with the choices over that without, pairs that take turns.
+// Returns the time of the network with the choices relative to the time without, from alternating
+// pairs.
 absl::StatusOr<std::optional<MedianInterval>> RatioOfChoices(const Graph& graph,
                                                              const PlanRequest& request,
                                                              const TuneOptions& tune,
@@ -194,7 +197,7 @@ absl::StatusOr<std::optional<MedianInterval>> RatioOfChoices(const Graph& graph,
   ASHLAR_ASSIGN_OR_RETURN(const int repetitions, RepetitionsOf(expected));
   std::vector<double> ratios;
   for (int pair = 0; pair < tune.confirming_pairs && !tune.stopped(); ++pair) {
-    double seconds[2];  // of the expected, and of the choices
+    double seconds[2];  // expected kernels, choices
     for (const bool second : {false, true}) {
       const bool of_choices = second == (pair % 2 == 0);
       ASHLAR_ASSIGN_OR_RETURN(seconds[of_choices ? 1 : 0],
@@ -205,7 +208,7 @@ absl::StatusOr<std::optional<MedianInterval>> RatioOfChoices(const Graph& graph,
   return MedianIntervalOf(std::move(ratios));
 }
 
-// Leaves the choices where the network is faster with them beyond doubt.
+// Keeps the choices if the network is faster with them with 95 % confidence.
 absl::StatusOr<std::optional<MedianInterval>> Confirm(const Graph& graph,
                                                       const PlanRequest& request,
                                                       const TuneOptions& tune, TunedProblems& found,
@@ -242,11 +245,11 @@ absl::StatusOr<std::optional<MedianInterval>> TuneOnDevice(const Graph& graph, P
       passes = std::max(passes, TrialsOf(problem, turn).size());
     }
     for (size_t pass = 0; pass < passes; ++pass) {
-      const bool compares = turn > 0 || pass > 1;  // what was timed is of two already
+      const bool compares = turn > 0 || pass > 1;  // two kernels were timed already
       if (tune.stopped() || (compares && preparation.IsOver())) break;
       request.means.record = std::make_shared<KernelRecord>(
           RecordOfPass(found.problems, turn, pass, threads, preparation));
-      // What is expected to be best has to run; of the others some may be refused only now.
+      // The kernels that are expected to be best have to run; others may be refused at this point.
       absl::StatusOr<TimedNetwork> network = TimedNetwork::Prepare(graph, request, shared);
       if (turn == 0 && pass == 0) {
         ASHLAR_RETURN_IF_ERROR(network.status());

@@ -1,4 +1,4 @@
-// Kernels of a device timed by its own clock.
+// Times the kernels of a device with the device's clock.
 #ifndef ASHLAR_RUNTIME_MEASURE_TUNE_DEVICE_H_
 #define ASHLAR_RUNTIME_MEASURE_TUNE_DEVICE_H_
 
@@ -13,13 +13,15 @@
 
 namespace ashlar {
 
-// Times the trials of `found`, whose nodes are those of `graph`, in whole passes of it, and chooses
-// (`candidates` are their kernels by node, each prepared while there is time): the expected best
-// gives way only to what is faster by more than noise. Then recordings of the whole network with
-// the choices and without take turns, many repetitions each; where that with them is not faster
-// beyond doubt, the expected ones stay. The choices go into `record`. Returns the time of the
-// network with them over that without; none where nothing changes. DeadlineExceeded where nothing
-// was timed, unless it was stopped.
+// Times the trials of `found`, whose nodes belong to `graph`, in whole runs of the network, and
+// chooses. `candidates` are the kernels by node; each is prepared while there is time. The kernel
+// that is expected to be best is only replaced by one that is faster by more than noise.
+//
+// Then confirms the choices: recordings of the network with and without them alternate, with many
+// repetitions each. Unless the network is faster with 95 % confidence, the expected kernels stay.
+// Stores the choices in `record`. Returns the time of the network with the choices relative to the
+// time without; nothing if nothing changes. DeadlineExceeded if no problem was timed, unless tuning
+// was stopped.
 absl::StatusOr<std::optional<MedianInterval>> TuneOnDevice(const Graph& graph, PlanRequest request,
                                                            const KernelCandidates& candidates,
                                                            const TuneOptions& tune,

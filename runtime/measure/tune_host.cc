@@ -15,12 +15,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A kernel is worth confirming where its trial took no more than this of the present one's time.
+// A kernel is a candidate for confirmation if its trial took at most this share of the present
+// time.
 constexpr double kPromising = 0.98;
-// Times that kernels are left out of a network whose others are confirmed again.
+// Limit on confirmations; after each, slow kernels are dropped and the others confirmed again.
 constexpr int kConfirmations = 3;
 
-// By problem, an implementation to run on; none where the present one stays.
+// By problem, another implementation to run; problems without an entry use the present one.
 using Choices = std::map<int, std::string>;
 
 class HostTuning {
@@ -57,8 +58,9 @@ class HostTuning {
     return TimedNetwork::Prepare(graph_, request_);
   }
 
-  // The present kernel of a problem is that of its first node that runs: where the peak has no
-  // room, others may have another. It is among the trials from here on.
+  // Finds the present kernel of each problem, which is its first scheduled node's; others may have
+  // another one if it does not fit under the peak. The present kernel is among the trials from now
+  // on.
   void FindPresent(const TimedNetwork& present) {
     present_.resize(found_.problems.size());
     for (const int node : present.planned().schedule.order) {
@@ -86,7 +88,8 @@ class HostTuning {
     }
   }
 
-  // By problem, the nodes that run on what was chosen; where the peak has no room, it is none.
+  // Returns by problem the nodes that run on the chosen kernel; a kernel that does not fit under
+  // the peak has none.
   std::map<int, std::vector<int>> NodesOf(const TimedNetwork& network,
                                           const Choices& choices) const {
     std::map<int, std::vector<int>> nodes;
@@ -99,7 +102,7 @@ class HostTuning {
     return nodes;
   }
 
-  // What problems take now, whether or not another kernel for them ran.
+  // Notes the present times of all problems, including problems without another kernel.
   void NotePresent(const NetworkTurns& turns) {
     std::map<int, std::vector<int>> nodes;
     for (const int node : steps_) nodes[found_.by_node[node]].push_back(node);
@@ -109,7 +112,7 @@ class HostTuning {
     }
   }
 
-  // Notes what a problem's kernels took, by the nodes that ran on the other one.
+  // Notes the times of a problem's kernels, from the nodes that ran on the other kernel.
   void Note(const NetworkTurns& turns, int index, const std::string& other,
             const std::vector<int>& nodes) {
     TunedProblem& problem = found_.problems[index];
@@ -119,7 +122,7 @@ class HostTuning {
         turns.Seconds(&NetworkTurns::Pair::present, nodes) * scale;
   }
 
-  // The most promising kernels.
+  // Returns the most promising kernels.
   absl::StatusOr<Choices> Try(TimedNetwork& present) {
     Choices choices;
     std::map<int, double> least;
@@ -138,7 +141,7 @@ class HostTuning {
         tried[static_cast<int>(i)] = trials[pass].implementation;
       }
       if (tried.empty()) continue;
-      // What may not run after all is no candidate.
+      // A kernel that cannot be prepared is not a candidate.
       absl::StatusOr<TimedNetwork> network = Prepare(tried);
       if (!network.ok()) continue;
       ASHLAR_ASSIGN_OR_RETURN(const NetworkTurns turns, TakeTurns(present, *network, trial, tune_));
@@ -156,7 +159,7 @@ class HostTuning {
     return choices;
   }
 
-  // Leaves the choices that are faster beyond doubt.
+  // Keeps the choices that are faster with 95 % confidence.
   absl::StatusOr<std::optional<MedianInterval>> Confirm(TimedNetwork& present, Choices& choices) {
     const TurnLimits confirmation{kLeastConfirming, tune_.confirming_pairs,
                                   start_ + tune_.duration()};
@@ -194,8 +197,8 @@ class HostTuning {
   TunedProblems& found_;
   KernelRecord& record_;
   Clock::time_point start_;           // of trials
-  std::vector<std::string> present_;  // by problem; empty where no node of it runs
-  std::vector<int> steps_;            // the nodes that run and have a problem
+  std::vector<std::string> present_;  // by problem; empty if none of its nodes runs
+  std::vector<int> steps_;            // the scheduled nodes that have a problem
 };
 
 }  // namespace

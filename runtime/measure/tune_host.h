@@ -1,10 +1,11 @@
-// Kernels of the host timed against those that a plan has now.
+// Times kernels of the host against the present kernels of a plan.
 //
-// Trials are short: a network with another kernel for each problem takes turns with the present
-// one, a few pairs of runs, and of each problem the kernel with the least median ratio is kept in
-// mind. Then a network with all that seemed faster takes turns with the present one for longer.
-// What is not faster there beyond doubt stays as it was (MedianIntervalOf, below 1), and so does
-// everything where the whole network is not: kernels change what their neighbours find in caches.
+// Trials are short: a network with another kernel for each problem alternates with the present one,
+// for a few pairs of runs. For each problem, the kernel with the smallest median ratio is a
+// candidate. Then a network with all candidates alternates with the present one for longer. A
+// kernel that is not faster there with 95 % confidence (MedianIntervalOf, below 1) is dropped. All
+// are dropped if the whole network is not faster, because kernels change the contents of caches for
+// their neighbours.
 #ifndef ASHLAR_RUNTIME_MEASURE_TUNE_HOST_H_
 #define ASHLAR_RUNTIME_MEASURE_TUNE_HOST_H_
 
@@ -18,9 +19,9 @@
 
 namespace ashlar {
 
-// Chooses for each of `found`, whose nodes are those of `graph`. The present kernels are those of
-// `record`, into which the choices go. Returns the time of the network with all choices over its
-// present time; none where nothing changes.
+// Chooses a kernel for each of `found`, whose nodes belong to `graph`. The present kernels are
+// those in `record`, which receives the choices. Returns the time of the network with all choices
+// relative to its present time; nothing if nothing changes.
 absl::StatusOr<std::optional<MedianInterval>> TuneOnHost(const Graph& graph, PlanRequest request,
                                                          const TuneOptions& tune,
                                                          TunedProblems& found,

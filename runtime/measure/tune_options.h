@@ -1,4 +1,4 @@
-// How long `tune` measures.
+// The effort of tuning.
 #ifndef ASHLAR_RUNTIME_MEASURE_TUNE_OPTIONS_H_
 #define ASHLAR_RUNTIME_MEASURE_TUNE_OPTIONS_H_
 
@@ -9,23 +9,24 @@
 namespace ashlar {
 
 struct TuneOptions {
-  // Of trials, from when the first network is prepared; none is begun after that but the first of
-  // another kernel than the expected, without which there is nothing to compare. The expected best
-  // come first.
+  // Time for trials, from the first prepared network on. No trial begins later, except the first of
+  // a kernel other than the expected one, without which nothing can be compared. The kernels that
+  // are expected to be best come first.
   double seconds = 5;
-  // Pairs of runs, of the network as it is and with other kernels: on the host those of a trial,
-  // and at most to confirm what trials found, on devices as well, of many repetitions each.
+  // Pairs of runs, of the present network and of one with other kernels: for a trial on the host,
+  // and the limit for confirming the results of trials. On devices, each run of a confirmation has
+  // many repetitions.
   int trial_pairs = 3;
   int confirming_pairs = 12;
-  // On devices with clocks of their own, where kernels take microseconds: passes take turns, so
-  // often, until time is out. Of the runs of a pass the first is not counted.
+  // On devices with clocks of their own, on which kernels take microseconds: passes alternate for
+  // `device_rounds`, until time is out. The first run of a pass is not counted.
   int device_runs = 8;
   int device_rounds = 4;
-  // Asked after each run; once it says true, what was timed until then decides. May be empty.
+  // Called after each run. Once it returns true, the measurements so far decide. May be empty.
   std::function<bool()> stop = nullptr;
 
   bool stopped() const { return stop != nullptr && stop(); }
-  // `seconds`, as a clock has them.
+  // Returns `seconds` as a duration.
   std::chrono::steady_clock::duration duration() const {
     return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
         std::chrono::duration<double>(std::min(seconds, 1e6)));

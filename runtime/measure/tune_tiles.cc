@@ -21,16 +21,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How many numbers of parts are tried, the smallest and the largest among them, and their limit.
+// Limits on the numbers of slices that are tried, including the smallest and the largest, and on a
+// number itself.
 constexpr size_t kNumbersOfParts = 4;
 constexpr int64_t kMostParts = 32;
-// Tilings that are expected to be fastest that are tried.
+// How many of the tilings that are expected to be fastest are tried.
 constexpr size_t kExpected = 3;
-// A tiling is worth confirming where its trial took no more than this of the present time, and so
-// many at most.
+// A tiling is confirmed if its trial took at most this share of the present time; at most this
+// many.
 constexpr double kPromisingTiles = 0.985;
 constexpr size_t kConfirmed = 2;
-// Where the number of parts changes, of the network's time: a segment has to earn what begins it.
+// Cost of a change of the number of slices between ranges, as a share of the network's time: a
+// segment must gain more than it costs to begin it.
 constexpr double kChange = 0.003;
 
 class TilesTuning {
@@ -38,7 +40,7 @@ class TilesTuning {
   TilesTuning(const Graph& graph, PlanRequest request, const TuneOptions& tune)
       : graph_(graph), request_(std::move(request)), tune_(tune) {}
 
-  // `earlier`: what is on record, which is tried again.
+  // `earlier`: the recorded tiling, which is tried again.
   absl::StatusOr<TunedTiles> Run(const TileSpec& earlier) {
     const auto& [wishes, means, checks] = request_;
     ASHLAR_ASSIGN_OR_RETURN(rewritten_,
@@ -57,7 +59,7 @@ class TilesTuning {
   }
 
  private:
-  // Seconds by the id of a node of the graph as it is.
+  // Seconds by the id of a node of the untiled graph.
   using Seconds = std::map<int, double>;
 
   absl::StatusOr<std::unique_ptr<TimedNetwork>> Prepare(const TileSpec& tiles) {
@@ -69,7 +71,7 @@ class TilesTuning {
 
   bool TimeIsOut() const { return tune_.stopped() || Clock::now() > start_ + tune_.duration(); }
 
-  // The batch in so many parts between two cuts.
+  // Returns the segment between two cuts with the batch in `parts` slices.
   TileSegment Batch(size_t from, size_t to, int64_t parts) const {
     return {IdOf(rewritten_.graph, cuts_[from]),
             IdOf(rewritten_.graph, cuts_[to]),
@@ -84,7 +86,7 @@ class TilesTuning {
     return shape.rank() > 0 ? shape[0] : 1;
   }
 
-  // The numbers into which the batch can be split, few of them.
+  // Returns a few of the numbers into which the batch can be split.
   std::vector<int64_t> NumbersOfParts() const {
     std::vector<int64_t> all;
     for (int64_t parts = 2; parts <= std::min(images(), kMostParts); ++parts) {
@@ -98,11 +100,11 @@ class TilesTuning {
     return some;
   }
 
-  // Up to the last cut before which all can be split.
+  // Tries numbers of slices, up to the last cut before which all operators can be split.
   absl::Status TryParts() {
     const std::vector<int64_t> numbers = NumbersOfParts();
     if (numbers.empty()) return absl::OkStatus();
-    const int64_t few = numbers.front();  // what can be split in two can be split in more
+    const int64_t few = numbers.front();  // a batch that can be split in two can be split in more
     for (last_ = cuts_.size() - 1; last_ > 0; --last_) {
       if (Tile(rewritten_.graph, {{Batch(0, last_, few)}}, order_.order, Operators()).ok()) break;
     }
@@ -114,7 +116,8 @@ class TilesTuning {
     return absl::OkStatus();
   }
 
-  // By the ids of the graph as it is what a network's steps took, the median of its runs.
+  // Returns the seconds of a network's steps, by the ids of the untiled graph, as the median of the
+  // runs.
   Seconds SecondsOf(const TimedNetwork& network, const NetworkTurns& turns,
                     std::vector<double> NetworkTurns::Pair::*plan, const PartsOfNodes& parts) {
     Seconds seconds;
@@ -126,14 +129,15 @@ class TilesTuning {
     return seconds;
   }
 
-  // Times a tiling; with `parts`, the number of parts throughout, also by operator.
+  // Times a tiling. With `parts` (the same number of slices throughout) also stores the times by
+  // operator.
   absl::Status Try(const TileSpec& tiles, int64_t parts = 1) {
     if (tiles.empty()) return absl::OkStatus();
     for (const TunedTiles::Trial& trial : tuned_.trials) {
       if (trial.tiles == tiles) return absl::OkStatus();
     }
     PartsOfNodes of_nodes;
-    // What cannot be made after all, or planned, is no candidate.
+    // A tiling that cannot be made or planned is not a candidate.
     if (!Tile(rewritten_.graph, tiles, order_.order, Operators(), &of_nodes).ok()) {
       return absl::OkStatus();
     }
@@ -146,7 +150,7 @@ class TilesTuning {
     tuned_.trials.push_back({tiles, MedianOf(WholeRatios(**network, turns))});
     if (parts == 1) return absl::OkStatus();
     seconds_[parts] = SecondsOf(**network, turns, &NetworkTurns::Pair::other, of_nodes);
-    // As it is it was timed beside each: the last time stands.
+    // The untiled graph was timed beside each tiling: the last time is used.
     seconds_[1] = SecondsOf(*present_, turns, &NetworkTurns::Pair::present, {});
     return absl::OkStatus();
   }
@@ -155,14 +159,14 @@ class TilesTuning {
     return turns.Ratios(present_->planned().schedule.order, network.planned().schedule.order);
   }
 
-  // Of all ways to give each stretch between cuts a number of parts the fastest, by what operators
-  // took; empty where that is the graph as it is.
+  // Returns the fastest assignment of numbers of slices to the ranges between cuts, by the
+  // operators' times; empty if it is the untiled graph.
   TileSpec BestOfStretches() const {
     if (seconds_.size() < 2) return {};
     struct Way {
       double seconds;
       int64_t parts;
-      const Way* before;  // of the stretch before
+      const Way* before;  // of the range before
     };
     double whole = 0;
     for (const auto& [id, seconds] : seconds_.at(1)) whole += seconds;
@@ -250,7 +254,7 @@ class TilesTuning {
   size_t last_ = 0;  // cut before which the batch can be split
   std::unique_ptr<TimedNetwork> present_;
   Clock::time_point start_;
-  std::map<int64_t, Seconds> seconds_;  // by parts; 1: as it is
+  std::map<int64_t, Seconds> seconds_;  // by number of slices; 1: untiled
   TunedTiles tuned_;
 };
 
@@ -266,7 +270,7 @@ absl::StatusOr<TunedTiles> TuneTiles(const Graph& graph, PlanRequest request,
   const int threads = request.wishes.threads;
   ASHLAR_ASSIGN_OR_RETURN(TunedTiles tuned,
                           TilesTuning(graph, std::move(request), tune).Run(earlier));
-  // Stopped before anything was sure, an earlier choice stays.
+  // If stopped before anything is certain, an earlier choice stays.
   const bool decided = tuned.ratio.has_value() || (!tuned.trials.empty() && !tune.stopped());
   if (decided) record.tiles[key][threads] = tuned.chosen;
   return tuned;

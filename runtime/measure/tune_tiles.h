@@ -1,13 +1,14 @@
-// Tiles of a graph timed against the graph as it is: images one after the other where their
-// tensors then stay in caches, all together where weights are read less often for it, and strips
-// whose tensors are never all there.
+// Times tilings of a graph against the untiled graph. Candidates:
+// - images one after the other, if their tensors then stay in caches;
+// - all images together, if weights are then read less often;
+// - strips, whose tensors are never complete in memory.
 //
-// A network in parts of the batch takes turns with the present one, a few pairs of runs for each
-// number of parts. What each operator took in either says for every stretch between two cuts how
-// many parts it had best; dynamic programming puts stretches together. That, the best of one number
-// throughout and the tilings that are expected to be fastest then take turns with the present
-// network, and the fastest, if it is faster beyond doubt (MedianIntervalOf, below 1), goes on
-// record.
+// A network in slices of the batch alternates with the present one, for a few pairs of runs for
+// each number of slices. The times of the operators tell which number of slices is best for every
+// range between two cuts; dynamic programming combines the ranges. This tiling, the best with a
+// single number of slices, and the tilings that are expected to be fastest then alternate with the
+// present network. The fastest is recorded if it is faster with 95 % confidence (MedianIntervalOf,
+// below 1).
 #ifndef ASHLAR_RUNTIME_MEASURE_TUNE_TILES_H_
 #define ASHLAR_RUNTIME_MEASURE_TUNE_TILES_H_
 
@@ -27,17 +28,17 @@ namespace ashlar {
 struct TunedTiles {
   struct Trial {
     TileSpec tiles;
-    double ratio = 0;  // of the network's time over its present one, the median
+    double ratio = 0;  // of the network's time to its present one, the median
   };
   std::vector<Trial> trials;
   TileSpec chosen;  // empty: none
-  // Of the chosen ones, confirmed.
+  // For the chosen tiling, confirmed.
   std::optional<MedianInterval> ratio;
 };
 
-// Of a graph before its passes, on the host, with the kernels of `record`, into which the choice
-// goes, under a request without tiles and budgets. Nothing is tried for graphs that cannot be
-// tiled.
+// Tunes the tiles of a graph before its passes, on the host, for a request without tiles and
+// budgets. Uses the kernels in `record`, and stores the choice there. Tries nothing for graphs that
+// cannot be tiled.
 absl::StatusOr<TunedTiles> TuneTiles(const Graph& graph, PlanRequest request,
                                      const TuneOptions& tune, KernelRecord& record);
 

@@ -7,8 +7,8 @@
 namespace ashlar {
 namespace {
 
-// Candidates expected to take longer than this times the best are not tried; the expectation is
-// rarely that wrong.
+// Candidates that are expected to take longer than the best times this are not tried; the estimate
+// is rarely that wrong.
 constexpr double kHopeless = 1.6;
 
 }  // namespace
@@ -40,7 +40,7 @@ TunedProblems FindTunedProblems(const Graph& graph, const std::vector<std::strin
       return known != record.choices.end() &&
              FamilyOf(kernel->implementation()) == known->second.family;
     };
-    // A family that is no more is as none.
+    // A family that no longer exists is ignored.
     const bool stays = std::any_of(candidates[node].begin(), candidates[node].end(), of_known);
     double best = candidates[node][0]->relative_time();
     for (const auto& kernel : candidates[node]) best = std::min(best, kernel->relative_time());

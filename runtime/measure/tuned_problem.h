@@ -16,21 +16,22 @@ namespace ashlar {
 struct TunedProblem {
   struct Trial {
     std::string implementation;
-    // Summed over the nodes, the median of all runs; 0: not tried.
+    // The median of all runs, summed over the nodes; 0: not tried.
     double seconds = 0;
-    // On a device, in the order in which they were measured, of each run.
+    // On a device: of each run, in the order of measurement.
     std::vector<double> samples = {};
 
-    // The sample that so large a share of them is below.
+    // Returns the sample below which `share` of the samples lie.
     double quantile(double share) const;
     double spread() const { return samples.empty() ? 0 : quantile(0.75) - quantile(0.25); }
   };
   std::string key;
-  std::string node;  // the name of the first
+  std::string node;  // name of the first node
   int nodes = 0;
-  std::vector<Trial> trials;  // the expected order; on the host the present kernel is among them
+  std::vector<Trial> trials;  // in the expected order; on the host, the present kernel is among
+                              // them
   int chosen = 0;
-  // On the host, where another than the present kernel is chosen: its time over that one's.
+  // On the host, if another kernel is chosen: its time relative to the present kernel's.
   std::optional<MedianInterval> ratio = std::nullopt;
 
   bool IsTimed() const { return !trials.empty() && trials[chosen].seconds > 0; }
@@ -38,15 +39,16 @@ struct TunedProblem {
 
 struct TunedProblems {
   std::vector<TunedProblem> problems;
-  std::vector<int> by_node;  // the problem's index, or -1
+  std::vector<int> by_node;  // index of the problem, or -1
 };
 
-// The problems of `graph` with several candidates, without those that are expected to take far
-// longer than the best. Only of the families in `record`, where it has one for a problem.
+// Returns the problems of `graph` that have several candidates, without candidates that are
+// expected to take far longer than the best. If `record` has a family for a problem, only its
+// kernels are candidates.
 TunedProblems FindTunedProblems(const Graph& graph, const std::vector<std::string>& keys,
                                 const KernelCandidates& candidates, const KernelRecord& record);
 
-// Puts an implementation on record for so many threads.
+// Records an implementation for this number of threads.
 void Record(const TunedProblem& problem, const std::string& implementation, int threads,
             KernelRecord& record);
 

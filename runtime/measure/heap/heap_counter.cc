@@ -64,7 +64,7 @@ HeapCounts StopHeapCounting() {
 
 extern "C" {
 
-// The C library's allocator under the names that it keeps for such wrappers.
+// The C library's allocator, exported under these names for wrappers.
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
 void* __libc_realloc(void* block, size_t size);
