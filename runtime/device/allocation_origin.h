@@ -1,4 +1,4 @@
-// Whose a heap allocation is: Ashlar's own or a library's.
+// Tells whether a heap allocation is made by Ashlar itself or by a library.
 #ifndef ASHLAR_RUNTIME_DEVICE_ALLOCATION_ORIGIN_H_
 #define ASHLAR_RUNTIME_DEVICE_ALLOCATION_ORIGIN_H_
 
@@ -13,7 +13,7 @@ enum class AllocationOrigin {
 
 AllocationOrigin CurrentOrigin();
 
-// Sets the origin for its scope. Costs a thread-local store.
+// Sets the origin for its scope. Costs one thread-local store.
 class OriginScope {
  public:
   explicit OriginScope(AllocationOrigin origin);

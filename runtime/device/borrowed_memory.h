@@ -1,4 +1,4 @@
-// Memory of somebody else's as a device's.
+// Memory of another owner, used as a device's memory.
 #ifndef ASHLAR_RUNTIME_DEVICE_BORROWED_MEMORY_H_
 #define ASHLAR_RUNTIME_DEVICE_BORROWED_MEMORY_H_
 
@@ -10,7 +10,7 @@
 
 namespace ashlar {
 
-// `owner` keeps it alive; null where the caller does. Nobody writes to it where it is const there.
+// A block that `owner` keeps alive; null if the caller does. Constant data is never written.
 class BorrowedMemory final : public DeviceMemory {
  public:
   BorrowedMemory(std::shared_ptr<const void> owner, const void* data, int64_t bytes)

@@ -1,5 +1,4 @@
-// How far memory that was filled with a pattern has been written: the measure of arenas and
-// pools.
+// Finds how much of a patterned block has been written: this measures arenas and pools.
 #ifndef ASHLAR_RUNTIME_DEVICE_CHANGED_BYTES_H_
 #define ASHLAR_RUNTIME_DEVICE_CHANGED_BYTES_H_
 
@@ -11,15 +10,14 @@
 
 namespace ashlar {
 
-// One more than the position of the last byte that is not `pattern`; 0 if all are.
+// Returns the position of the last byte that is not `pattern`, plus one; 0 if all are.
 int64_t HighestChanged(const void* data, int64_t bytes, uint8_t pattern);
 
-// One more than the position of the last byte in the device's memory that is not `pattern`; 0 if
-// all are.
+// The same for a block in the device's memory.
 absl::StatusOr<int64_t> HighestChangedOn(Device& device, const void* data, int64_t bytes,
                                          uint8_t pattern);
 
-// The end of a pool, from byte `begin` on, filled with a pattern to see how far it is written.
+// The end of a pool, from byte `begin` on, filled with a pattern to find the bytes written.
 class PatternedEnd {
  public:
   PatternedEnd(Device& device, const DeviceMemory& pool, int64_t begin)
@@ -28,7 +26,7 @@ class PatternedEnd {
         data_(static_cast<char*>(pool.data()) + begin),
         bytes_(pool.bytes() - begin) {}
   absl::Status Fill(uint8_t pattern);
-  // Bytes of the pool up to the last one that is not the pattern, at least `begin`.
+  // Returns the bytes of the pool up to the last one that is not the pattern, at least `begin`.
   absl::StatusOr<int64_t> Written(uint8_t pattern);
 
  private:

@@ -1,4 +1,4 @@
-// What the convolution kernels of every device read of a request.
+// Reads the part of a request that the convolution kernels of all devices share.
 #ifndef ASHLAR_RUNTIME_DEVICE_CONVOLUTION_REQUEST_H_
 #define ASHLAR_RUNTIME_DEVICE_CONVOLUTION_REQUEST_H_
 
@@ -7,9 +7,9 @@
 
 namespace ashlar {
 
-// A device's problem with its members `param`, `src`, `filter`, `dst`, `constant_filter`,
-// `has_bias` and `z`. `param` is that of request.op, a ConvolutionForward or ConvBiasForward;
-// inputs stand where ConvBiasForward has them.
+// Fills a device's problem: its members `param`, `src`, `filter`, `dst`, `constant_filter`,
+// `has_bias` and `z`. `param` belongs to request.op, a ConvolutionForward or ConvBiasForward;
+// inputs are in the order of ConvBiasForward.
 template <typename Problem>
 Problem ReadConvolutionRequest(const KernelRequest& request, const ConvBiasParam& param) {
   const std::vector<TensorType>& inputs = request.inputs;

@@ -1,4 +1,4 @@
-// Devices: memory and kernels behind a comp node.
+// Devices: memory and kernels of a comp node.
 #ifndef ASHLAR_RUNTIME_DEVICE_DEVICE_H_
 #define ASHLAR_RUNTIME_DEVICE_DEVICE_H_
 
@@ -17,7 +17,7 @@
 
 namespace ashlar {
 
-// One block of memory, freed with the object.
+// A block of memory, freed with the object.
 class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;
@@ -29,49 +29,50 @@ class DeviceMemory {
   int64_t bytes_ = 0;
 };
 
-// A queue of work that a device takes up in order while the host goes on. Errors may be those of
-// work handed over earlier.
+// A queue of work that a device does in order while the host continues. Errors may come from work
+// enqueued earlier.
 class Stream {
  public:
   virtual ~Stream() = default;
-  // Between the device's memory and staging memory (Device::AllocateStaging).
+  // Enqueue copies between the device's memory and staging memory (Device::AllocateStaging).
   virtual absl::Status CopyIn(void* device, const void* staging, int64_t bytes) = 0;
   virtual absl::Status CopyOut(void* staging, const void* device, int64_t bytes) = 0;
-  // Until all that was handed over is done. Of a stream of the caller's: the caller's own, too.
+  // Waits until all enqueued work is done; for the caller's stream, this includes the caller's
+  // work.
   virtual absl::Status Wait() = 0;
 
-  // Work handed over between these two is not executed but recorded; a second recording takes
-  // the place of the first.
+  // Work enqueued between these two calls is recorded, not executed; a second recording replaces
+  // the first.
   virtual absl::Status BeginRecording() = 0;
   virtual absl::Status EndRecording() = 0;
-  // Hands over the recording, in one call.
+  // Enqueues the recording, in one call.
   virtual absl::Status Replay() = 0;
 
-  // Times, on the device's clock: makes `count` marks, sets one (in a recording: in each replay),
-  // and the seconds from one mark to another once both were passed.
+  // Measure times on the device's clock: create `count` marks, set a mark (in a recording: in each
+  // replay), and return the seconds between two marks after both were passed.
   virtual absl::Status MakeMarks(int count) = 0;
   virtual absl::Status Mark(int index) = 0;
   virtual absl::StatusOr<double> SecondsBetween(int first, int second) = 0;
-  // Work handed over from now on begins after the device has passed mark `index` of `other`, as
-  // it was set last; at once where it was not. Both streams are of one device.
+  // Makes work enqueued from now on begin after the device has passed mark `index` of `other`, as
+  // last set; immediately if it was never set. Both streams belong to one device.
   virtual absl::Status WaitForMark(Stream& other, int index) = 0;
-  // Until the device has passed mark `index`, as it was set last.
+  // Waits until the device has passed mark `index`, as last set.
   virtual absl::Status WaitUntilPassed(int index) = 0;
 
-  // Events of the caller's, of the device's own kind (cudaEvent_t). Work handed over from now on
-  // begins after the event, as it was recorded last; the event is recorded behind all work up to
-  // now. Unimplemented where the device has none.
+  // Use the caller's events, of the device's own type (cudaEvent_t). Work enqueued from now on
+  // begins after `event` of WaitForEvent, as last recorded. RecordEvent records after all work so
+  // far. Unimplemented if the device has no events.
   virtual absl::Status WaitForEvent(void* event);
   virtual absl::Status RecordEvent(void* event);
 };
 
-// What a stream is for.
+// The purpose of a stream.
 struct StreamUse {
-  // A stream of the caller's, of the device's own kind (cudaStream_t), that takes the work; it must
-  // outlive this one. Null: one of its own.
+  // The caller's stream, of the device's own type (cudaStream_t), which does the work; it must
+  // outlive this one. Null: a new stream.
   void* callers = nullptr;
-  // Streams with the same arena are never at work at once: they share what libraries keep for
-  // their work. Null: with no other.
+  // Streams with the same arena never work at the same time: they share memory that libraries keep
+  // for their work. Null: shares with no other.
   const void* arena = nullptr;
 };
 
@@ -81,76 +82,75 @@ struct MemoryState {
   int64_t total = 0;
 };
 
-// The defaults are of a device whose memory is the host's and whose kernels run on
-// the calling thread.
+// A device. The defaults fit a device whose memory is the host's and whose kernels run on the
+// calling thread.
 class Device {
  public:
   virtual ~Device() = default;
   virtual CompNode comp_node() const = 0;
-  // Why it can only be planned for, where it is not there.
+  // Returns the reason if the device is missing; then it can only be planned for.
   virtual absl::Status ready() { return absl::OkStatus(); }
   // Alignment of chunks inside an arena, bytes.
   virtual int64_t alignment() const = 0;
-  // The alignment of every tensor's address, bytes; of views too.
+  // The alignment of every tensor's address, bytes; also for views.
   virtual int64_t tensor_alignment() const { return 1; }
-  // How images lie inside a graph.
+  // The format of images inside a graph.
   virtual Format image_format() const { return Format::kNCHW16c; }
-  // Whether images of a graph that is executed whole are better left in NCHW, as the caller has
-  // them.
+  // Returns whether images of an untiled graph should stay in NCHW, the caller's format.
   virtual bool leaves_images(DType /*precision*/, const KernelPolicy& /*policy*/) const {
     return false;
   }
-  // Whether its convolutions read row-major images of few channels, such as the caller's, in place;
-  // where images lie in blocks of channels they always do.
+  // Returns whether its convolutions read row-major images of few channels, such as the caller's,
+  // in place. With images in blocks of channels they always do.
   virtual bool reads_planes() const { return false; }
-  // Whether it has kernels for the operators that the pass `chain` makes.
+  // Returns whether it has kernels for the operators that the pass `chain` makes.
   virtual bool runs_chains() const { return false; }
-  // Whether its convolutions of 8 bits add a tensor, as the pass `sum` asks.
+  // Returns whether its 8-bit convolutions can add a tensor, as the pass `sum` requires.
   virtual bool adds_quantized() const { return false; }
   virtual const KernelRegistry& kernels() const = 0;
-  // The processor that its kernels are chosen for, where a plan names no other; where the memory is
-  // the host's.
+  // The processor that its kernels are chosen for if a plan names none; for devices with the host's
+  // memory.
   virtual Processor processor() const { return {}; }
-  // Names the hardware and the libraries, as far as measured times of kernels for `processor`
-  // depend on them; "" where there is nothing to measure.
+  // Returns the names of the hardware and libraries that measured times of kernels for `processor`
+  // depend on; "" if nothing can be measured.
   virtual std::string measured_as(const Processor& /*processor*/) const { return ""; }
-  // ResourceExhausted where the device has not that much; Unavailable where it has but not now, or
-  // where the device itself is not there and can only be planned for.
+  // Allocates a block. ResourceExhausted if the device has less memory in total; Unavailable if too
+  // little is free now, or if the device is missing and can only be planned for.
   virtual absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(int64_t bytes) = 0;
-  // Called on a thread before it makes kernels or runs them with that many threads.
+  // Called on a thread before it creates or runs kernels with `threads` threads.
   virtual void UseThreads(int threads) = 0;
 
-  // Whether its memory is the host's, and kernels run on the calling thread.
+  // Returns whether its memory is the host's, and kernels run on the calling thread.
   virtual bool is_host() const { return true; }
 
-  // Host memory that the device's streams copy from and to.
+  // Allocates host memory that the device's streams copy from and to.
   virtual absl::StatusOr<std::unique_ptr<DeviceMemory>> AllocateStaging(int64_t bytes) {
     return Allocate(bytes);
   }
-  // Host memory of the caller's that streams copy from and to, as if it were staging memory, until
-  // it is unpinned; InvalidArgument where it overlaps other such memory, or is none. Nothing has to
-  // be done where memory is the host's.
+  // Pin the caller's host memory, so that streams copy from and to it like staging memory until it
+  // is unpinned. InvalidArgument if it overlaps pinned memory, or is not host memory. They do
+  // nothing if the device's memory is the host's.
   virtual absl::Status Pin(void* data, int64_t bytes);
   virtual absl::Status Unpin(void* data);
-  // Whether all of it is pinned.
+  // Returns whether all these bytes are pinned.
   virtual bool IsPinned(const void* /*data*/, int64_t /*bytes*/) const { return false; }
-  // Copies and fills that are done when they return. No stream may be busy with that memory.
+  // Copy or fill synchronously. No stream may be using that memory.
   virtual absl::Status CopyIn(void* device, const void* host, int64_t bytes);
   virtual absl::Status CopyOut(void* host, const void* device, int64_t bytes);
   virtual absl::Status Fill(void* device, uint8_t pattern, int64_t bytes);
-  // A queue for one session; null on the host.
+  // Returns a queue for one session; null on the host.
   virtual absl::StatusOr<std::unique_ptr<Stream>> NewStream(const StreamUse& /*use*/) {
     return std::unique_ptr<Stream>();
   }
-  // nullopt where it is not known, and where the memory is the host's.
+  // nullopt if unknown, or if the memory is the host's.
   virtual std::optional<MemoryState> memory() { return std::nullopt; }
-  // Names and values for `ashlar doctor`.
+  // Returns names and values for `ashlar doctor`.
   virtual std::vector<std::pair<std::string, std::string>> facts() { return {}; }
 };
 
-// Backends register at program start; devices live for ever.
+// Opens devices of one type. Backends register at program start; devices live forever.
 using DeviceOpener = std::function<absl::StatusOr<Device*>(const CompNode&)>;
-// Returns what opened devices of this type until now; empty where nothing did.
+// Returns the previous opener of this type; empty if there was none.
 DeviceOpener RegisterDeviceType(CompNode::Type type, DeviceOpener opener);
 absl::StatusOr<Device*> OpenDevice(const CompNode& comp_node);
 

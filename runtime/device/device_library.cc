@@ -14,7 +14,7 @@ namespace {
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
-// Where the file of the running program lies, with the slash; "" if that is not known.
+// Returns the folder of the running program's file, with the slash; "" if unknown.
 std::string ProgramFolder() {
   char path[4096];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
@@ -22,7 +22,8 @@ std::string ProgramFolder() {
   return FolderOf(std::string(path, static_cast<size_t>(length)));
 }
 
-// The same of the file that holds this code: a program, or a library that another program loaded.
+// Returns the folder of the file that contains this code: a program, or a library that another
+// program loaded.
 std::string OwnFolder() {
   Dl_info own, program;
   const auto* const here = reinterpret_cast<const void*>(&ProgramFolder);
@@ -32,7 +33,7 @@ std::string OwnFolder() {
   return is_program ? ProgramFolder() : FolderOf(own.dli_fname);
 }
 
-// The first of the places at which the file is there; the bare name is the system's to find.
+// Returns the first place that has the file; otherwise the bare name, for the system's search.
 std::string Locate(const std::string& file) {
   const std::string directory = OwnFolder();
   for (const std::string& path :
@@ -42,7 +43,7 @@ std::string Locate(const std::string& file) {
   return file;
 }
 
-// Libraries stay open for the life of the program: devices live for ever.
+// Loads a library. Libraries stay open until the program ends, because devices live forever.
 absl::StatusOr<const DeviceLibrary*> Load(const std::string& file) {
   const std::string path = Locate(file);
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

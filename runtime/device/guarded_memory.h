@@ -1,4 +1,4 @@
-// Host memory whose reads and writes are measured.
+// Host memory that detects accesses beyond its end.
 #ifndef ASHLAR_RUNTIME_DEVICE_GUARDED_MEMORY_H_
 #define ASHLAR_RUNTIME_DEVICE_GUARDED_MEMORY_H_
 
@@ -9,7 +9,7 @@
 
 namespace ashlar {
 
-// Bytes that end exactly at a page nobody may touch: any access behind them is a fault.
+// A block that ends exactly at an inaccessible page: any access beyond it is a fault.
 class GuardedMemory {
  public:
   static absl::StatusOr<std::unique_ptr<GuardedMemory>> Allocate(int64_t bytes);
@@ -19,7 +19,7 @@ class GuardedMemory {
 
   void* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
-  // From now on a write is a fault, too.
+  // Makes writes a fault as well, from now on.
   absl::Status MakeReadOnly();
 
  private:

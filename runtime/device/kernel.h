@@ -1,4 +1,4 @@
-// Kernels: how an operator is computed on a device.
+// Kernels: they compute an operator on a device.
 #ifndef ASHLAR_RUNTIME_DEVICE_KERNEL_H_
 #define ASHLAR_RUNTIME_DEVICE_KERNEL_H_
 
@@ -22,22 +22,23 @@ namespace ashlar {
 
 class Stream;
 
-// How kernels are chosen, and the precision that they may give up for time.
+// How kernels are chosen: the precision and memory that they may trade for time.
 struct KernelPolicy {
-  bool exact = false;  // nothing in precision: no Winograd convolution
-  bool least_memory =
-      false;                // no memory: no weights larger than the filter, no workspace for speed
-  bool allow_tf32 = false;  // products of Float32 with operands rounded to 10 bits of fraction
-  bool all_candidates = false;  // offer all that may be the fastest, not only the likely one
-  // Offer all kernels that weights may be packed for: they were packed before, perhaps on a
-  // processor with other caches.
+  bool exact = false;           // full precision: no Winograd convolution
+  bool least_memory = false;    // no weights larger than the filter, no workspace for speed
+  bool allow_tf32 = false;      // round operands of Float32 products to 10 bits of fraction
+  bool all_candidates = false;  // offer all kernels that may be the fastest, not only the most
+                                // likely
+  // Offer all kernels that may use packed weights from a file, perhaps packed on a processor with
+  // other caches.
   bool packed_before = false;
 
   friend bool operator==(const KernelPolicy&, const KernelPolicy&) = default;
 };
 
-// Bytes of workspace by which no order is chosen and no further kernel is looked for. They count
-// where kernels are chosen: a plan's peak is the least that kernels of acceptable speed allow.
+// Up to this many bytes, a workspace has no influence on the order, and no kernel with less is
+// searched for. The bytes do count when kernels are chosen: a plan's peak is the least that kernels
+// of acceptable speed allow.
 inline constexpr int64_t kNegligibleWorkspace = 4096;
 
 // A request for kernels: an operator on tensors of given types and formats.
@@ -45,25 +46,26 @@ struct KernelRequest {
   const Operator* op = nullptr;
   std::vector<TensorType> inputs;
   std::vector<TensorType> outputs;
-  std::vector<bool> constant;  // by input: known now, so it can be packed
-  // By input: a constant of floats whose values are those of Float16, so that it may be packed as
+  std::vector<bool> constant;  // by input: value known now, so it can be packed
+  // By input: a constant of floats with values that are exact in Float16, so it may be packed as
   // such. Empty: none.
   std::vector<bool> halves;
-  // By input: its value where Operator::input_use is kHostValue, else null. Not kept.
+  // By input: its value if Operator::input_use is kHostValue, otherwise null. Not stored.
   std::vector<const HostTensor*> host_values;
-  // The processor of the kernels, where they run on the host: all they may know of the machine.
+  // For kernels on the host: the processor they are for; they use no other knowledge of the
+  // machine.
   Processor processor;
   int threads = 1;
   KernelPolicy policy;
 };
 
-// Pointers of one execution. Inputs that are not read on the device, and outputs that are views of
-// inputs, are null.
+// The pointers for one execution. Inputs that are not read on the device, and outputs that are
+// views of inputs, are null.
 struct KernelArgs {
   absl::Span<const void* const> inputs;
   absl::Span<void* const> outputs;
   void* workspace = nullptr;  // workspace_bytes() bytes
-  Stream* stream = nullptr;   // that the kernel's work goes to, on devices that have streams
+  Stream* stream = nullptr;   // receives the kernel's work, on devices with streams
 
   template <typename T>
   const T* Input(int input) const {
@@ -75,36 +77,36 @@ struct KernelArgs {
   }
 };
 
-// How a kernel wants a constant input stored. Equal keys for one constant mean equal bytes: they
-// are then kept once.
+// The layout in which a kernel needs a constant input. Equal keys for one constant mean equal
+// bytes, which are then stored once.
 struct Packing {
   std::string key;
   int64_t bytes = 0;
 };
 
-// State that one session keeps for one kernel, such as library handles. Made before the first run.
+// State of one kernel in one session, such as library handles. Created before the first run.
 class KernelState {
  public:
   virtual ~KernelState() = default;
 };
 
-// Immutable once made, shared by sessions.
+// A kernel. Immutable after creation, shared by sessions.
 class Kernel {
  public:
   virtual ~Kernel() = default;
 
-  // The implementation chosen: "panel:avx512/4 runs", "elementwise:avx512".
+  // Returns the implementation: "panel:avx512/4 runs", "elementwise:avx512".
   virtual std::string implementation() const = 0;
-  // Workspace during Run in bytes; part of the memory plan.
+  // Returns the bytes of workspace during Run; they are part of the memory plan.
   virtual int64_t workspace_bytes() const { return 0; }
-  // Expected time over that of the fastest candidate for the same request that gives up nothing of
-  // what KernelPolicy names; below 1 where giving up is faster still.
+  // Returns the expected time relative to the fastest candidate for the same request that trades
+  // nothing in KernelPolicy; below 1 if a trade makes it faster.
   virtual double relative_time() const { return 1.0; }
-  // About how much further outputs are rounded, by the root mean square, than direct sums are:
+  // Returns the approximate rounding error of outputs relative to direct sums (root mean square):
   // algorithms that transform their operands round more often.
   virtual double relative_rounding() const { return 1.0; }
 
-  // nullopt: constant input `input` is read row-major as it is.
+  // nullopt: constant input `input` is read row-major and unpacked.
   virtual std::optional<Packing> packing(int /*input*/) const { return std::nullopt; }
   virtual absl::Status Pack(int /*input*/, const HostTensor& /*value*/, void* /*packed*/) const {
     return absl::OkStatus();
@@ -113,12 +115,13 @@ class Kernel {
   virtual absl::StatusOr<std::unique_ptr<KernelState>> NewState() const {
     return std::unique_ptr<KernelState>();
   }
-  // Allocates nothing of Ashlar's own. On a device with streams it hands its work over and returns.
-  // Where the plan made an output overwrite or contain an input, their pointers say so.
+  // Runs the kernel. Ashlar's own code allocates nothing. On a device with streams it enqueues its
+  // work and returns. If the plan made an output overwrite or contain an input, their pointers
+  // overlap.
   virtual absl::Status Run(const KernelArgs& args, KernelState* state) const = 0;
 };
 
-// All kernels for a request, the fastest first; Unimplemented where there is none.
+// All kernels for a request, the fastest first; Unimplemented if there are none.
 using KernelList = std::vector<std::unique_ptr<Kernel>>;
 using KernelFactory = std::function<absl::StatusOr<KernelList>(const KernelRequest&)>;
 
@@ -126,8 +129,8 @@ using KernelFactory = std::function<absl::StatusOr<KernelList>(const KernelReque
 class KernelRegistry {
  public:
   void Register(absl::string_view type, KernelFactory factory);
-  // `make`, called with the operator by its class and the request, or with the request alone.
-  // Where `dtypes` are given, requests with another one on the device are refused.
+  // Registers `make`, called with the operator by its class and the request, or only with the
+  // request. If `dtypes` is not empty, requests with another dtype on the device are refused.
   template <typename Op, typename Make>
   void Register(const Make& make, std::vector<DType> dtypes = {}) {
     Register(Op::kType,
@@ -141,14 +144,14 @@ class KernelRegistry {
                }
              });
   }
-  // Each factory becomes what `change` makes of it.
+  // Replaces each factory by change(factory).
   void ChangeEach(const std::function<KernelFactory(KernelFactory)>& change);
-  // Null where the device has no kernel for the type.
+  // Returns null if the device has no kernel for the type.
   const KernelFactory* Find(absl::string_view type) const;
 
  private:
-  // Unimplemented where an input that is read on the device has none of the dtypes, if there are
-  // any.
+  // Returns Unimplemented if an input that is read on the device has none of the dtypes, unless
+  // there are none.
   static absl::Status CheckDTypes(const KernelRequest& request, const std::vector<DType>& dtypes);
 
   std::map<std::string, KernelFactory, std::less<>> factories_;

@@ -9,7 +9,7 @@
 namespace ashlar {
 namespace {
 
-// A block of the device behind, which is counted as long as it lives.
+// A block of the real device, counted as long as it lives.
 class CountedMemory final : public DeviceMemory {
  public:
   CountedMemory(std::unique_ptr<DeviceMemory> block, int64_t counted, int64_t& used)
@@ -99,7 +99,7 @@ class LimitedDevice::Wrapper final : public Device {
 
 LimitedDevice::LimitedDevice(Device& behind) : wrapper_(std::make_unique<Wrapper>(behind)) {
   const CompNode comp_node = behind.comp_node();
-  // Others of the type are opened as before.
+  // Other devices of the type are opened as before.
   const auto others = std::make_shared<DeviceOpener>();
   *others = RegisterDeviceType(comp_node.type,
                                [comp_node, others, device = wrapper_.get()](

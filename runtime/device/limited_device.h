@@ -1,5 +1,4 @@
-// A device with less memory than it has: what is allocated beyond a limit is refused, and what is
-// allocated is counted.
+// A device with limited memory: refuses allocations beyond a limit, and counts allocated bytes.
 #ifndef ASHLAR_RUNTIME_DEVICE_LIMITED_DEVICE_H_
 #define ASHLAR_RUNTIME_DEVICE_LIMITED_DEVICE_H_
 
@@ -12,8 +11,8 @@
 
 namespace ashlar {
 
-// While it lives, OpenDevice gives this device in the place of the one behind it. What was made of
-// it has to be gone before. Not for several threads at once.
+// While this object lives, OpenDevice returns this device in place of the real one. Objects created
+// with it must be destroyed first. Not for several threads at once.
 class LimitedDevice final {
  public:
   static constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
@@ -25,11 +24,11 @@ class LimitedDevice final {
   LimitedDevice& operator=(const LimitedDevice&) = delete;
 
   Device& device();
-  // Of all blocks together, each rounded up to `granularity` bytes; a block that would go beyond is
-  // ResourceExhausted. Staging memory counts where `staging` says so. To be called while there are
-  // no blocks.
+  // Sets the limit of all blocks together, each rounded up to `granularity` bytes; a block beyond
+  // it is refused with ResourceExhausted. Staging memory counts if `staging` is true. Call this
+  // while there are no blocks.
   void SetLimit(int64_t bytes, int64_t granularity = 1, bool staging = true);
-  // Bytes of the blocks that there are now, as they count.
+  // Returns the counted bytes of the present blocks.
   int64_t used() const;
 
  private:

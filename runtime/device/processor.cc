@@ -16,7 +16,7 @@ constexpr absl::string_view kVnni = "_vnni";
 constexpr int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr int64_t kLeastCache = 4 * kKiB, kMostCache = 1024 * kMiB;
 
-// "48K", "2M", "49152".
+// Parses "48K", "2M", "49152".
 std::optional<int64_t> ParseCache(absl::string_view text) {
   int64_t unit = 1;
   if (!text.empty() && (text.back() == 'K' || text.back() == 'M')) {

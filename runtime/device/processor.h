@@ -1,4 +1,4 @@
-// The processor that a plan is for, as far as plans depend on it.
+// The properties of a processor that plans depend on.
 #ifndef ASHLAR_RUNTIME_DEVICE_PROCESSOR_H_
 #define ASHLAR_RUNTIME_DEVICE_PROCESSOR_H_
 
@@ -11,47 +11,47 @@
 
 namespace ashlar {
 
-// Instruction sets: every processor's baseline, four floats of 64-bit Arm, and x86's.
+// Instruction sets: each processor's baseline, 64-bit Arm's vectors of four floats, and x86's.
 enum class Isa { kBaseline, kNeon, kAvx2, kAvx512 };
 inline constexpr Isa kIsas[] = {Isa::kBaseline, Isa::kNeon, Isa::kAvx2, Isa::kAvx512};
 
 absl::string_view Name(Isa isa);  // "baseline", "neon", "avx2", "avx512"
-// Whether code for `isa` runs on a processor whose best instruction set is `best`.
+// Returns whether code for `isa` runs on a processor whose best instruction set is `best`.
 bool Contains(Isa best, Isa isa);
 
 inline constexpr char kInstructionSets[] = "baseline, neon, avx2, avx2_vnni, avx512 or avx512_vnni";
 
-// An instruction set with or without VNNI, x86's sums of products of bytes: AVX-VNNI beside AVX2,
-// AVX512-VNNI beside AVX-512.
+// An instruction set with or without VNNI, x86's dot products of bytes: AVX-VNNI with AVX2,
+// AVX512-VNNI with AVX-512.
 struct InstructionSet {
   Isa isa = Isa::kBaseline;
   bool vnni = false;
 
-  // "avx512_vnni", "avx2". Nullopt: any text but those of kInstructionSets.
+  // Parses "avx512_vnni", "avx2". Returns nullopt for texts that are not in kInstructionSets.
   static std::optional<InstructionSet> Parse(absl::string_view text);
   std::string ToString() const;
 };
 
 struct Processor {
   Isa isa = Isa::kBaseline;
-  bool vnni = false;  // as InstructionSet says
-  // Of a core's caches of data, first and second level. The defaults are those for which the
-  // kernels' blockings were measured.
+  bool vnni = false;  // as in InstructionSet
+  // Sizes of a core's data caches, first and second level. The kernels' blockings were measured
+  // with the default sizes.
   int64_t l1_bytes = 32 * 1024;
   int64_t l2_bytes = 1024 * 1024;
 
   InstructionSet instruction_set() const { return {isa, vnni}; }
-  // Whether what is planned for `other` runs here. Caches do not matter to that.
+  // Returns whether a plan for `other` runs here. Caches do not matter for this.
   bool Runs(const Processor& other) const;
 
-  // "avx512_vnni/48K/2M". InvalidArgument, with the given text and the expected form.
+  // Parses "avx512_vnni/48K/2M". InvalidArgument, with the given text and the expected form.
   static absl::StatusOr<Processor> Parse(absl::string_view text);
   std::string ToString() const;
 
   friend bool operator==(const Processor&, const Processor&) = default;
 };
 
-// What threads do together in a millisecond, as measured.
+// Measured rates of all threads together, per millisecond.
 struct MeasuredSpeeds {
   double flops = 0;  // multiplications and additions of floats in registers
   // Bytes read from the second-level caches, from the third level, and from memory.

@@ -1,4 +1,4 @@
-// One kernel factory for several operators.
+// Registers one kernel factory for several operators.
 #ifndef ASHLAR_RUNTIME_DEVICE_REGISTER_EACH_H_
 #define ASHLAR_RUNTIME_DEVICE_REGISTER_EACH_H_
 
@@ -6,7 +6,7 @@
 
 namespace ashlar {
 
-// As KernelRegistry::Register for each of `Ops`.
+// Calls KernelRegistry::Register for each of `Ops`.
 template <typename... Ops, typename Make>
 void RegisterEach(KernelRegistry& registry, const Make& make) {
   (registry.Register<Ops>(make), ...);
