@@ -1,6 +1,6 @@
-# Joins the page's sources into one text in C++:
-#   cmake -DFOLDER=page -DSCRIPTS=a.js,b.js -DOUTPUT=page.cc -P embed.cmake
-# Indentation and lines that are comments stay out of it.
+# Joins the page's sources into one C++ string:
+#  cmake -DFOLDER=page -DSCRIPTS=a.js,b.js -DOUTPUT=page.cc -P embed.cmake
+# Removes indentation and comment lines.
 function(read_source name variable)
   file(READ ${FOLDER}/${name} text)
   string(REGEX REPLACE "(^|\n) *//[^\n]*" "\\1" text "${text}")

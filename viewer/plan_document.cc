@@ -10,7 +10,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr ChunkKind kKinds[] = {ChunkKind::kTensor, ChunkKind::kWorkspace, ChunkKind::kCopy};
 
-// One value of each element, as a column.
+// Returns a column with the value of each element.
 template <typename List, typename Value>
 Json Column(const List& list, Value value) {
   Json column = Json::array();
@@ -81,7 +81,7 @@ std::string PartOf(absl::string_view name) {
   size_t begin = name.size(), at = name.size();
   while (at > 0) {
     while (at > 0 && IsPartCharacter(name[at - 1])) --at;
-    // Digits behind a slash, at least one.
+    // Digits after a slash, at least one.
     if (at == 0 || name[at - 1] != '/' || at == name.size() || name[at] == '/') break;
     begin = at--;
   }

@@ -1,8 +1,8 @@
-// The document of a plan, which the viewer shows, `ashlar plan --json --buffers` writes
-// under "plan", and programs read. docs/json.schema.json describes it as plan_document.
+// The JSON document of a plan. The viewer shows it, `ashlar plan --json --buffers` writes it under
+// "plan", and programs read it. docs/json.schema.json describes it as plan_document.
 //
-// Lists of buffers, steps, reads, views and relations are columns of equal length, so that a
-// million buffers are seven arrays and no million objects.
+// Lists of buffers, steps, reads, views and relations are columns of equal length: a million
+// buffers are seven arrays, not a million objects.
 #ifndef ASHLAR_VIEWER_PLAN_DOCUMENT_H_
 #define ASHLAR_VIEWER_PLAN_DOCUMENT_H_
 
@@ -16,8 +16,8 @@ namespace ashlar {
 
 nlohmann::ordered_json PlanDocument(const ViewedPlan& plan);
 
-// The part of a tiled graph that makes a var of this name: "3" or "3,1", and "3/0" for a part
-// inside of a part, of "conv1/3:halo" and the like; empty where the name has none.
+// Returns the tile that produces a var, from the var's name: "3", "3,1", or "3/0" for a tile inside
+// a tile, of names like "conv1/3:halo". Empty if the name has none.
 std::string PartOf(absl::string_view name);
 
 }  // namespace ashlar

@@ -15,7 +15,7 @@ std::string PlanPage(const std::vector<ViewedPlan>& plans) {
   constexpr absl::string_view kPlace = "@PLANS@";
   nlohmann::ordered_json documents = nlohmann::ordered_json::array();
   for (const ViewedPlan& plan : plans) documents.push_back(PlanDocument(plan));
-  // "</script>" and "<!--" would end the script or change how it is read.
+  // "</script>" and "<!--" would end the script or change how it is parsed.
   const std::string json = absl::StrReplaceAll(JsonText(documents, -1), {{"<", "\\u003c"}});
   const absl::string_view page(kPlanPageTemplate, kPlanPageTemplateBytes);
   const size_t place = page.find(kPlace);

@@ -1,4 +1,4 @@
-// The viewer: a page of its own with plans in it, which asks for nothing else.
+// The viewer: a self-contained HTML page that shows plans.
 #ifndef ASHLAR_VIEWER_PLAN_PAGE_H_
 #define ASHLAR_VIEWER_PLAN_PAGE_H_
 
@@ -9,8 +9,8 @@
 
 namespace ashlar {
 
-// The whole HTML file. A second plan is compared with the first. Names may hold anything: they are
-// in the page as JSON without a '<', and are shown as text.
+// Returns the whole HTML file. A second plan is compared with the first. Names may contain any
+// text: they are in the page as JSON without a '<', and are shown as text.
 std::string PlanPage(const std::vector<ViewedPlan>& plans);
 
 }  // namespace ashlar

@@ -9,7 +9,7 @@
 namespace ashlar {
 namespace {
 
-// Where each node stands in the order; -1: nowhere.
+// Returns the position of each node in the order; -1: not scheduled.
 std::vector<int> StepOfNode(const PlannedGraph& planned) {
   std::vector<int> steps(planned.graph.nodes().size(), -1);
   for (size_t step = 0; step < planned.schedule.order.size(); ++step) {
@@ -106,7 +106,7 @@ ViewedPlan ViewOf(const RecordedPlan& record, std::string title) {
 
 ViewedPlan ViewOf(const RecordedPlan& record, const PlannedGraph& planned, std::string title) {
   ViewedPlan view = ViewOf(record, std::move(title));
-  view.problem = planned.lifetimes.problem;  // a chunk may lie inside of several
+  view.problem = planned.lifetimes.problem;  // a chunk may be contained in several
   view.passes = planned.passes;
   if (planned.wishes.budget) view.budget = planned.wishes.budget->bytes;
   AddReads(planned, view);

@@ -1,5 +1,5 @@
-// A plan as it is shown: buffers with their places, and the facts of the steps that they live
-// for. It is of a model, of anybody's buffers, or of a recorded run.
+// A plan for the viewer: buffers with their addresses, and the steps that they live for. It comes
+// from a model, from a list of buffers, or from a recorded run.
 #ifndef ASHLAR_VIEWER_VIEWED_PLAN_H_
 #define ASHLAR_VIEWER_VIEWED_PLAN_H_
 
@@ -14,21 +14,21 @@
 namespace ashlar {
 
 struct ViewedStep {
-  std::string name, type, kernel;  // kernel: empty where nothing runs, or none is known
+  std::string name, type, kernel;  // kernel: empty if none runs or it is unknown
   int64_t workspace_bytes = 0;
-  double ms = -1;  // that it takes, by estimate or as it was measured; below 0: unknown
+  double ms = -1;  // duration, estimated or measured; below 0: unknown
 };
 
-// That a step reads a buffer.
+// A step that reads a buffer.
 struct ViewedRead {
   int buffer = 0, step = 0;
 };
 
-// A tensor that has no bytes of its own but some of a buffer's.
+// A tensor without bytes of its own, which uses a part of a buffer.
 struct ViewedView {
   int buffer = 0;
   std::string name;
-  int64_t offset = 0, bytes = 0;  // offset: from the buffer's begin
+  int64_t offset = 0, bytes = 0;  // offset: from the begin of the buffer
 };
 
 struct ViewedPlan {
@@ -37,27 +37,27 @@ struct ViewedPlan {
   std::vector<int64_t> offsets;    // bytes, one for each buffer
   std::vector<std::string> names;  // one for each buffer
   std::vector<ChunkKind> kinds;    // one for each buffer; empty: all are tensors
-  std::vector<ViewedStep> steps;   // empty: lifetimes are all that is known of them
+  std::vector<ViewedStep> steps;   // empty: only lifetimes are known
   std::vector<ViewedRead> reads;   // by buffer
   std::vector<ViewedView> views;   // by buffer
   std::vector<PassReport> passes;
-  // Bytes. proven: no plan has fewer; budget: 0 for none.
+  // Bytes. proven: a proven bound on all plans; budget: 0 for none.
   int64_t arena = 0, lower_bound = 0, proven = 0, budget = 0;
   int64_t weights = 0, inputs = 0, outputs = 0;
   int64_t bottleneck_step = 0;
   memory::Proof proof = memory::Proof::kNone;
   std::string planner;
-  std::string tile;  // as --tile takes it; empty: none
+  std::string tile;  // in the form of --tile; empty: none
 };
 
-// Of buffers alone. `names` may be empty; ids stand for them then.
+// Shows only buffers. If `names` is empty, ids are shown.
 ViewedPlan ViewOf(const memory::Problem& problem, const memory::PlanResult& result,
                   std::vector<std::string> names, std::string title);
 
-// Of a model's plan that was kept: without reads, views, times and passes.
+// Shows a recorded plan of a model: without reads, views, times and passes.
 ViewedPlan ViewOf(const RecordedPlan& record, std::string title);
 
-// The same with all that the graph knows; `record` is that of `planned`.
+// The same, plus reads, views, times and passes of the graph; `record` was made from `planned`.
 ViewedPlan ViewOf(const RecordedPlan& record, const PlannedGraph& planned, std::string title);
 
 }  // namespace ashlar

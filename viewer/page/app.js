@@ -1,4 +1,4 @@
-// What is shown, and what follows when that changes.
+// The state of the page, and the updates that follow its changes.
 class App {
   constructor(plans) {
     this.plans = plans;
@@ -14,7 +14,7 @@ class App {
   get plan() { return this.plans[this.shown]; }
   usualColoring() { return COLORINGS.operator.has(this.plan) ? "operator" : "size"; }
 
-  // Shows one plan, and another beside it; -1: none.
+  // Shows one plan, and optionally another beside it; -1: none.
   compare(shown, beside) {
     this.shown = shown;
     this.beside = beside === shown ? -1 : beside;
@@ -43,7 +43,7 @@ class App {
     this.choose({step: this.plan.document.bottleneck_step});
   }
 
-  // The highest byte that a run used, of plans of this size.
+  // Sets the highest byte that a run used, for all plans of this size.
   verified({planned_bytes, actual_bytes}) {
     const plans = this.plans.filter(({arena}) => arena === planned_bytes);
     if (plans.length === 0) throw new Error(`verified an arena of ${exactBytes(planned_bytes)}, which no plan here has`);
@@ -108,7 +108,7 @@ class App {
     this.recolor();
   }
 
-  // The next one that was found, or the one before.
+  // Chooses the next or the previous buffer of the search results.
   next(forward) {
     const list = this.found?.list ?? [];
     if (list.length === 0) return;
@@ -125,7 +125,7 @@ class App {
     this.details.show();
   }
 
-  // The other picture shows the same share of its steps, and the same bytes.
+  // Makes the other picture show the same share of its steps, and the same bytes.
   linkCameras(from) {
     for (const {camera, plan} of this.pictures) {
       if (camera === from.camera) continue;
@@ -146,7 +146,7 @@ class App {
     this.draw();
   }
 
-  // Once before the next frame, however much has changed.
+  // Draws once before the next frame, regardless of how much has changed.
   draw() {
     this.whole = true;
     this.drawOver();

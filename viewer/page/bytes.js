@@ -1,4 +1,4 @@
-// Numbers of bytes as people read and write them.
+// Converts numbers of bytes to and from readable text.
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
 function formatBytes(bytes) {
@@ -17,7 +17,7 @@ const exactBytes = bytes =>
 
 const signedBytes = bytes => (bytes > 0 ? "+" : "") + formatBytes(bytes);
 
-// "1MiB", "1.5 MB", "4096": bytes; NaN for anything else.
+// Parses "1MiB", "1.5 MB", "4096" to bytes; returns NaN for any other text.
 function parseBytes(text) {
   const match = /^(\d+(?:\.\d*)?|\.\d+)\s*(?:([kmgt])(i?))?b?$/i.exec(text.trim());
   if (!match) return NaN;

@@ -1,12 +1,12 @@
-// The window onto a plan: steps [x0, x1) by bytes [y0, y1), in a rectangle of pixels; addresses
-// grow upward.
+// The visible window of a plan: steps [x0, x1) by bytes [y0, y1), in a rectangle of pixels;
+// addresses grow upward.
 const MARGIN = {left: 72, top: 18, right: 10, bottom: 20};
 const MOST_ZOOM_STEPS = 1.5, MOST_ZOOM_BYTES = 64;
 
 class Camera {
   constructor(plan) {
     this.plan = plan;
-    this.top = plan.top;  // of the highest plan that is seen
+    this.top = plan.top;  // of the tallest visible plan
     this.width = this.height = 1;  // of the picture without margins, in pixels
     this.fit();
   }
@@ -37,7 +37,7 @@ class Camera {
   toStep(x) { return this.x0 + (x - MARGIN.left) / this.stepWidth; }
   toByte(y) { return this.y1 - (y - MARGIN.top) / this.byteHeight; }
 
-  // What lies under the pixel stays there.
+  // Zooms; the point under the pixel stays there.
   zoom(x, y, factorX, factorY) {
     const step = this.toStep(x), byte = this.toByte(y);
     this.setSteps(step - (step - this.x0) * factorX, step + (this.x1 - step) * factorX);
@@ -50,7 +50,7 @@ class Camera {
     this.setBytes(this.y0 + bytes, this.y1 + bytes);
   }
 
-  // Moves as little as shows a step.
+  // Moves the window just enough to show a step.
   show(step) {
     const span = this.x1 - this.x0;
     if (step < this.x0) this.setSteps(step - span / 4, step + span * 3 / 4);

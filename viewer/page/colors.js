@@ -1,5 +1,6 @@
-// Colors of boxes. Categories: those of Okabe and Ito, which people with any color vision tell
-// apart. Amounts: from dark to light along one hue path (as cividis). Three lightnesses of each keep neighbours apart.
+// Colors of boxes. Categories: the palette of Okabe and Ito, which people with any color vision can
+// distinguish. Amounts: from dark to light along one hue path (as cividis). Three lightnesses of
+// each make neighbours distinct.
 const CATEGORIES = ["#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#0072b2", "#d55e00", "#8a94a3"];
 const AMOUNTS = ["#00325f", "#26456e", "#434f6c", "#61646f", "#7d7a77", "#9b9172", "#bda966", "#dfc653", "#fee838"];
 const OTHER = CATEGORIES.length - 1;
@@ -7,12 +8,12 @@ const OTHER = CATEGORIES.length - 1;
 const rgbOf = hex => [1, 3, 5].map(at => parseInt(hex.slice(at, at + 2), 16));
 const mix = (a, b, share) => a.map((value, i) => value + (b[i] - value) * share);
 const hexOf = rgb => "#" + rgb.map(value => Math.round(value).toString(16).padStart(2, "0")).join("");
-// As it lies in the pixels of a canvas, little-endian.
+// Returns a color as a pixel of a canvas, little-endian.
 const packed = ([r, g, b]) => (0xff000000 | b << 16 | g << 8 | r) >>> 0;
 const inkOn = ([r, g, b]) => 0.299 * r + 0.587 * g + 0.114 * b > 120 ? "#101010" : "#f4f4f4";
 
-// Plans that are seen together have the same colors. The values with most bytes get a category of
-// their own, the rest are one.
+// Plans that are visible together share colors. The values with the most bytes each get a category;
+// the rest share one.
 function categoriesOf(plans, valueOf) {
   const weights = new Map();
   for (const plan of plans) {
@@ -61,8 +62,8 @@ const COLORINGS = {
   },
 };
 
-// The colors of one plan: color(i) is packed; `scale` is a coloring's, made of all plans that are
-// seen; found: null, or by buffer whether it stands out.
+// The colors of one plan: color(i) is packed; `scale` is computed by a coloring from all visible
+// plans; found: null, or by buffer whether it is highlighted.
 class Colors {
   constructor(plan, {of, names, palette}, theme, found) {
     this.theme = theme;
@@ -72,7 +73,7 @@ class Colors {
       this.category[i] = of(plan, i);
       used.add(this.category[i]);
     }
-    // On dark paper all are lighter: the darkest amounts would not be seen.
+    // On a dark background all are lighter: the darkest amounts would be invisible.
     const base = palette.map(hex => mix(rgbOf(hex), theme.ink, theme.isDark ? 0.22 : 0));
     const shades = base.flatMap(rgb => [0, 0.12, 0.24].map(share => mix(rgb, theme.paper, share)));
     this.legend = names.map((name, index) => ({name, color: hexOf(base[index])})).filter((_, index) => used.has(index));
@@ -86,7 +87,7 @@ class Colors {
     const table = this.found && !this.found[i] ? this.dim : this.plain;
     return table[this.category[i] * 3 + i % 3];
   }
-  // Of a node that is full by that share.
+  // The color of a tree node whose boxes fill this share of it.
   blurred(i, share) {
     const rgb = mix(this.theme.paper, this.shades[this.category[i] * 3 + 1], Math.min(1, 0.15 + 0.85 * share));
     return packed(this.found && !this.found[i] ? mix(rgb, this.theme.paper, 0.85) : rgb);

@@ -1,6 +1,6 @@
-// Two plans: which buffers and steps of one are those of the other, by name; of several buffers of one
-// name the n-th is the other's n-th. Those of a tile ("conv1/3:halo") are also linked with what they
-// are a part of ("conv1").
+// Compares two plans: matches buffers and steps by name. Of several buffers with one name, the n-th
+// matches the other plan's n-th. Buffers of a tile ("conv1/3:halo") are also linked with the buffer
+// that they are a part of ("conv1").
 const wholeName = name => name.replace(/(\/[\d,]+)+(:[a-z]+)?$/, "");
 
 function indexOf(names) {
@@ -11,7 +11,7 @@ function indexOf(names) {
   return index;
 }
 
-// By name of `names` its partner in `others`, or -1.
+// Returns for each of `names` the index of its partner in `others`, or -1.
 function partnersOf(names, others) {
   const left = new Map(), partners = new Int32Array(names.length).fill(-1);
   for (let i = others.length - 1; i >= 0; --i) left.set(others[i], [i, left.get(others[i])]);
@@ -37,7 +37,8 @@ class Comparison {
     this.wholeBuffersOfB = indexOf(b.names.map(wholeName));
   }
 
-  // The step of b that runs the same operator, else the one as far on.
+  // Returns the step of b that runs the same operator, otherwise the step at the same share of the
+  // plan.
   step(step) {
     const found = linked(this.stepsOfB, this.wholeStepsOfB, this.a.stepName(step));
     if (found >= 0 && this.a.stepName(step) !== "") return found;
@@ -49,7 +50,8 @@ class Comparison {
     return linked(this.buffersOfB, this.wholeBuffersOfB, this.a.names[i]);
   }
 
-  // Partners: {moved: of a, at another offset, resized, same}, and buffers that only one has.
+  // Returns the buffers by comparison: {moved: of a, at another offset, resized, same}, and the
+  // buffers that only one plan has.
   sums() {
     if (this.summed) return this.summed;
     const {a, b} = this, seen = new Set(), sums = {same: [], moved: [], resized: [], onlyA: [], onlyB: []};

@@ -1,5 +1,5 @@
-// Buffers as CSV, in MiniMalloc's columns and ours: id, lower, upper, size and, in any order, name,
-// alignment, inside, at, offset.
+// Reads buffers from CSV, in the columns of MiniMalloc and of Ashlar: id, lower, upper, size and,
+// in any order, name, alignment, inside, at, offset.
 const MOST_PLACED = 5000;
 
 function cellsOf(text) {
@@ -11,7 +11,7 @@ function cellsOf(text) {
   return rows.filter(row => row.length > 1 || row[0] !== "");
 }
 
-// Where nothing says where buffers lie: the largest first, each at the lowest place that is free.
+// Places buffers without offsets: the largest first, each at the lowest free place.
 function firstFit(buffers) {
   const {first_step: first, end_step: end, size_bytes: size, alignment_bytes: alignment} = buffers;
   const offsets = size.map(() => 0), placed = [];
@@ -29,7 +29,7 @@ function firstFit(buffers) {
   return offsets;
 }
 
-// The document of a plan.
+// Returns the document of a plan.
 function documentOfCsv(text, title) {
   const [head, ...rows] = cellsOf(text);
   const column = Object.fromEntries((head ?? []).map((name, index) => [name.toLowerCase(), index]));

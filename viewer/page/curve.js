@@ -1,8 +1,9 @@
-// Live bytes over steps, below the picture, with the levels, and another plan's as a ghost.
+// The curve of live bytes over steps, below the picture, with the levels, and another plan's curve
+// as a ghost.
 class Curve {
   constructor() {
     this.canvas = element("canvas", {class: "curve", role: "img"});
-    this.top = 1;  // bytes, of the highest plan that is seen
+    this.top = 1;  // bytes, of the tallest visible plan
   }
 
   resize() {
@@ -13,7 +14,7 @@ class Curve {
     this.canvas.height = Math.round(this.height * this.ratio);
   }
 
-  // `camera` is the picture's; `ghost`: another plan, or none.
+  // Draws the curve. `camera` is the picture's; `ghost`: another plan, or none.
   draw(plan, camera, step, ghost, css) {
     const context = this.canvas.getContext("2d", {alpha: false});
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
@@ -58,7 +59,7 @@ class Curve {
     context.strokeRect(MARGIN.left - .5, top - .5, camera.width + 1, bottom - top + 1);
   }
 
-  // The other plan over its own steps, stretched to the same width.
+  // Draws the other plan over its own steps, stretched to the same width.
   drawGhost(context, plan, camera, ghost, toY, css) {
     const stretch = (ghost.last - ghost.begin) / (plan.last - plan.begin);
     const toGhost = step => ghost.begin + (step - plan.begin) * stretch;

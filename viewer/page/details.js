@@ -1,8 +1,9 @@
-// What is said of a step, a buffer and a comparison: the text beside the picture, which is also what
-// screen readers have of it.
+// The text beside the picture, about a step, a buffer and a comparison. Screen readers read it as
+// well.
 const percent = (part, whole) => whole > 0 ? ` (${(100 * part / whole).toFixed(1)} %)` : "";
 
-// Bytes at a step by kind; what several tied buffers hold counts once, for the largest.
+// Returns the bytes at a step by kind; bytes that several related buffers share count once, for the
+// largest.
 function bytesAt(plan, step) {
   const live = plan.live.at(step), kinds = plan.kindNames.map(() => 0);
   const byOffset = plan.liveAt(step).sort((a, b) => plan.offset[a] - plan.offset[b] || plan.size[b] - plan.size[a]);
@@ -43,7 +44,7 @@ class Details {
   table(plan, caption, buffers, chosen) {
     return new BufferTable(caption, buffers, columnsOf(plan), i => this.app.choose({buffer: i, step: this.stepFor(plan, i)}), chosen).root;
   }
-  // The step stays where the buffer lives then.
+  // Returns the present step if the buffer is live at it, otherwise the buffer's first step.
   stepFor(plan, i) {
     const {step} = this.app;
     return step !== null && plan.isLive(i, step) ? step : plan.first[i];

@@ -1,4 +1,4 @@
-// Elements of the page. Text becomes text: nothing is ever parsed as HTML.
+// Creates elements of the page. Text stays text: it is never parsed as HTML.
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes ?? {})) {
@@ -13,10 +13,10 @@ const byId = id => document.getElementById(id);
 
 const button = (text, click, title) => element("button", {class: "link", type: "button", title, click}, text);
 
-// As much of the end of a name as has room: the end tells names of a network apart (.tail cuts it).
+// The name is cut at its begin to fit (.tail): ends distinguish the names of a network.
 const nameButton = (name, click) => element("button", {class: "link tail", type: "button", click}, element("bdi", {}, name));
 
-// Pairs of a term and what it is: text, an element, or a list of them.
+// Returns a list of terms and descriptions: text, an element, or a list of them.
 function definitions(pairs) {
   const list = element("dl");
   for (const [term, what] of pairs) {

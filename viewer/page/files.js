@@ -1,6 +1,6 @@
-// Plans from files that are opened or dropped: buffers as CSV, a plan's document (alone, or in what
-// `ashlar plan --json --buffers` writes), pages like this one; and what `ashlar verify --json` saw of
-// a plan that is shown.
+// Reads plans from opened or dropped files: buffers as CSV, a plan's document (alone, or in the
+// output of `ashlar plan --json --buffers`), and pages like this one. Also reads the output of
+// `ashlar verify --json` for a visible plan.
 function documentsOf(name, text) {
   if (/\.csv$/i.test(name)) return [documentOfCsv(text, name)];
   if (/\.html?$/i.test(name)) {

@@ -1,6 +1,6 @@
-// Buffers that share bytes: who lies inside of whom, and how many bytes a group of them holds.
+// Buffers that share bytes: the containing buffers, and the bytes that a group of them holds.
 
-// {groups: lists of tied buffers, inner and outer: by buffer the relations, as indices}
+// Returns {groups: lists of related buffers, inner and outer: by buffer the relations, as indices}.
 function tiesOf(plan) {
   const {inner, outer} = plan.relations;
   const parent = new Map(), root = buffer => {
@@ -22,12 +22,12 @@ function tiesOf(plan) {
   return {groups: [...groups.values()], outward, inward, has: buffer => parent.has(buffer)};
 }
 
-// A buffer that begins before the one around it is made in its place there; else it takes over
-// bytes of one that is there already.
+// Returns whether a buffer begins before the one that contains it: then it is written in place.
+// Otherwise it overwrites bytes of a buffer that exists already.
 const isPlaced = (plan, relation) =>
     plan.first[plan.relations.inner[relation]] < plan.first[plan.relations.outer[relation]];
 
-// Bytes that intervals cover together; `buffers` by offset.
+// Returns the bytes that intervals cover together; `buffers` by offset.
 function coveredBytes(plan, buffers) {
   let covered = 0, reached = -1;
   for (const i of buffers) {
@@ -39,8 +39,8 @@ function coveredBytes(plan, buffers) {
   return covered;
 }
 
-// Calls change(step, more) wherever the bytes that a group holds change: a sweep over its births
-// and deaths with the living ones by offset.
+// Calls change(step, more) at every step at which the bytes of a group change: a sweep over the
+// begins and ends of its buffers, with the live ones sorted by offset.
 function sweepGroup(plan, group, change) {
   const events = [];
   for (const i of group) {

@@ -1,4 +1,4 @@
-// The keyboard: every key and what it does, in one table.
+// The keyboard: all keys and their actions, in one table.
 function zoomBy(app, factor) {
   const {camera} = app.pictures[0];
   const x = app.step !== null && app.step >= camera.x0 && app.step < camera.x1 ? camera.toX(app.step + .5) : MARGIN.left + camera.width / 2;

@@ -1,4 +1,4 @@
-// What is looked at, as the part of the address behind '#': a link to this view.
+// Stores the present view in the part of the address after '#': a link to this view.
 function linkOf(app) {
   const {camera} = app.pictures[0], link = new URLSearchParams();
   const put = (key, value, usual) => value !== usual && link.set(key, value);

@@ -1,7 +1,8 @@
-// Live bytes over time: a step function, as the steps where it changes and the bytes from there on.
+// Live bytes over time: a step function, stored as the steps at which it changes and the bytes from
+// there on.
 const MOST_DENSE = 1 << 24;
 
-// By step, how many bytes more live from there on.
+// Returns by step how many more bytes live from there on.
 function changesOf(plan) {
   const {begin, last, first, end, size, tied, count} = plan;
   const dense = last - begin < MOST_DENSE ? new Float64Array(last - begin + 1) : null, sparse = new Map();
@@ -32,7 +33,7 @@ class LiveCurve {
     }
   }
 
-  // The last change at or before a step; -1: there is none.
+  // Returns the index of the last change at or before a step; -1: there is none.
   indexAt(step) {
     let low = 0, high = this.steps.length;
     while (low < high) {
@@ -44,7 +45,7 @@ class LiveCurve {
 
   at(step) { return this.bytes[this.indexAt(step)] ?? 0; }
 
-  // The most between two times.
+  // Returns the maximum between two times.
   most(from, to) {
     let index = this.indexAt(from), most = this.bytes[index] ?? 0;
     while (++index < this.steps.length && this.steps[index] < to) {

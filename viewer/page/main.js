@@ -1,4 +1,4 @@
-// The page comes up.
+// Starts the page.
 const SEARCH_DELAY_MS = 120;
 
 function watchTools(app) {

@@ -1,12 +1,12 @@
 // The picture of a plan: addresses over steps. Boxes are pixels of a raster; names, axes and lines
-// are drawn over it, and what follows the pointer on a canvas of its own.
-const SMALL = 3;           // pixels: a node of the tree below that is drawn as one box
+// are drawn over it. Marks that follow the pointer are on a separate canvas.
+const SMALL = 3;           // pixels: a smaller node of the tree is drawn as one box
 const MOST_LABELS = 250;
 const LETTER = 6.1, LINE = 14;
 const FONT = "11px system-ui, sans-serif";
 const TICKS = [1, 2, 5];
 
-// Round numbers at least `least` apart.
+// Returns the smallest round number that is at least `least`.
 function tickOf(least) {
   let power = 1;
   for (;; power *= 10) {
@@ -17,7 +17,7 @@ function tickOf(least) {
 }
 const byteTickOf = least => 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(1, least))));
 
-// As much of the end of a name as has room: the end tells names of a network apart.
+// Cuts a name at its begin to fit: ends distinguish the names of a network.
 const tailOf = (name, room) =>
     name.length <= room ? name : room < 4 ? "" : "\u2026" + [...name].slice(-(room - 1)).join("");
 
@@ -66,7 +66,7 @@ class Picture {
     this.drawLevels(context, colors.theme.css);
   }
 
-  // Returns the boxes that have room for a name.
+  // Draws the boxes, and returns those with room for a name.
   drawBoxes(colors) {
     const {camera, raster, ratio, plan} = this;
     const {first, end, offset, size, kind} = plan;
@@ -99,7 +99,7 @@ class Picture {
     return labels;
   }
 
-  // Bytes that two tied buffers hold at the same steps: bands in both colors.
+  // Draws bytes that two related buffers hold at the same steps: bands in both colors.
   drawShared(colors, stepWidth, byteHeight, edge) {
     const {plan, camera, raster} = this, {inner, outer} = plan.relations;
     for (let r = 0; r < inner.length; ++r) {
@@ -143,7 +143,7 @@ class Picture {
     context.fillText("step", right, bottom + 5);
   }
 
-  // Bands above the picture: which part of a tiled model runs.
+  // Draws bands above the picture: the tile of the model that runs.
   drawParts(context, css) {
     const {part} = this.plan.steps, {camera} = this;
     const last = Math.min(part.length, Math.ceil(camera.x1));
@@ -166,7 +166,8 @@ class Picture {
     }
   }
 
-  // A name lies or stands in the middle of what is seen of its box, whichever shows more of it.
+  // Draws names horizontally or vertically in the middle of the visible part of their boxes, in the
+  // direction that shows more of the name.
   drawLabels(context, labels, colors) {
     const {camera, plan} = this;
     context.textAlign = "center";
@@ -193,7 +194,7 @@ class Picture {
     }
   }
 
-  // All lines first, so that none runs through a name.
+  // Draws all lines first, so that none crosses a name.
   drawLevels(context, css) {
     const {camera} = this, right = MARGIN.left + camera.width;
     const levels = levelsOf(this.plan).map(level => ({...level, y: camera.toY(level.bytes)}))
@@ -218,7 +219,7 @@ class Picture {
     }
   }
 
-  // The step and the buffers that are pointed at or chosen.
+  // Draws the step and the buffers that are pointed at or chosen.
   drawOver({step, buffer, hovered}, css) {
     const context = this.over.getContext("2d"), {camera, ratio} = this;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -252,7 +253,8 @@ function line(context, x0, y0, x1, y1) {
   context.stroke();
 }
 
-// {x, y, text, stands}: where a name has room in a box of pixels; text is empty where it has none.
+// Returns {x, y, text, stands}: the place of a name in a box of pixels; text is empty if there is
+// no room.
 function labelIn(name, left, top, right, bottom) {
   const width = right - left, height = bottom - top;
   const lies = height >= LINE && (width >= height || width >= name.length * LETTER + 6);
@@ -261,7 +263,7 @@ function labelIn(name, left, top, right, bottom) {
   return {x: (left + right) / 2, y: (top + bottom) / 2, text, stands: !lies};
 }
 
-// Levels of bytes that both pictures show.
+// Returns the levels of bytes that both pictures show.
 function levelsOf(plan) {
   const {arena, lowerBound, document} = plan;
   const levels = [{bytes: arena, name: "arena", color: "arena"}];

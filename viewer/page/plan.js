@@ -1,7 +1,7 @@
-// A plan, from its document: columns as typed arrays, and what can be asked of them.
+// A plan, read from its document: columns as typed arrays, and queries on them.
 const KIND_WORKSPACE = 1, MOST_RANKED = 10000;
 
-// Where the entries of each of `count` owners begin, in a list sorted by owner.
+// Returns the first entry of each of `count` owners, in a list sorted by owner.
 function beginsOf(owners, count) {
   const begins = new Int32Array(count + 1);
   for (const owner of owners) ++begins[owner + 1];
@@ -49,7 +49,7 @@ class Plan {
     this.tree = new Tree(this);
   }
 
-  // Those that have bytes, the largest first; of very many only the largest ones.
+  // Non-empty buffers, the largest first; of very many only the largest.
   get largest() {
     if (this.ranked) return this.ranked;
     const least = this.size.slice().sort()[Math.max(0, this.count - MOST_RANKED)] ?? 0;
@@ -65,7 +65,7 @@ class Plan {
   get lowerBound() { return this.document.lower_bound_bytes; }
   isLive(buffer, step) { return this.first[buffer] <= step && step < this.end[buffer]; }
 
-  // The largest first.
+  // Returns the live buffers, the largest first.
   liveAt(step) {
     const live = [];
     for (let i = 0; i < this.count; ++i) {
@@ -87,7 +87,7 @@ class Plan {
     return views;
   }
 
-  // What lives beside a buffer at some step: the nearest one below it, and above.
+  // Returns the nearest buffers below and above a buffer that live at one of its steps.
   neighbours(buffer) {
     let below = -1, above = -1;
     const bottom = this.offset[buffer], top = bottom + this.size[buffer];

@@ -1,4 +1,5 @@
-// The pointer over a picture: zoom where it is, pan, what is under it, a click for what lives then.
+// The pointer over a picture: zooms at its position, pans, describes the box under it; a click
+// chooses.
 const WHEEL = 1.0015, DRAG = 4;
 
 function tipOf(plan, i) {
@@ -25,7 +26,7 @@ function watchPointer(app, picture) {
   };
   const boxAt = (x, y) => inside(x, y) ? plan.tree.at(camera.toStep(x), camera.toByte(y)) : -1;
 
-  // Exactly: an event's own offset is rounded.
+  // Exact: an event's own offset is rounded.
   const placeOf = ({clientX, clientY}) => {
     const {left, top} = over.getBoundingClientRect();
     return [clientX - left, clientY - top];

@@ -1,4 +1,5 @@
-// On paper: pictures as lines and text, light, at the width of the page; below them what is said of the choice.
+// Printing: pictures as lines and text, in light colors, at the width of the page; the description
+// of the choice below them.
 function watchPrinting(app) {
   const {dataset} = document.documentElement;
   let theme;

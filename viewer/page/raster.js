@@ -1,4 +1,4 @@
-// Boxes as pixels, written straight into memory: what is drawn costs no more than the pixels there are.
+// Draws boxes as pixels directly in memory: drawing costs no more than the number of pixels.
 class Raster {
   constructor() {
     this.width = this.height = 0;
@@ -14,7 +14,7 @@ class Raster {
 
   clear(color) { this.pixels.fill(color); }
 
-  // [x0, x1) by [y0, y1), cut at the edges.
+  // Fills [x0, x1) by [y0, y1), clipped at the edges.
   fill(x0, y0, x1, y1, color) {
     const left = Math.max(0, x0), right = Math.min(this.width, x1);
     const top = Math.max(0, y0), bottom = Math.min(this.height, y1);
@@ -29,7 +29,7 @@ class Raster {
     }
   }
 
-  // Strokes of a second color over a box: slanting where `slant` is 1, level where it is 0.
+  // Draws stripes of a second color over a box: slanting if `slant` is 1, level if it is 0.
   hatch(x0, y0, x1, y1, color, slant) {
     const left = Math.max(0, x0), right = Math.min(this.width, x1);
     const top = Math.max(0, y0), bottom = Math.min(this.height, y1);

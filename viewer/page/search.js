@@ -1,5 +1,5 @@
-// Finds buffers: words that a name holds, ">1MiB", "<=4KB", "=512", "@12" or "step:12" (live then),
-// "type:Conv" (of the operator that makes it), "kind:copy". All of them must hold.
+// Finds buffers. Terms: words in a name, ">1MiB", "<=4KB", "=512", "@12" or "step:12" (live then),
+// "type:Conv" (the operator that produces it), "kind:copy". All of them must match.
 function conditionOf(term, plan) {
   const size = /^(>=|<=|>|<|=)(.+)$/.exec(term);
   if (size && !Number.isNaN(parseBytes(size[2]))) {
@@ -15,7 +15,7 @@ function conditionOf(term, plan) {
   return i => plan.names[i].toLowerCase().includes(word);
 }
 
-// {mask, list, bytes}, or null where nothing is asked.
+// Returns {mask, list, bytes}, or null for an empty query.
 function find(plan, query) {
   const conditions = query.trim().split(/\s+/).filter(Boolean).map(term => conditionOf(term, plan));
   if (conditions.length === 0) return null;

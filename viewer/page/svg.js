@@ -1,4 +1,4 @@
-// The view as an SVG file.
+// Writes the view as an SVG file.
 const SVG_BOXES = 20000;
 const escapeXml = text => text.replace(/[&<>"]/g, c => `&#${c.charCodeAt(0)};`)
                               .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, "\ufffd");

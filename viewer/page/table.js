@@ -1,7 +1,7 @@
-// Tables of buffers: sorted by a click on a column's head, as long as one asks for.
+// Tables of buffers: a click on a column's head sorts, and rows are shown on request.
 const ROWS = 100;
 
-// `columns`: {name, text(i), value(i), number}; `choose`: what a click on a row's first cell does.
+// `columns`: {name, text(i), value(i), number}; `choose`: called for a click on a row's first cell.
 class BufferTable {
   constructor(caption, buffers, columns, choose, chosen) {
     Object.assign(this, {buffers: [...buffers], columns, choose, chosen, shown: ROWS, sorted: -1, down: false});

@@ -1,4 +1,4 @@
-// Colors of the page, as the style sheet has them now.
+// Reads the colors of the page from the style sheet.
 const THEMES = ["", "light", "dark"];
 const CSS_COLORS = ["paper", "panel", "ink", "faint", "line", "edge", "accent", "arena", "bound", "budget", "mark"];
 
@@ -9,7 +9,7 @@ function themeOf(root) {
   return {css, paper, ink: rgbOf(css.ink), edge: rgbOf(css.edge), isDark: paper[0] < 128};
 }
 
-// The next of light, dark, and what the system has.
+// Switches to the next theme of light, dark, and the system's.
 function nextTheme(root) {
   const next = THEMES[(THEMES.indexOf(root.dataset.theme ?? "") + 1) % THEMES.length];
   if (next) root.dataset.theme = next; else delete root.dataset.theme;

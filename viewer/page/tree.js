@@ -1,9 +1,9 @@
-// Which boxes are in a window: a packed R-tree (Kamel and Faloutsos 1993, with Morton order for
-// Hilbert's). A node knows how full it is and its largest box, which is all that is drawn of it
-// where it is small.
+// Finds the boxes in a window with a packed R-tree (Kamel and Faloutsos 1993, with Morton order in
+// place of Hilbert's). A node stores how full it is and its largest box: a small node is drawn from
+// these alone.
 const FAN_OUT = 16;
 
-// Bits of a number with a zero between each two.
+// Inserts a zero between each two bits of a number.
 function spread(bits) {
   let wide = 0;
   for (let bit = 0; bit < 16; ++bit) wide += ((bits >> bit) & 1) * 4 ** bit;
@@ -12,7 +12,8 @@ function spread(bits) {
 const SPREAD = Float64Array.from({length: 256}, (_, byte) => spread(byte));
 const spread16 = bits => SPREAD[bits >> 8] * 65536 + SPREAD[bits & 255];
 
-// Indices by their codes of 32 bits, in two passes of counting; those of one code stay as they are.
+// Sorts indices by their 32-bit codes, in two passes of a counting sort; equal codes keep their
+// order.
 function sortedBy(codes, indices) {
   for (const shift of [0, 16]) {
     const next = new Uint32Array(65537), sorted = new Uint32Array(indices.length);
@@ -35,7 +36,7 @@ class Tree {
     }
   }
 
-  // Boxes that have bytes, near ones near one another.
+  // Returns the non-empty boxes, neighbours near each other.
   static orderOf({count, first, end, offset, size, begin, last, top}) {
     const codes = new Uint32Array(count), boxes = new Uint32Array(count);
     const x = 32767.5 / (last - begin), y = 32767.5 / top;
@@ -49,7 +50,7 @@ class Tree {
     return sortedBy(codes, boxes.subarray(0, found));
   }
 
-  // The level of nodes over so many boxes, or nodes.
+  // Returns the level of nodes over `below` boxes or nodes.
   levelOver(below) {
     const {first, end, offset, size} = this.plan, inner = this.levels.at(-1);
     const count = Math.ceil(below / FAN_OUT);
@@ -73,8 +74,8 @@ class Tree {
     return level;
   }
 
-  // Calls box(i) for what lies in the window {x0, x1, y0, y1}, and where blur is given
-  // blur(node, level) instead for nodes narrower than `width` steps and lower than `height` bytes.
+  // Calls box(i) for the boxes in the window {x0, x1, y0, y1}. If blur is given, calls blur(node,
+  // level) instead for nodes narrower than `width` steps and lower than `height` bytes.
   visit(window, box, width = 0, height = 0, blur = null) {
     if (this.levels.length === 0) return;
     const {first, end, offset, size} = this.plan, {x0, x1, y0, y1} = window;
@@ -83,7 +84,7 @@ class Tree {
       const node = stack.pop(), depth = stack.pop(), level = this.levels[depth];
       if (level.x0[node] >= x1 || level.x1[node] <= x0 || level.y0[node] >= y1 || level.y1[node] <= y0) continue;
       if (blur) {
-        // The lowest nodes also where each of their boxes has two or three pixels.
+        // Also blurs the lowest nodes if each of their boxes has only two or three pixels.
         const x = (level.x1[node] - level.x0[node]) / width, y = (level.y1[node] - level.y0[node]) / height;
         if ((x < 1 && y < 1) || (depth === 0 && x < 6 && y < 6 && x * y < 5)) {
           blur(node, level);
@@ -102,7 +103,7 @@ class Tree {
     }
   }
 
-  // The smallest box over a step and a byte; -1: none.
+  // Returns the smallest box over a step and a byte; -1: none.
   at(step, byte) {
     let found = -1;
     const {first, end, size} = this.plan, area = i => (end[i] - first[i]) * size[i];
