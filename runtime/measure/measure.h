@@ -4,7 +4,7 @@
 // - weights: the same, for packing
 // - state: mapped larger than planned, with a pattern after the plan's bytes
 // - output: the caller's tensor is filled with a pattern, and ends at an inaccessible page
-// - input: the caller's tensor is read-only, and ends at such a page
+// - input: the caller's tensor is read-only, and ends at such a page.
 //
 // Patterns are applied twice, the second complementary, so that no changed byte is missed by
 // chance.

@@ -47,7 +47,7 @@ int64_t ProcessBytes(int threads);
 // mapped now, the plan's memory, stacks, and an allowance for the heap while planning.
 int64_t AddressesNeeded(const PlannedGraph& planned, bool in_file);
 
-// Returns ResourceExhausted, naming both numbers, if there is a lower limit.
+// Returns ResourceExhausted, naming both numbers, if the limit of addresses is lower.
 absl::Status CheckAddresses(int64_t needed);
 
 // Returns ResourceExhausted, naming both numbers, if the resident set exceeded a budget for the

@@ -6,6 +6,7 @@
 
 namespace ashlar {
 
+// The debug options of a plan.
 struct Checks {
   int64_t alignment = 0;    // of chunks, bytes; 0: the device's
   int64_t guard_bytes = 0;  // unused bytes after each chunk, for CheckGuards

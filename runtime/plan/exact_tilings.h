@@ -1,4 +1,5 @@
-// Exact peaks of tilings, by rewriting the whole graph: for graphs small enough for many of them.
+// Computes exact peaks of tilings by rewriting the whole graph, for graphs that are small enough to
+// try many.
 #ifndef ASHLAR_RUNTIME_PLAN_EXACT_TILINGS_H_
 #define ASHLAR_RUNTIME_PLAN_EXACT_TILINGS_H_
 

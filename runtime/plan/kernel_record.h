@@ -11,9 +11,9 @@
 
 namespace ashlar {
 
-// Returns the family of an implementation. Its name is a family, or a family and a variant after a
-// slash: "winograd4:avx512/14 patches". Results of two variants of a family are equal to the bit;
-// families differ in rounding.
+// Returns the family of an implementation. An implementation is a family, or a family and a variant
+// after a slash: "winograd4:avx512/14 patches". Results of two variants of a family are equal to
+// the bit; families differ in rounding.
 absl::string_view FamilyOf(absl::string_view implementation);
 
 class KernelRecord {

@@ -30,6 +30,7 @@ struct PlanningProgress {
                                                                            // these plans
 };
 
+// The planning options.
 struct Means {
   std::string passes = "all";  // SelectPasses
   Order order = Order::kLeastPeak;

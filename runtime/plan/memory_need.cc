@@ -12,9 +12,10 @@ constexpr int64_t kNodeBytes = 1024;
 // Heap bytes that a search for tiles leaves unused between the parts of its plan. A search for
 // another rewrite leaves twice as much, between the parts of both plans.
 constexpr int64_t kSearchLeaves = 1 << 20;
-// Bytes in use while planning, measured with the zoo's models: code that only loading and planning
-// execute; by node, the heap of the model's graph and its rewrites; for each constant that is read,
-// the pages of the file that the system maps around it.
+// Bytes in use while planning, measured with the zoo's models:
+// - kPlanning: code that only loading and planning execute;
+// - kPlanningNode: by node, the heap of the model's graph and its rewrites;
+// - kAround: for each constant that is read, the pages of the file that the system maps around it.
 constexpr int64_t kPlanning = 5 << 19, kPlanningNode = 6 << 10, kAround = 64 << 10;
 // Bytes of plans made at the same time, with an exact search for the best.
 constexpr int64_t kSearch = 2 << 20, kSearchNode = 2 << 10;

@@ -29,9 +29,9 @@ constexpr size_t kEbbingTogether = 1;
 constexpr size_t kMostSmall = 24;
 // The same for tilings between other cuts.
 constexpr size_t kMostMoved = 8;
-// The same for both lists with rolling lines; for small graphs, the number of plans with so many
-// operators in total. Their plans often exceed the estimate: rows that stay keep others from
-// moving.
+// The same for each list with rolling lines. For small graphs the limit is higher: as many plans as
+// have kEbbingOperators operators in total. Their plans often exceed the estimate: rows that stay
+// keep others from moving.
 constexpr size_t kMostEbbing = 16;
 constexpr size_t kEbbingOperators = 1200;
 // Limit on plans that are repeated with more work, of all of these and of neighbours: the smallest,

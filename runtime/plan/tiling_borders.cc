@@ -14,7 +14,8 @@ namespace ashlar {
 namespace {
 
 constexpr int kRounds = 24;
-constexpr int64_t kOperators = 20000;  // limit, in tiled graphs that are evaluated
+constexpr int64_t kOperators = 20000;  // limit on the operators of all tiled graphs that are
+                                       // evaluated
 
 // Returns ends of segments near a step of `path` and its neighbours: boundaries moved to the
 // previous or next cut, the step split at any cut, or merged.

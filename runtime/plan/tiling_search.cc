@@ -20,12 +20,12 @@
 namespace ashlar {
 namespace {
 
-constexpr size_t kMaxCuts = 16;    // that segments are first tried between
-constexpr int kFewOperators = 24;  // in graphs that try all kinds of tiles between all cuts
+constexpr size_t kMaxCuts = 16;    // cuts that segments are first tried between
+constexpr int kFewOperators = 24;  // limit for trying all kinds of tiles between all cuts
 constexpr int kRefinements = 2;
 constexpr int kBottlenecks = 16, kAround = 3;  // TryAroundBottleneck
 constexpr size_t kExtended = 24;  // tilings of a small graph to which a second segment is added
-constexpr size_t kKept = 192;     // of tilings with one segment
+constexpr size_t kKept = 192;     // limit on tilings with one segment
 constexpr size_t kLookedAtTogether = 64;  // evaluated exactly at the same time
 // Tilings that may have the smallest plan: estimates up to this multiple of the smallest.
 constexpr double kNearlySmallest = 1.25;

@@ -70,7 +70,8 @@ class TilingWays {
   int64_t images() const { return images_; }
   int IdOf(size_t cut) const { return ashlar::IdOf(problem_.graph, cuts_[cut]); }
   int64_t BytesOf(size_t cut) const { return problem_.graph.var(cuts_[cut].var).type.bytes(); }
-  // The limit of recomputed FLOPs for one group of `images`; it recurs until the batch is done.
+  // Returns the limit of recomputed FLOPs for one group of `images`, of which the batch has
+  // several.
   double MostExtraFlops(int64_t images) const {
     return problem_.max_extra_flops / static_cast<double>(images_ / images);
   }

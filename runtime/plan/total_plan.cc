@@ -21,7 +21,8 @@ namespace {
 
 // If a plan is this near to the fastest, tiles are not searched for.
 constexpr double kFastEnough = 1.05;
-// Weights without packing are known only after planning, so planning is repeated with them counted.
+// Limit on attempts to meet a limit of weights. Weights that no kernel packs are known only after
+// planning, so planning is repeated with them counted.
 constexpr int kTries = 3;
 
 using Planned = std::unique_ptr<PlannedGraph>;
@@ -152,7 +153,7 @@ class TotalPlanner {
   static constexpr int kSearches = 1;  // that may follow
 
   const Graph& graph_;
-  PlanRequest request_;  // searches that may follow
+  PlanRequest request_;  // without the total
   const TotalBudget total_;
   Planned fastest_, smallest_;  // the fastest that fits; the smallest of all others
 };

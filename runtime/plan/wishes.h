@@ -31,6 +31,7 @@ struct TotalBudget {
   bool find_smallest = false;
 };
 
+// The target of a plan.
 struct Wishes {
   CompNode comp_node;
   // The processor that the plan and its kernels are for: equal requests give equal plans on every

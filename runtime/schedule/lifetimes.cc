@@ -17,8 +17,8 @@ namespace {
 using memory::Buffer;
 using memory::Inside;
 
-// Most steps between a storage and its whole if it is computed for it: only other operands come
-// between.
+// A storage that is computed at most this many steps before its whole does not count as waiting: in
+// between, other operands of the whole are computed.
 constexpr int64_t kLongestMaking = 4;
 
 // Buffers that share memory, at offsets relative to each other. A disjoint-set forest in which each
@@ -235,7 +235,7 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
       const int output = result.storage_buffer[candidate.made];
       if (inner_taken[output]) continue;  // already has its place
       const int target = result.storage_buffer[candidate.storage];
-      // A buffer inside another one has no guard.
+      // A buffer inside another one has no guard, so an output that overwrites it has none either.
       int64_t& size = buffers[output].size;
       const int64_t guarded = size;
       if (candidate.offset + size > buffers[target].size) size -= guard;

@@ -1,6 +1,6 @@
 // States of the dynamic programming and the beam search (exact.cc, beam.cc) are hashed bit sets of
-// tasks, so that each set is saved once. A run of tasks within the budget that ends with at most
-// its initial live bytes is taken at once; order_walk.h explains this dominance rule.
+// tasks; each set is saved once. A run of tasks within the budget that ends with at most its
+// initial live bytes is taken at once; order_walk.h explains this dominance rule.
 #include "runtime/schedule/order_walk.h"
 
 #include <algorithm>

@@ -88,9 +88,9 @@ bool AddStretches(const TensorType& type, const Region& region, int64_t offset,
   return true;
 }
 
-// Returns the region of an input that an operator reads; nullopt: all of it. Operators that only
-// move elements compute it only for a part of their output (for all of it their parameters may be
-// unchanged). So the output is declared as a part of a larger one.
+// Returns the region of an input that an operator reads; nullopt: all of it. An operator that only
+// moves elements returns this region only for a part of its output. For all of its output, its
+// parameters may stay as they are. So this asks for all of the output as a part of a larger one.
 std::optional<Region> ReadRegion(const Graph& graph, const OperatorNode& node, size_t input) {
   if (node.outputs.size() != 1 || node.op->role() != Role::kCompute) return std::nullopt;
   OwnedSite site = graph.SiteOf(node);

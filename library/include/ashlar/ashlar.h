@@ -13,10 +13,10 @@
  * object once, in any order; each object keeps alive what it needs. Returned strings and arrays
  * belong to the object that returned them.
  *
- * Threads: several threads may use a model or a plan at once, but only one at a time a session or
- * training; different ones run side by side. A second thread that calls into the same session or
- * training, or into a session with an overlapping arena, gets ASHLAR_BUSY, so results are never
- * wrong because of it. No call waits for another thread. Bindings stay: threads that share a
+ * Threads: several threads may use a model or a plan at once. Only one thread at a time may use a
+ * session or training; different ones run side by side. A second thread that calls into the same
+ * session or training gets ASHLAR_BUSY. So does a call into a session with an overlapping arena.
+ * This keeps results correct. No call waits for another thread. Bindings stay: threads that share a
  * session take a lock around binding and running. A forked child may continue to use what it
  * inherited.
  *
