@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The check of layers finds what is planted in a copy of the sources, and names file and line.
+"""Checks that check_layers finds errors planted in a copy of the sources, and names file and line.
 
-usage: check_layers_test.py ROOT    exit 0: all plants are found, 1: not
+usage: check_layers_test.py ROOT    exit 0: all planted errors are found, 1: not
 """
 import pathlib
 import shutil

@@ -1,4 +1,4 @@
-// The GPU backend's library in tests, and a device where one answers.
+// The GPU backend's library in tests, and a device if one is present.
 #ifndef ASHLAR_TESTS_SUPPORT_CUDA_DEVICE_H_
 #define ASHLAR_TESTS_SUPPORT_CUDA_DEVICE_H_
 
@@ -21,7 +21,7 @@ inline absl::StatusOr<Device*> OpenGpu(const CompNode& comp_node = kGpu) {
   return OpenDevice(comp_node);
 }
 
-// Skips what needs the library, or a device behind it.
+// A fixture that skips tests if the library, or a device, is missing.
 class CudaLibrary : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -39,7 +39,7 @@ class CudaDevice : public CudaLibrary {
     if (device_ == nullptr) return;
     if (const absl::Status ready = device_->ready(); !ready.ok()) GTEST_SKIP() << ready.message();
   }
-  // Whether a host computes what a GPU would, hundreds of times slower.
+  // Returns whether a host emulates the GPU, hundreds of times slower.
   bool Emulated() const {
     return absl::StrContains(device_->measured_as(device_->processor()), "Emulated");
   }

@@ -1,4 +1,4 @@
-// A kernel that runs nothing, to be chosen among others.
+// A kernel that does nothing, for tests of the choice among kernels.
 #ifndef ASHLAR_TESTS_SUPPORT_FAKE_KERNEL_H_
 #define ASHLAR_TESTS_SUPPORT_FAKE_KERNEL_H_
 

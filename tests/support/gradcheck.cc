@@ -30,7 +30,7 @@ int AddConstant(GraphBuilder& builder, HostTensor value) {
   return Value(builder.Add(Operators().MakeConstant(std::move(value)), {}))[0];
 }
 
-// The graph that hands out these vars.
+// Returns the graph with these vars as outputs.
 Graph WithOutputs(GraphBuilder builder, const std::vector<int>& vars) {
   for (size_t i = 0; i < vars.size(); ++i) {
     GraphBuilder::NodeOptions options;
@@ -47,7 +47,7 @@ HostTensor Moved(const HostTensor& tensor, int64_t element, double by) {
   return moved;
 }
 
-// The loss by differences of one input.
+// Difference quotients of the loss by one input.
 class Quotients {
  public:
   Quotients(const Graph& graph, InputValues values, std::string input)

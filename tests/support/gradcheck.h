@@ -1,4 +1,4 @@
-// Gradients against central differences, both in Float64 by host evaluation.
+// Compares gradients with central differences, both in Float64 by host evaluation.
 #ifndef ASHLAR_TESTS_SUPPORT_GRADCHECK_H_
 #define ASHLAR_TESTS_SUPPORT_GRADCHECK_H_
 
@@ -13,34 +13,34 @@ namespace ashlar::testing {
 
 struct GradcheckOptions {
   double step = 1e-6;
-  double tolerance = 1e-6;    // of the error over max(1, |the difference quotient|)
-  int64_t most_elements = 0;  // of each input, chosen at random; 0: all
-  // Leaves out elements at which the differences to either side are not alike, as kinks are near.
+  double tolerance = 1e-6;    // error over max(1, |the difference quotient|)
+  int64_t most_elements = 0;  // elements of each input to check, chosen at random; 0: all
+  // Leaves out elements at which the differences to either side disagree: a kink is near.
   bool skip_kinks = false;
   int64_t* checked = nullptr;  // counts the elements that were compared
 };
 
-// Whether the gradients that Differentiate adds for `loss` by `wrt`, inputs of the graph (Role
-// kInput), are those by differences. `values`: of all inputs, by their order in the graph. An
-// empty gradient stands for zeros. The failure names the input and the element.
+// Returns whether the gradients that Differentiate adds for `loss` by `wrt` agree with differences.
+// `wrt` are inputs of the graph (Role kInput). `values`: the values of all inputs, in their order
+// in the graph. An empty gradient stands for zeros. The failure names the input and the element.
 ::testing::AssertionResult GradientsAgree(const GraphBuilder& builder, int loss,
                                           const std::vector<int>& wrt,
                                           const std::vector<HostTensor>& values,
                                           std::mt19937_64& random, GradcheckOptions options = {});
 
-// The same for one operator, whose loss is the sum of its outputs of floats, each element times a
-// number of its own. Inputs of Float64 that are read on the device are differentiated, all others
-// are constants.
+// The same for one operator. Its loss is the sum of its floating-point outputs, each element times
+// a random weight. Float64 inputs that are read on the device are differentiated; all others are
+// constants.
 ::testing::AssertionResult GradientsAgree(const OperatorPtr& op,
                                           const std::vector<HostTensor>& inputs,
                                           std::mt19937_64& random, GradcheckOptions options = {});
 
 int AddInput(GraphBuilder& builder, const Shape& shape, DType dtype = DType::kFloat64);
-// Adds the sum of all elements of vars, each times a number of its own: {1}.
+// Adds the sum of all elements of vars, each times a random weight: shape {1}.
 int AddWeighedSum(GraphBuilder& builder, const std::vector<int>& vars, std::mt19937_64& random);
 
-// Float64 in [low, high], evenly spaced and in any order, none near 0:
-// nothing that compares them is near a kink.
+// Returns Float64 values in [low, high], evenly spaced in random order, none near 0. Comparisons of
+// them are not near a kink.
 HostTensor DistinctTensor(std::mt19937_64& random, const Shape& shape, double low = -1,
                           double high = 1);
 

@@ -1,4 +1,4 @@
-// Small graphs for tests, in a line a node.
+// Builds small graphs for tests, one line per node.
 #ifndef ASHLAR_TESTS_SUPPORT_GRAPH_MAKER_H_
 #define ASHLAR_TESTS_SUPPORT_GRAPH_MAKER_H_
 
@@ -12,7 +12,7 @@
 
 namespace ashlar::testing {
 
-// Every function returns the var it makes. What is wrong with a node ends the test.
+// A graph builder whose functions return the var they add. An invalid node ends the test.
 class GraphMaker {
  public:
   int Input(const std::string& name, const Shape& shape, DType dtype = DType::kFloat32) {
@@ -40,7 +40,7 @@ class GraphMaker {
   GraphBuilder builder_;
 };
 
-// Types of the operators that compute, in order.
+// Returns the types of the operators that compute, in order.
 inline std::vector<std::string> ComputingTypes(const Graph& graph) {
   std::vector<std::string> types;
   for (const OperatorNode& node : graph.nodes()) {

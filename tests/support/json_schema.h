@@ -1,4 +1,4 @@
-// JSON documents against their schemas.
+// Validates JSON documents against their schemas.
 #ifndef ASHLAR_TESTS_SUPPORT_JSON_SCHEMA_H_
 #define ASHLAR_TESTS_SUPPORT_JSON_SCHEMA_H_
 
@@ -7,9 +7,9 @@
 
 namespace ashlar::testing {
 
-// The exit code of scripts/validate_json.py: 0 where the documents are what the schema says, 1
-// where they are not, kNoValidator where the Python package is missing. `schema`: in the source
-// folder. `closed`: keys that the schema does not name are errors.
+// Runs scripts/validate_json.py and returns its exit code: 0 if the documents match the schema, 1
+// if not, kNoValidator if the Python package is missing. `schema`: a path in the source folder.
+// `closed`: keys that the schema does not name are errors.
 inline constexpr int kNoValidator = 77;
 int ValidateJson(const std::string& schema, const std::vector<std::string>& documents,
                  bool closed = false);

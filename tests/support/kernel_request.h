@@ -1,4 +1,4 @@
-// A request for a kernel, made of values, and the error of its answer.
+// Builds a kernel request from values, and measures the error of the result.
 #ifndef ASHLAR_TESTS_SUPPORT_KERNEL_REQUEST_H_
 #define ASHLAR_TESTS_SUPPORT_KERNEL_REQUEST_H_
 
@@ -9,19 +9,19 @@
 
 namespace ashlar::testing {
 
-// By input its format (none given: all kDefault) and whether it may be packed (none given: none);
-// outputs are row-major. `op` and `inputs` have to outlive the request.
+// Returns a request with each input's format (none given: all kDefault) and whether it may be
+// packed (none given: none); outputs are row-major. `op` and `inputs` must outlive the request.
 absl::StatusOr<KernelRequest> RequestOf(const Operator& op, const std::vector<HostTensor>& inputs,
                                         const std::vector<Format>& formats,
                                         const std::vector<bool>& constant);
 
-// False for convolutions and products, which libraries compute, too: theirs have zeros of any sign
-// behind a ReLU.
+// Returns false for convolutions and products, which libraries compute too: their results after a
+// ReLU have zeros of either sign.
 bool SignsOfZerosCount(const Operator& op);
 
-// The largest error of an element over its value, or over `floor` where that is larger; a negative
-// floor stands for the root mean square of the tensor. NaN is right where it is wanted. With
-// `signs`, a zero of the other sign is infinitely wrong.
+// Returns the largest error of an element relative to its value, or to `floor` if that is larger. A
+// negative floor stands for the root mean square of the tensor. NaN is right if it is expected.
+// With `signs`, a zero of the wrong sign is an infinite error.
 double WorstError(const HostTensor& got, const HostTensor& want, double floor, bool signs);
 
 }  // namespace ashlar::testing

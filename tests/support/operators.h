@@ -1,4 +1,4 @@
-// Operators and graphs run by their host evaluation.
+// Runs operators and graphs by their host evaluation.
 #ifndef ASHLAR_TESTS_SUPPORT_OPERATORS_H_
 #define ASHLAR_TESTS_SUPPORT_OPERATORS_H_
 
@@ -13,11 +13,11 @@
 
 namespace ashlar::testing {
 
-// Output 0 of an operator, its inputs as constants. Expects that inference accepts them and says
-// the dtype and shape that evaluation gives; on failure the result is empty.
+// Returns output 0 of an operator on constant inputs. Expects inference to accept them and to give
+// the dtype and shape of the evaluation; returns an empty tensor on failure.
 HostTensor Evaluate(const Operator& op, const std::vector<HostTensor>& inputs);
 
-// The types that inference finds for Float32 inputs of these shapes.
+// Returns the types that inference finds for Float32 inputs of these shapes.
 absl::StatusOr<std::vector<TensorType>> InferShapes(const Operator& op,
                                                     const std::vector<Shape>& inputs);
 
@@ -29,13 +29,13 @@ struct Rejection {
 };
 void ExpectRejected(const std::vector<Rejection>& rejections);
 
-// The aliasing of an operator: the view that output 0 is, the inputs that output 0 may
-// overwrite, best first, and the offset at which an input may lie in output 0.
+// The aliasing of an operator: the view that output 0 is, the inputs that output 0 may overwrite
+// (best first), and the offset at which an input may lie in output 0.
 std::optional<Aliasing::View> ViewOf(const Operator& op, const OwnedSite& site);
 std::vector<int> OverwrittenBy(const Operator& op, const OwnedSite& site);
 std::optional<int64_t> PlaceOf(const Operator& op, int input, const OwnedSite& site);
 
-// The outputs of a graph in their order, every node evaluated on the host.
+// Returns the outputs of a graph in their order, with every node evaluated on the host.
 absl::StatusOr<std::vector<HostTensor>> EvaluateGraph(
     const Graph& graph, const absl::flat_hash_map<std::string, HostTensor>& inputs);
 

@@ -15,7 +15,7 @@ namespace ashlar::testing {
 
 struct RefusedText {
   std::string text;
-  std::string message;  // a part of the error's
+  std::string message;  // a substring of the error message
 };
 
 // Expects that `read` fails for each of these texts.

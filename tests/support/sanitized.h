@@ -1,6 +1,6 @@
-// Whether this build has a sanitizer. Checks of results that a release build makes, on code whose
-// accesses another test makes here, are left out there: they take most of the time and can find
-// nothing.
+// Whether this build has a sanitizer. Such builds skip checks of results that a release build makes
+// too, if another test runs the same memory accesses: these checks take most of the time and cannot
+// find more.
 #ifndef ASHLAR_TESTS_SUPPORT_SANITIZED_H_
 #define ASHLAR_TESTS_SUPPORT_SANITIZED_H_
 

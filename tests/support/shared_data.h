@@ -5,11 +5,11 @@
 
 namespace ashlar::testing {
 
-// The root of the source tree.
+// Returns the root of the source tree.
 std::string SourceFolder();
 
-// The path of a file of the outside data set, whether or not it is there: below the folder that the
-// environment variable ASHLAR_SHARED names, or else below ../shared beside the sources.
+// Returns the path of a file of the external data set, whether or not it exists. The data set's
+// folder is the environment variable ASHLAR_SHARED, by default ../shared beside the sources.
 std::string SharedData(const std::string& relative);
 bool HasSharedData(const std::string& relative);
 

@@ -18,7 +18,7 @@ inline ::testing::AssertionResult IsOk(const absl::Status& status) {
   return ::testing::AssertionFailure() << status.ToString();
 }
 
-// Whether it is an error whose message holds `part`.
+// Returns whether the status is an error whose message contains `part`.
 inline ::testing::AssertionResult FailsWith(const absl::Status& status, const std::string& part) {
   if (status.ok()) return ::testing::AssertionFailure() << "no error, expected '" << part << "'";
   if (std::string(status.message()).find(part) != std::string::npos) {
@@ -28,7 +28,7 @@ inline ::testing::AssertionResult FailsWith(const absl::Status& status, const st
          << "'" << status.message() << "', expected an error with '" << part << "'";
 }
 
-// The value, which must be there: for use where an error means a broken test.
+// Returns the value, which must exist: use it if an error means a broken test.
 template <typename T>
 T Value(absl::StatusOr<T> result) {
   if (!result.ok()) {

@@ -20,7 +20,7 @@
 namespace ashlar::testing {
 namespace {
 
-// One operator after another onto a growing graph; each adds a var to `vars`.
+// Adds operators one after another to a growing graph; each adds a var to `vars`.
 class RandomBuilder {
  public:
   RandomBuilder(std::mt19937_64& random, bool joins, int64_t max_channels)
@@ -96,7 +96,7 @@ class RandomBuilder {
     param.dilate_w = Pick(1, 2);
     param.stride_h = Pick(1, 3);
     param.stride_w = Pick(1, 3);
-    // Wider than a window now and then: outputs that see nothing but padding.
+    // Sometimes more padding than a window: some outputs then see only padding.
     param.pad_h = Pick(0, Chance(5) ? 5 : 2);
     param.pad_w = Pick(0, 2);
     if (Chance(40)) param.pad_h_end = Pick(0, 3);
@@ -146,7 +146,7 @@ class RandomBuilder {
     param.stride_w = Pick(1, 3);
     param.pad_h = Pick(0, param.window_h - 1);
     param.pad_w = Pick(0, param.window_w - 1);
-    // As ceil_mode has it: the last window may hang over the end, but must touch the image.
+    // Follows ceil_mode: the last window may extend beyond the end, but must touch the image.
     const auto end = [&](int64_t size, int64_t pad, int64_t window, int64_t stride) {
       const int64_t rest = (size + pad - window) % stride;
       return rest == 0 || stride - rest >= window ? pad : std::max(pad, stride - rest);
@@ -174,7 +174,7 @@ Graph RandomImageGraph(std::mt19937_64& random, bool joins, int64_t max_channels
 }
 
 TileSpec RandomTiles(std::mt19937_64& random, const Graph& graph) {
-  // Parts are as many as the smallest image that leaves the segment has rows and columns.
+  // At most as many tiles as the smallest image that leaves the segment has rows and columns.
   Shape least = graph.var(graph.outputs().back().var).type.shape;
   for (const Var& var : graph.vars()) {
     const bool constant = graph.node(var.producer).constant != nullptr;

@@ -1,4 +1,4 @@
-// Random graphs of image operators, and what they compute by the reference.
+// Random graphs of image operators, and their reference evaluation.
 #ifndef ASHLAR_TESTS_SUPPORT_TILED_GRAPHS_H_
 #define ASHLAR_TESTS_SUPPORT_TILED_GRAPHS_H_
 
@@ -11,27 +11,28 @@
 
 namespace ashlar::testing {
 
-// A chain or a graph with joins: convolutions (strides, dilations, groups, padding of each side),
-// pools (overlapping, with more padding at the end), pointwise operators, normalisations, sums and
-// concatenations. Its input is node 0; every var of it that nothing reads is an output. Images and
-// filters have up to `max_channels` channels, grouped convolutions and joins make more.
+// Returns a chain or a graph with joins. Its operators are convolutions (strides, dilations,
+// groups, padding of each side), pools (overlapping, with more padding at the end), pointwise
+// operators, normalisations, sums and concatenations. Its input is node 0; every var without a
+// reader is an output. Images and filters have up to `max_channels` channels; grouped convolutions
+// and joins make more.
 Graph RandomImageGraph(std::mt19937_64& random, bool joins, int64_t max_channels = 4);
 
-// Random tiles for the operators between the input and the last output of such a graph, one or two
-// levels of them.
+// Returns random tiles for the operators between the input and the last output of such a graph, in
+// one or two levels.
 TileSpec RandomTiles(std::mt19937_64& random, const Graph& graph);
 
-// The outputs, by the operators' own evaluation, in the order of Graph::outputs().
+// Returns the outputs, by the operators' own evaluation, in the order of Graph::outputs().
 absl::StatusOr<std::vector<HostTensor>> Evaluate(const Graph& graph, const HostTensor& input);
 
-// Elements that differ, bit by bit; -1 where the shapes do.
+// Returns how many elements differ, bit by bit; -1 if the shapes differ.
 int64_t CountDifferences(const HostTensor& a, const HostTensor& b);
 
-// The largest difference over the largest magnitude of `expected`; infinite where a NaN or a shape
-// differs.
+// Returns the largest difference over the largest magnitude of `expected`; infinite if a NaN or a
+// shape differs.
 double RelativeError(const HostTensor& actual, const HostTensor& expected);
 
-// Indices of the nodes of a graph, in its order.
+// Returns the indices of the nodes of a graph, in its order.
 std::vector<int> NodesInOrder(const Graph& graph);
 
 }  // namespace ashlar::testing

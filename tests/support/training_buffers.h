@@ -1,4 +1,5 @@
-// Buffers of training steps as compilers record them, made up: for measuring planners on many.
+// Generates synthetic buffers of training steps, in the shape that compilers record, for measuring
+// planners on many problems.
 #ifndef ASHLAR_TESTS_SUPPORT_TRAINING_BUFFERS_H_
 #define ASHLAR_TESTS_SUPPORT_TRAINING_BUFFERS_H_
 
@@ -11,33 +12,35 @@
 
 namespace ashlar::testing {
 
-// Some 9,000 to 30,000 buffers. Layers of like operators run forward, then backward in the opposite
-// order. A third of the outputs is kept until the backward operator of the same name, others die
-// within a few steps. Backward operators have outputs that die soon and gradients of weights, which
-// live to the end, until the update of their layer, or are added up in buffers that were there all
-// along; so what was kept goes while gradients come, and the load stays near its peak for long. The
-// update needs copies of each weight. In some, layers are computed once more (recomputation), and
-// sizes are multiples of 512 bytes or have one byte more. The seed decides it all; the same on
-// every machine.
+// Returns some 9,000 to 30,000 buffers. The seed decides everything, the same on every machine.
+// - Layers of like operators run forward, then backward in the opposite order.
+// - A third of the outputs is saved until the backward operator of the same name; others die within
+//   a few steps.
+// - Backward operators have outputs that die soon, and gradients of weights. Gradients live to the
+//   end, or until the update of their layer, or are added to buffers that exist from the start.
+// - So saved tensors die while gradients are born, and the load stays near its peak for long.
+// - The update needs copies of each weight.
+// - In some problems layers are computed once more (recomputation).
+// - Sizes are multiples of 512 bytes, or have one byte more.
 inline memory::Problem TrainingBuffers(uint32_t seed) {
   std::mt19937 random(seed);
   const auto draw = [&](int64_t low, int64_t high) {
     return low + static_cast<int64_t>(random() % static_cast<uint32_t>(high - low + 1));
   };
   const int64_t layers = draw(6, 36);
-  const int64_t operators = draw(6000, 14000) / layers / 5 * 2;  // of a layer, forward
-  const int64_t width = 128 * draw(4, 24);                       // values of a token
+  const int64_t operators = draw(6000, 14000) / layers / 5 * 2;  // per layer, forward
+  const int64_t width = 128 * draw(4, 24);                       // values per token
   const int64_t tokens = 256 << draw(0, 3);
   const bool recomputed = draw(0, 3) == 0;
-  const int64_t odd = draw(0, 1);            // bytes more than a multiple
-  const int64_t crossing = draw(0, 2) * 20;  // percent of what is kept, by other layers
+  const int64_t odd = draw(0, 1);            // bytes above a multiple
+  const int64_t crossing = draw(0, 2) * 20;  // percent of saved outputs that other layers read
   enum class Gradients { kToTheEnd, kUpdatedByLayer, kAddedUp };
   const auto gradients = static_cast<Gradients>(draw(0, 2));
 
   struct Operator {
     int64_t output;    // bytes
-    int64_t life;      // steps, where it is not kept
-    bool kept;         // until the backward operator
+    int64_t life;      // steps, if it is not saved
+    bool kept;         // saved until the backward operator
     int64_t weight;    // bytes, or 0
     int64_t gradient;  // bytes of the gradient of its input
   };
@@ -62,8 +65,8 @@ inline memory::Problem TrainingBuffers(uint32_t seed) {
     b.size = (bytes < 512 ? bytes : (bytes + 511) / 512 * 512) + odd;
     problem.buffers.push_back(b);
   };
-  const int64_t forward = 2 * operators;                      // steps of a layer
-  const int64_t backward = (recomputed ? 5 : 3) * operators;  // steps of a layer
+  const int64_t forward = 2 * operators;                      // steps per layer
+  const int64_t backward = (recomputed ? 5 : 3) * operators;  // steps per layer
   const int64_t turn = layers * forward;
   const int64_t update = turn + layers * backward;
   int64_t weights = 0;
@@ -71,14 +74,14 @@ inline memory::Problem TrainingBuffers(uint32_t seed) {
   const int64_t end = update + 3 * weights * layers;
   int64_t updated = update;  // the step of the next update
   for (int64_t l = 0; l < layers; ++l) {
-    const int64_t back = turn + (layers - 1 - l) * backward;  // where the layer's backward begins
-    const int64_t first = back + backward - 3 * operators;    // and its first gradient
+    const int64_t back = turn + (layers - 1 - l) * backward;  // first step of its backward pass
+    const int64_t first = back + backward - 3 * operators;    // the step of its first gradient
     if (recomputed) add(l * forward, back + 2, 4 * tokens * width);
     for (int64_t k = 0; k < operators; ++k) {
       const Operator& op = layer[k];
       const int64_t now = l * forward + 2 * k;
       const int64_t twin = first + 3 * (operators - 1 - k);
-      // Once in a while something lives a little longer than its like.
+      // Sometimes a buffer lives a little longer than others of its kind.
       const int64_t longer = draw(0, 9) == 0 ? draw(1, 12) : 0;
       const int64_t later = draw(0, 99) < crossing ? draw(1, 2 * backward) : 0;
       const bool kept = op.kept && !recomputed;

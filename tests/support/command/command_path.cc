@@ -1,4 +1,4 @@
-// Compiled for each command: the rest of its tests' support is not.
+// Compiled for each command; the rest of the tests' support is compiled once.
 #include "tests/support/command/command_path.h"
 
 namespace ashlar::testing {

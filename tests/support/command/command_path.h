@@ -4,7 +4,7 @@
 
 namespace ashlar::testing {
 
-// Its path, absolute.
+// Returns its absolute path.
 const char* CommandPath();
 
 }  // namespace ashlar::testing

@@ -19,7 +19,7 @@ namespace ashlar::testing {
 
 namespace {
 
-// Whether a process has a handler for SIGINT.
+// Returns whether a process has a handler for SIGINT.
 bool CatchesInterrupts(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/status");
   for (std::string key, value; file >> key && std::getline(file, value);) {
@@ -93,7 +93,7 @@ ProcessResult CommandTest::AshlarWithin(int64_t bytes, const std::string& argume
 
 ProcessResult CommandTest::Execute(const std::string& program, const std::string& arguments,
                                    const std::string& before) {
-  // With a record of kernels of its own, not the user's.
+  // Uses a kernel record of its own, not the user's.
   const std::string command = "cd '" + folder_ + "' && { " + before +
                               "ASHLAR_KERNELS=kernels.json '" + program + "' " + arguments +
                               "; } >stdout.txt 2>stderr.txt </dev/null";

@@ -28,7 +28,7 @@ class NetMaker {
   int Constant(const std::string& name, HostTensor value) {
     return Add(Operators().MakeConstant(std::move(value)), {}, name);
   }
-  // The reference's, or uniform ones.
+  // Adds the reference's weight, or a uniform random one.
   int Weight(const std::string& name, const Shape& shape) {
     if (digits_ != nullptr) {
       return Constant(name, digits_->array(kind_ + "/initial/" + name).Reshaped(shape));
@@ -52,7 +52,7 @@ class NetMaker {
     return Add(std::make_shared<const Op>(std::move(param)), std::move(inputs), name);
   }
 
-  // Convolution, batch norm or bias, ReLU.
+  // Adds a convolution, batch norm or bias, and ReLU.
   int Block(int x, const std::string& number, int64_t in, int64_t out) {
     ConvolutionParam param;
     param.pad_h = param.pad_w = 1;

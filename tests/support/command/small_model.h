@@ -1,4 +1,4 @@
-// A small network that has every kind of thing a model has, for tests of the command.
+// A small network with every kind of node that models have, for tests of the command.
 #ifndef ASHLAR_TESTS_SUPPORT_COMMAND_SMALL_MODEL_H_
 #define ASHLAR_TESTS_SUPPORT_COMMAND_SMALL_MODEL_H_
 

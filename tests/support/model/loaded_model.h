@@ -22,7 +22,7 @@ class LoadedModel {
     session_ = Value(Session::Create(executable_));
   }
 
-  const Graph& graph() const { return executable_->graph(); }  // as it was planned
+  const Graph& graph() const { return executable_->graph(); }  // the graph as planned
   std::vector<HostTensor> Run(const InputTensors& inputs) {
     std::vector<HostTensor> outputs = Value(BindTensors(*session_, inputs));
     EXPECT_TRUE(IsOk(session_->Run()));
