@@ -23,7 +23,7 @@ void AddCases<ArgReduce>(Cases& cases) {
               test.inputs = {cases.Integers(dtype, shape)};
               cases.Add(test);
             }
-            // Many that are equal.
+            // Many equal elements.
             for (int64_t i = 0; dtype == DType::kFloat32 && i < shape.num_elements(); ++i) {
               if (i == 0) test.inputs = {HostTensor::Zeros(dtype, shape)};
               test.inputs[0].Set(i, static_cast<double>(cases.Pick(0, 2)));

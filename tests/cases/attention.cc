@@ -9,7 +9,7 @@ namespace ashlar::testing {
 template <>
 void AddCases<Attention>(Cases& cases) {
   const struct {
-    Shape queries, keys, values, mask;  // an empty mask: none
+    Shape queries, keys, values, mask;  // an empty mask: no mask
     bool causal;
     int64_t offset = 0;
   } kRows[] = {
@@ -18,7 +18,7 @@ void AddCases<Attention>(Cases& cases) {
       {{1, 4, 5, 16}, {1, 2, 70, 16}, {1, 2, 70, 33}, {}, false},  // heads share keys
       {{2, 2, 9, 7}, {2, 2, 9, 7}, {2, 2, 9, 5}, {}, true},
       {{1, 2, 100, 8}, {1, 2, 130, 8}, {1, 2, 130, 8}, {}, true, 30},
-      {{1, 1, 7, 4}, {1, 1, 3, 4}, {1, 1, 3, 4}, {}, true, -4},  // the first queries see nothing
+      {{1, 1, 7, 4}, {1, 1, 3, 4}, {1, 1, 3, 4}, {}, true, -4},  // the first queries see no key
       {{2, 3, 6, 8}, {2, 3, 90, 8}, {2, 3, 90, 8}, {6, 90}, false},
       {{2, 3, 6, 8}, {2, 3, 10, 8}, {2, 3, 10, 8}, {2, 1, 1, 10}, false},
       {{2, 3, 6, 8}, {2, 3, 10, 8}, {2, 3, 10, 8}, {2, 3, 6, 1}, true},
@@ -35,7 +35,7 @@ void AddCases<Attention>(Cases& cases) {
       if (row.mask.rank() > 0) {
         test.inputs.push_back(cases.Tensor(dtype, row.mask));
         cases.Add(test);
-        // Every second key is hidden, and all of some rows.
+        // Hides every second key, and all keys of some rows.
         HostTensor& mask = test.inputs.back();
         HostTensor hides = HostTensor::Zeros(dtype, row.mask);
         const int64_t columns = row.mask[row.mask.rank() - 1];

@@ -15,7 +15,7 @@ Shape PerChannelShape(const Shape& x, bool of_rank) {
   return of_rank ? OnePerChannel(x) : Shape{x[1]};
 }
 
-// In every format, output 0 by itself and over each of `in_place`.
+// Adds the case in every format, with an output 0 of its own and in place of each of `in_place`.
 void AddInPlace(Cases& cases, KernelCase test, const std::vector<int>& in_place) {
   const bool image = test.inputs[0].shape().rank() == 4;
   const std::vector<bool> images(test.inputs.size(), true);
@@ -31,7 +31,7 @@ void AddInPlace(Cases& cases, KernelCase test, const std::vector<int>& in_place)
   if (image) cases.AddFormatPairs(test, images, /*from_planes=*/true);
 }
 
-// Of all shapes; inputs_of(shape, shape of what is by channel).
+// Adds cases of all shapes; inputs_of(shape, shape of the per-channel tensors).
 template <typename Op, typename InputsOf>
 void AddByShapes(Cases& cases, const std::vector<int>& in_place, const InputsOf& inputs_of) {
   for (const Shape& shape : kNormalised) {
@@ -52,13 +52,13 @@ void AddCases<BatchNormTraining>(Cases& cases) {
         return std::vector<HostTensor>{cases.Tensor(shape, -3, 5), cases.Tensor(channels),
                                        cases.Tensor(channels)};
       });
-  // Far from zero: differences to the mean are summed.
+  // Far from zero: differences from the mean are summed.
   const Shape channels = {18};
   KernelCase far{
       "far from zero",
       Make<BatchNormTraining>({0}),
       {cases.Tensor({3, 18, 17, 19}, 1000, 1001), cases.Tensor(channels), cases.Tensor(channels)}};
-  far.tolerance = 2e-4;  // of which the rounded mean is 6e-5
+  far.tolerance = 2e-4;  // 6e-5 of it by the rounded mean
   cases.AddImages(far, {true, false, false});
   KernelCase known{"known",
                    Make<BatchNormTraining>({0.5}),
@@ -114,8 +114,7 @@ void AddCases<BatchNormApply>(Cases& cases) {
       AddInPlace(cases, tail, in_place);
     }
   }
-  // x normalised is -1, 0, 1, 0; then 1 + 2 xhat + the addend, of which a ReLU takes what is below
-  // 0.
+  // Normalised x is -1, 0, 1, 0. Then comes 1 + 2 xhat + the addend, which a ReLU clamps at 0.
   const auto values = [](const Shape& shape, const std::vector<float>& v) {
     return HostTensor::FromValues<float>(DType::kFloat32, shape, v);
   };
@@ -137,8 +136,8 @@ void AddCases<BatchNormApply>(Cases& cases) {
 
 template <>
 void AddCases<BatchNormBackward>(Cases& cases) {
-  // x normalised is -1, 0, 1, 0 and y -1, 1, 3, 1, of which a ReLU lets the last three through, and
-  // a clamp at 2 the second and the last.
+  // Normalised x is -1, 0, 1, 0 and y is -1, 1, 3, 1. A ReLU passes the gradients of the last
+  // three; a clamp at 2 passes the second and the last.
   for (const double most : {0.0, 2.0}) {
     const auto values = [](const Shape& shape, const std::vector<float>& v) {
       return HostTensor::FromValues<float>(DType::kFloat32, shape, v);
@@ -163,7 +162,7 @@ void AddCases<BatchNormBackward>(Cases& cases) {
   const auto of = [](const Shape& shape, const std::vector<float>& values) {
     return HostTensor::FromValues<float>(DType::kFloat32, shape, values);
   };
-  // x normalised is -1, 0, 1, 0; 2 * (diff - 0.5 - xhat * 0.5).
+  // Normalised x is -1, 0, 1, 0; the result is 2 * (diff - 0.5 - xhat * 0.5).
   KernelCase known{"known",
                    Make<BatchNormBackward>({0.5}),
                    {of({2, 1, 1, 2}, {1, 2, 3, 2}), of({2, 1, 1, 2}, {0, 0, 2, 0}), of({1}, {2}),

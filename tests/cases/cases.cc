@@ -19,7 +19,7 @@ namespace testing {
 #include "opr/operators.inc"
 #undef ASHLAR_OPERATOR_ROW
 
-// Nothing runs for them.
+// These operators run no kernel.
 template <>
 void AddCases<Host2DeviceCopy>(Cases&) {}
 template <>
@@ -70,7 +70,7 @@ void Cases::AddKnown(KernelCase test) {
 
 namespace {
 
-// Whether input i is an image that is to lie in a device's format.
+// Returns whether input i is an image that should lie in a device's format.
 bool IsImageOf(const KernelCase& test, const std::vector<bool>& images, size_t i) {
   return i < images.size() && images[i] && test.inputs[i].shape().rank() == 4;
 }

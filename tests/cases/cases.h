@@ -1,5 +1,6 @@
-// Cases of operators, made once and run everywhere: against the operator's own evaluation in double
-// precision, on every device. tests/cases/<operator>.cc has those of one operator.
+// Cases of operators, defined once and run on every device: kernels are compared with the
+// operator's own evaluation in double precision. tests/cases/<operator>.cc has the cases of one
+// operator.
 #ifndef ASHLAR_TESTS_CASES_CASES_H_
 #define ASHLAR_TESTS_CASES_CASES_H_
 
@@ -18,37 +19,38 @@
 
 namespace ashlar::testing {
 
-// An operator on given tensors. Tensors are row-major here, whatever format the kernel sees.
+// An operator on given tensors. Tensors are row-major here, in whatever format the kernel gets
+// them.
 struct KernelCase {
   std::string name;
   OperatorPtr op;
   std::vector<HostTensor> inputs;
   std::vector<Format> formats = {};  // by input; empty: all kDefault
   Format output_format = Format::kDefault;
-  std::vector<bool> constant = {};   // by input, so that it may be packed; empty: none
+  std::vector<bool> constant = {};   // by input, if it is constant and may be packed; empty: none
   std::optional<int> in_place = {};  // this input and output 0 share their memory
-  // The error that an element may have over its value, or over `floor` where the value is smaller;
-  // a negative floor stands for the root mean square of the tensor, which suits sums that cancel.
+  // The largest error of an element relative to its value, or to `floor` if the value is smaller. A
+  // negative floor stands for the root mean square of the tensor, which suits sums that cancel.
   double tolerance = 2e-6;
   double floor = -1;
-  // The tolerance of devices with expressions and libraries of their own; negative: by dtype.
+  // The tolerance of devices with their own expressions and libraries; negative: by dtype.
   double gpu_tolerance = -1;
   std::vector<HostTensor> expected = {};  // empty: by Operator::Evaluate
   KernelPolicy policy = {};
-  bool large = false;  // takes long where threads of a GPU are emulated, and is left out there
+  bool large = false;  // slow on emulated GPU threads, and left out there
   int threads = 1;
   bool unaligned = false;  // tensors begin at odd elements instead of cache lines
 };
 
-// The error that a GPU's sums of floats may have.
+// Returns the largest error of a GPU's sums of floats.
 double ToleranceOf(DType dtype);
 
 inline constexpr DType kIntegerDTypes[] = {DType::kInt64, DType::kInt32, DType::kInt8,
                                            DType::kUint8};
 
-// The device and types that cases are made for.
+// The device and the types for which cases are generated.
 struct CaseScope {
-  std::vector<Format> images;  // the formats that images may lie in, besides row-major
+  std::vector<Format> images;  // the formats of images, in addition to row-major
   std::vector<DType> floats;   // the dtypes of operators that are mostly arithmetic
   bool large = true;           // cases of every size
 };
@@ -56,7 +58,7 @@ struct CaseScope {
 CaseScope CpuScope();
 CaseScope GpuScope(bool emulated);
 
-// Makes cases for a device and hands each to a function.
+// Generates cases for a device and hands each to a function.
 class Cases {
  public:
   using Run = std::function<void(const KernelCase&)>;
@@ -75,28 +77,29 @@ class Cases {
   HostTensor Tensor(const Shape& shape, double low = -2, double high = 2) {
     return Tensor(DType::kFloat32, shape, low, high);
   }
-  // Integers over the dtype's whole range, its ends among them.
+  // Returns integers over the dtype's whole range, both ends included.
   HostTensor Integers(DType dtype, const Shape& shape) {
     return AnyIntegers(random_, dtype, shape);
   }
-  // Whether images lie in blocks of channels.
+  // Returns whether images lie in blocks of channels.
   bool blocked() const { return IsBlocked(scope_.images[0]); }
-  // Whether the device is a GPU, for cases of operators that GPUs have neither kernels for nor a
-  // composition: these refuse them by name.
+  // Returns whether the device is a GPU. GPUs refuse by name the operators for which they have
+  // neither a kernel nor a composition.
   bool on_gpu() const { return !blocked(); }
 
-  // Every tensor in its format.
+  // Adds the case with every tensor in its given format.
   void Add(KernelCase test);
-  // The same, where `expected` is known by other means: the operator's own evaluation gives it,
-  // too.
+  // Adds the case like Add, with `expected` known from another source: the operator's own
+  // evaluation must give it too.
   void AddKnown(KernelCase test);
-  // Inputs that inference refuses.
+  // Adds inputs that inference refuses.
   void Reject(const std::vector<Rejection>& rejections) { ExpectRejected(rejections); }
-  // Row-major, and again in each of the device's formats: inputs of rank 4 for which `images` says
-  // so, and the output. Inputs behind those named are row-major.
+  // Adds the case row-major, and again in each of the device's formats. The output and the inputs
+  // of rank 4 that `images` names take the format; inputs after the end of `images` are row-major.
   void AddImages(const KernelCase& test, const std::vector<bool>& images = {true});
-  // From an image in one format to an output in another: between the device's own, and from
-  // row-major images of less than a block of channels where `from_planes`.
+  // Adds cases from an image in one format to an output in another. The pairs are those between the
+  // device's own formats and, if `from_planes`, from row-major images of less than a block of
+  // channels.
   void AddFormatPairs(const KernelCase& test, const std::vector<bool>& images, bool from_planes);
 
  private:
@@ -118,14 +121,14 @@ OperatorPtr Make(typename Op::Param param) {
 template <typename Op>
 void AddCases(Cases& cases);
 
-// By operator type, in the order of opr/operators.inc.
+// The cases of an operator type, in the order of opr/operators.inc.
 struct CaseFile {
   const char* type;
   void (*add)(Cases& cases);
 };
 absl::Span<const CaseFile> AllCaseFiles();
 
-// All cases of all operators.
+// Calls `run` with all cases of all operators.
 void ForEachCase(const CaseScope& scope, uint64_t seed, const Cases::Run& run);
 
 }  // namespace ashlar::testing

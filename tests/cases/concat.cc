@@ -9,7 +9,7 @@ void AddCases<Concat>(Cases& cases) {
   struct {
     std::vector<Shape> inputs;
     int64_t axis;
-    bool image, whole_blocks;  // may be in an image format; in one of blocks, too
+    bool image, whole_blocks;  // may be in an image format; also in a blocked one
   } const kRows[] = {
       {{{2, 3, 4, 5}, {2, 7, 4, 5}}, 1, true, false},
       {{{2, 32, 4, 5}, {2, 16, 4, 5}, {2, 64, 4, 5}}, 1, true, true},

@@ -1,4 +1,4 @@
-// ConvolutionForward and ConvBiasForward.
+// Cases of ConvolutionForward and ConvBiasForward.
 #include "opr/convolution.h"
 
 #include <algorithm>
@@ -75,10 +75,10 @@ std::vector<Layer> Layers() {
       {"depthwise, one block", 1, 32, 32, 6, 6, 3, 3, 32, Window(1, 1)},
       {"groups of half a block", 1, 24, 24, 6, 6, 3, 3, 3, Window(1, 1)},
       {"5 to 7 channels", 1, 5, 7, 6, 6, 3, 3, 1, Window(1, 0)},
-      // Packs of channels and none, runs of outputs with a rest.
+      // Full and partial packs of channels, runs of outputs with a remainder.
       {"depthwise 5x3", 2, 16, 16, 7, 11, 5, 3, 16, Dilated(Asymmetric(2, 1, 2, 0, 2, 3), 1, 2)},
       {"depthwise of 5", 2, 5, 5, 6, 7, 3, 3, 5, Window(1, 1)},
-      // In 8 bits neighbours share columns, where there are enough of them and of channels.
+      // In 8 bits neighbouring outputs share columns, if there are enough outputs and channels.
       {"depthwise of low images", 1, 144, 144, 2, 13, 3, 3, 144, Window(1, 1)},
       {"depthwise of one row", 2, 64, 64, 1, 9, 3, 3, 64, Window(1, 1)},
       {"depthwise of narrow images", 1, 96, 96, 6, 4, 3, 3, 96, Window(1, 1)},
@@ -86,7 +86,8 @@ std::vector<Layer> Layers() {
   };
 }
 
-// Negative padding crops rows, columns, or both, of one image and of several, as tiles do.
+// Returns layers with negative padding, as tiles have it. It crops rows, columns, or both, of one
+// image and of several.
 std::vector<Layer> CroppedLayers() {
   return {
       {"cropped rows", 1, 16, 16, 12, 9, 3, 3, 1, Asymmetric(1, 1, -3, 1, -2, 1)},
@@ -105,13 +106,13 @@ enum class Residual { kNone, kApart, kInPlace };
 struct Variant {
   ScalarFunction activation = ScalarFunction::kIdentity;
   Residual residual = Residual::kNone;
-  bool bias = true;  // without: a ConvolutionForward
+  bool bias = true;  // false: a ConvolutionForward
   bool constant = true;
   DType dtype = DType::kFloat32;
   bool large = false;
 };
 
-// The filter's shape. Groups 0: one group, with the dimension of groups.
+// Returns the filter's shape. Groups 0: one group, with the group dimension.
 Shape FilterOf(const Layer& layer, ConvBiasParam& param) {
   const int64_t groups = std::max<int64_t>(1, layer.groups);
   if (layer.groups == 1) return {layer.out, layer.in, layer.fh, layer.fw};
@@ -119,7 +120,7 @@ Shape FilterOf(const Layer& layer, ConvBiasParam& param) {
   return {groups, layer.out / groups, layer.in / groups, layer.fh, layer.fw};
 }
 
-// The operator and its tensors; the sums are about 1.
+// Returns the operator and its tensors; the sums are about 1.
 KernelCase CaseOf(Cases& cases, const Layer& layer, const Variant& variant) {
   ConvBiasParam param = layer.param;
   param.nonlineMode = variant.activation;
@@ -131,12 +132,12 @@ KernelCase CaseOf(Cases& cases, const Layer& layer, const Variant& variant) {
   KernelCase test;
   test.name = layer.name;
   const int64_t products = layer.batch * layer.out * layer.h * layer.w * layer.in / groups *
-                           layer.fh * layer.fw;  // about as many, where strides are 1
+                           layer.fh * layer.fw;  // about as many products, if strides are 1
   test.large = variant.large || products > 1'500'000;
   test.inputs = {cases.Tensor(dtype, {layer.batch, layer.in, layer.h, layer.w}, -1, 1),
                  cases.Tensor(dtype, filter, -scale, scale)};
   test.constant = {false, variant.constant};
-  test.tolerance = 1e-5;  // of sums of at most a few thousand products
+  test.tolerance = 1e-5;  // for sums of at most a few thousand products
   test.gpu_tolerance = ToleranceOf(dtype) * (dtype == DType::kFloat32 ? 3 : 2);
   if (!variant.bias) {
     test.op = Make<ConvolutionForward>(param);
@@ -155,7 +156,7 @@ KernelCase CaseOf(Cases& cases, const Layer& layer, const Variant& variant) {
   return test;
 }
 
-// Where images lie in blocks, also behind a row-major image of few channels.
+// Adds the layer with images in blocks, also after a row-major image of few channels.
 void Add(Cases& cases, const Layer& layer, const Variant& variant) {
   const KernelCase test = CaseOf(cases, layer, variant);
   const std::vector<bool> images = {true, false, false, true};
@@ -174,7 +175,7 @@ void AddRandomLayer(Cases& cases, bool large) {
   layer.param = Asymmetric(cases.Pick(1, 3), cases.Pick(1, 3), cases.Pick(0, 3), cases.Pick(0, 3),
                            cases.Pick(0, 3), cases.Pick(0, 3));
   layer.param = Dilated(layer.param, cases.Pick(1, 2), cases.Pick(1, 2));
-  // Enough image for the window.
+  // Makes the image large enough for the window.
   layer.h = std::max(layer.h, layer.param.dilate_h * (layer.fh - 1) + 1);
   layer.w = std::max(layer.w, layer.param.dilate_w * (layer.fw - 1) + 1);
   Add(cases, layer,
@@ -182,7 +183,8 @@ void AddRandomLayer(Cases& cases, bool large) {
        DType::kFloat32, large});
 }
 
-// A constant, or an input of another shape than the output, is not always in the output's format.
+// A constant, or an input whose shape differs from the output's, is not always in the output's
+// format.
 void AddOperandsInOtherFormats(Cases& cases) {
   KernelCase test = CaseOf(cases, {"other formats", 2, 20, 24, 6, 7, 3, 3, 1, Window(1, 1)},
                            {ScalarFunction::kRelu, Residual::kApart, true, false});
@@ -198,7 +200,7 @@ void AddOperandsInOtherFormats(Cases& cases) {
   }
 }
 
-// What is not a number in one group stays there.
+// Infinities and NaN in one group must stay in it.
 void AddInfinityInAGroup(Cases& cases) {
   KernelCase test = CaseOf(cases, {"groups", 1, 32, 32, 5, 5, 3, 3, 8, Window(1, 1)}, {});
   for (int64_t i = 0; i < 4 * 25; ++i) {
@@ -208,15 +210,15 @@ void AddInfinityInAGroup(Cases& cases) {
   cases.AddImages(test);
 }
 
-// Convolutions that bring their source between bounds as they load it, which GPUs have: every
-// depthwise one, and a dense one.
+// Adds convolutions that clamp their source while loading it, which GPUs have: every depthwise one,
+// and a dense one.
 void AddBoundedSources(Cases& cases) {
   if (!cases.on_gpu()) return;
   for (const std::vector<Layer>& layers : {Layers(), CroppedLayers()}) {
     for (Layer layer : layers) {
       const bool depthwise = layer.groups > 1 && layer.groups == layer.in && layer.in == layer.out;
       if (!depthwise && layer.name != absl::string_view("few channels")) continue;
-      layer.param.src_low = 0.1;  // no number of 16 bits, and not what padding is
+      layer.param.src_low = 0.1;  // no 16-bit number, and not the padding value
       layer.param.src_high = 0.7;
       for (const DType dtype : cases.scope().floats) Add(cases, layer, {.dtype = dtype});
     }
@@ -236,8 +238,8 @@ void AddCases<ConvolutionForward>(Cases& cases) {
   }
 }
 
-// The layer on integers, with any numbers for scales and zero points. A residual's scale is that of
-// the sums and half of the output's: every other sum lies at a half or next to it.
+// Adds the layer on integers, with arbitrary scales and zero points. A residual's scale equals the
+// scale of the sums and half of the output's: every other sum lies at a half or next to it.
 void AddQuantizedLayer(Cases& cases, const Layer& layer, ConvBiasParam param, bool constant,
                        Residual residual = Residual::kNone) {
   const bool is_signed = cases.Pick(0, 1) != 0;
@@ -255,7 +257,7 @@ void AddQuantizedLayer(Cases& cases, const Layer& layer, ConvBiasParam param, bo
       QuantizedTensor(cases, DType::kQuantizedS8, filter_shape, std::move(scales));
   const HostTensor bias = QuantizedTensor(cases, DType::kQuantizedS32, {1, layer.out, 1, 1},
                                           SumScales(src.quantization(), filter.quantization()));
-  // So that most results are neither the least nor the most.
+  // The scale at which most results are neither the least nor the greatest value.
   const double products = static_cast<double>(filter_shape.num_elements() / layer.out);
   param.output = {is_signed ? DType::kQuantizedS8 : DType::kQuantized8Asymm,
                   static_cast<float>(0.1 * std::sqrt(products)), zero_point()};
@@ -279,7 +281,7 @@ void AddQuantizedLayer(Cases& cases, const Layer& layer, ConvBiasParam param, bo
   AddQuantized(cases, test, images);
 }
 
-// With a residual, as CPUs have it.
+// Adds sums with a residual, which CPUs have.
 void AddQuantizedSums(Cases& cases) {
   if (cases.on_gpu()) return;
   for (const std::vector<Layer>& layers : {Layers(), CroppedLayers()}) {
@@ -294,7 +296,7 @@ void AddQuantizedSums(Cases& cases) {
                     false, Residual::kInPlace);
 }
 
-// On random numbers of their own.
+// Adds all quantised layers, with random numbers of their own.
 void AddQuantizedLayers(Cases cases) {
   for (const std::vector<Layer>& layers : {Layers(), CroppedLayers()}) {
     for (const Layer& layer : layers) {
@@ -316,7 +318,7 @@ void AddQuantizedLayers(Cases cases) {
 template <>
 void AddCases<ConvBiasForward>(Cases& cases) {
   AddQuantizedLayers(cases);
-  // Every geometry; with filters that are flipped, and not constant.
+  // Every geometry, also with flipped filters and with filters that are not constant.
   int64_t turn = 0;
   for (const std::vector<Layer>& layers : {Layers(), CroppedLayers()}) {
     for (Layer layer : layers) {
@@ -331,7 +333,7 @@ void AddCases<ConvBiasForward>(Cases& cases) {
         Add(cases, layer, {.constant = constant, .large = !constant});
     }
   }
-  // A filter that is packed by chunks, too.
+  // A filter that is packed by chunks.
   Add(cases, {"large filter", 1, 152, 264, 3, 4, 3, 3, 1, Window(1, 1)},
       {ScalarFunction::kRelu, Residual::kApart, true, /*constant=*/false});
   const Layer some[] = {

@@ -4,7 +4,7 @@
 
 namespace ashlar::testing {
 
-// Composed everywhere: the compositions are compared (tests/runtime/cpu).
+// Composed on every device: tests/runtime/cpu compares the compositions.
 template <>
 void AddCases<Convolution3DForward>(Cases& cases) {
   const auto add = [&](Convolution3DParam param, const Shape& src, const Shape& filter, bool bias) {
@@ -28,12 +28,12 @@ void AddCases<Convolution3DForward>(Cases& cases) {
   add({}, {2, 3, 4, 5, 5}, {5, 3, 1, 2, 3}, false);
   add(uneven, {1, 2, 7, 6, 5}, {3, 2, 3, 3, 2}, true);
   add(same, {1, 6, 4, 4, 5}, {3, 2, 2, 3, 3, 3}, true);
-  add(same, {2, 3, 1, 5, 4}, {3, 3, 3, 3, 3}, false);  // one slice of the filter is met
+  add(same, {2, 3, 1, 5, 4}, {3, 3, 3, 3, 3}, false);  // one filter slice meets the image
   Convolution3DParam beyond = same;
   beyond.pad_d = 2;
   beyond.pad_d_end = 4;
   beyond.stride_d = 2;
-  add(beyond, {2, 2, 3, 4, 4}, {3, 2, 2, 3, 3}, true);  // slices that meet padding alone
+  add(beyond, {2, 2, 3, 4, 4}, {3, 2, 2, 3, 3}, true);  // some slices meet only padding
 }
 
 }  // namespace ashlar::testing

@@ -40,14 +40,14 @@ void AddCases<ConvolutionBackwardData>(Cases& cases) {
   add(Window(2, 1), {2, 20, 5, 6}, {4, 5, 3, 3, 3});
   add(Window(2, 1), {1, 33, 6, 7}, {33, 1, 1, 4, 4});  // bilinear upsampling, channel by channel
   add(Window(2, 0), {1, 64, 40, 40}, {64, 32, 2, 2});
-  add(Window(2, 1), {1, 136, 3, 2}, {136, 264, 3, 3});  // a filter that is packed by chunks, too
+  add(Window(2, 1), {1, 136, 3, 2}, {136, 264, 3, 3});  // a filter that is packed by chunks
   add(Window(3, 1, 2), {2, 20, 5, 6}, {20, 24, 3, 4});  // strides and dilations
   add(Window(2, 1, 2), {2, 20, 5, 6}, {20, 24, 4, 3});  // outputs that no tap meets
   add(Window(2, 1), {2, 40, 5, 6}, {40, 1, 1, 3, 3});
   add(Window(1, 1), {2, 40, 5, 6}, {40, 1, 1, 3, 3});
-  add(Window(5, 0), {1, 16, 1, 1}, {16, 16, 3, 3});  // less outputs than remainders
+  add(Window(5, 0), {1, 16, 1, 1}, {16, 16, 3, 3});  // fewer outputs than remainders
   ConvolutionParam uneven = Window(2, 1);
-  uneven.pad_h = -2;  // rows that nothing reaches
+  uneven.pad_h = -2;  // rows that no tap reaches
   uneven.pad_h_end = 0;
   uneven.pad_w_end = -3;
   uneven.stride_w = 3;

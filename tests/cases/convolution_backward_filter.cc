@@ -1,4 +1,4 @@
-// ConvolutionBackwardFilter and ConvolutionFilterUpdate.
+// Cases of ConvolutionBackwardFilter and ConvolutionFilterUpdate.
 #include "opr/convolution_backward_filter.h"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ void ForEachFilter(const Add& add) {
   add(Window(2, 2), {2, 48, 13, 11}, {48, 1, 1, 5, 5});
   add(Window(1, 1), {2, 20, 7, 7}, {20, 2, 1, 3, 3});  // two outputs a channel
   ConvolutionParam cropped = Window(2, -1);
-  cropped.pad_w = 3;  // whole taps in the padding
+  cropped.pad_w = 3;  // whole taps lie in the padding
   cropped.mode = ConvolutionMode::kConvolution;
   add(cropped, {2, 18, 9, 3}, {17, 18, 3, 4});
 }

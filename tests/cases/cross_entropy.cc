@@ -5,7 +5,7 @@
 namespace ashlar::testing {
 namespace {
 
-// Logits and labels, of both dtypes.
+// Adds logits and labels, of both dtypes.
 template <typename Add>
 void ForLogits(Cases& cases, const Add& add) {
   for (const Shape& shape : {Shape{32, 10}, Shape{1, 1}, Shape{3, 1000}, Shape{100, 37}}) {
@@ -27,7 +27,7 @@ void AddCases<CrossEntropy>(Cases& cases) {
     test.threads = 2;
     cases.Add(test);
   });
-  // -log of 1/4, and of e / (e + 3).
+  // The results: -log of 1/4, and of e / (e + 3).
   const auto logits =
       HostTensor::FromValues<float>(DType::kFloat32, {2, 4}, {5, 5, 5, 5, 0, 1, 0, 0});
   const auto labels = HostTensor::FromValues<int64_t>(DType::kInt64, {2}, {3, 1});

@@ -23,7 +23,7 @@ bool TakesIntegers(ScalarFunction mode) {
       .ok();
 }
 
-// Values on which a mode is well conditioned.
+// Returns values for which a mode is well conditioned.
 HostTensor Operand(Cases& cases, ScalarFunction mode, DType dtype, const Shape& shape, int input) {
   const bool positive = mode == ScalarFunction::kLog || mode == ScalarFunction::kSqrt ||
                         (mode == ScalarFunction::kPow && input == 0) ||
@@ -34,7 +34,8 @@ HostTensor Operand(Cases& cases, ScalarFunction mode, DType dtype, const Shape& 
   return cases.Tensor(dtype, shape, positive ? 0.1 : -5, 5);
 }
 
-// Terms may cancel, and a sum is only as accurate as they are.
+// Returns the least magnitude of a sum. Terms may cancel, and a sum is only as accurate as they
+// are.
 double SmallestSum(ScalarFunction mode) {
   return mode == ScalarFunction::kFuseMulAdd3 || mode == ScalarFunction::kGeluTanhGrad ? 5 : 0.5;
 }
@@ -45,7 +46,7 @@ void AddBroadcasts(Cases& cases, ScalarFunction mode) {
     bool image;  // rank 4: also in the formats of images
   } const kShapes[] = {
       {{2, 35, 5, 7}, {2, 35, 5, 7}, {2, 35, 5, 7}, true},  //
-      {{2, 32, 5, 7}, {1, 32, 1, 1}, {2, 32, 5, 7}, true},  // of each channel
+      {{2, 32, 5, 7}, {1, 32, 1, 1}, {2, 32, 5, 7}, true},  // one value per channel
       {{2, 16, 3, 8}, {1, 16, 1, 1}, {2, 16, 3, 8}, true},
       {{2, 35, 5, 7}, {1, 35, 1, 1}, {1, 35, 1, 1}, true},
       {{2, 35, 5, 7}, {2, 1, 5, 7}, {1, 1, 1, 1}, true},
@@ -70,7 +71,7 @@ void AddBroadcasts(Cases& cases, ScalarFunction mode) {
       cases.Add(test);
       continue;
     }
-    // All operands as images, and the last one row-major.
+    // All operands as images, then the last one row-major.
     std::vector<bool> images(test.inputs.size(), true);
     cases.AddImages(test, images);
     if (images.size() == 1) continue;
@@ -109,7 +110,7 @@ void AddDTypes(Cases& cases, ScalarFunction mode) {
   }
 }
 
-// Integers over their whole range, which wrap around. Bounds of a clamp, too.
+// Adds integers over their whole range, which wrap around; also as bounds of a clamp.
 void AddIntegers(Cases& cases, ScalarFunction mode) {
   if (!TakesIntegers(mode)) return;
   for (const DType dtype : kIntegerDTypes) {
@@ -123,7 +124,7 @@ void AddIntegers(Cases& cases, ScalarFunction mode) {
   }
 }
 
-// Numbers that are often equal, and flags.
+// Adds numbers that are often equal, and flags.
 void AddBooleans(Cases& cases, ScalarFunction mode) {
   if (!RowOf(mode).booleans) return;
   for (const DType dtype : {DType::kBool, DType::kInt64, DType::kFloat32}) {

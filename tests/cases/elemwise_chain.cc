@@ -34,7 +34,7 @@ void AddCases<ElemwiseChain>(Cases& cases) {
             kModes[cases.Pick(0, static_cast<int64_t>(std::size(kModes)) - 1)];
         param.mode.push_back(static_cast<int64_t>(mode));
         param.a.push_back(ElemwiseChainParam::kChained);
-        // No squares, which would grow without bounds.
+        // No squares: they would grow without bounds.
         param.b.push_back(Arity(mode) > 1 ? cases.Pick(0, most) : ElemwiseChainParam::kChained);
         param.c.push_back(Arity(mode) > 2 ? cases.Pick(0, most) : ElemwiseChainParam::kChained);
         if (Arity(mode) > 1 && cases.Pick(0, 1) == 1) std::swap(param.a.back(), param.b.back());

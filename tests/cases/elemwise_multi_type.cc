@@ -32,7 +32,7 @@ void AddCases<ElemwiseMultiType>(Cases& cases) {
     return HostTensor::FromValues<int8_t>(DType::kInt8, {4}, values)
         .As(dtype, Value(Quantization::Make(dtype, {0.5f})));
   };
-  // 0.5, 1.5, -0.5 and 200 of a step of 1: half to even, and saturated.
+  // 0.5, 1.5, -0.5 and 200 with a step of 1: ties to even, and saturation.
   KernelCase known = {
       "halves",
       Make<ElemwiseMultiType>({{ScalarFunction::kAdd}, {DType::kQuantizedS8, 1, 0}}),
@@ -41,7 +41,7 @@ void AddCases<ElemwiseMultiType>(Cases& cases) {
   known.tolerance = 0;
   cases.AddKnown(known);
 
-  // All pairs of bytes, every other sum at half a step, where each rounding of a float decides.
+  // All pairs of bytes. Every other sum lies at half a step, so each rounding of a float matters.
   const auto bytes = [](int shift) {
     HostTensor tensor = HostTensor::Zeros(DType::kUint8, {256, 256});
     for (int i = 0; i < 256 * 256; ++i) tensor.Set(i, i >> shift & 255);

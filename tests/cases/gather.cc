@@ -5,12 +5,12 @@
 namespace ashlar::testing {
 namespace {
 
-// Indices in [-size, size).
+// Returns indices in [-size, size).
 HostTensor Indices(Cases& cases, DType dtype, const Shape& shape, int64_t size) {
   return cases.Tensor(dtype, shape, static_cast<double>(-size), static_cast<double>(size - 1));
 }
 
-// Each of an operator's cases, of several dtypes.
+// Adds each of an operator's cases, of several dtypes.
 template <typename Op>
 void AddOf(Cases& cases, typename Op::Param param, const Shape& x, const Shape& indices,
            int64_t size) {

@@ -50,7 +50,7 @@ void AddCases<IntegerElemwise>(Cases& cases) {
   const auto i64 = DType::kInt64;
   const auto u8 = DType::kUint8;
   const auto i8 = DType::kInt8;
-  const int64_t large = (int64_t{1} << 53) + 1;  // no double
+  const int64_t large = (int64_t{1} << 53) + 1;  // not exact in double
   AddKnownCase<int64_t, int64_t>(cases, F::kXor, i64, {large, -1}, i64, {2, 5}, {large + 2, -6});
   AddKnownCase<uint8_t, uint8_t>(cases, F::kAnd, u8, {0xF0, 7}, u8, {0x3C, 255}, {0x30, 7});
   AddKnownCase<uint8_t, uint8_t>(cases, F::kShiftLeft, u8, {16, 200, 1, 1}, u8, {1, 1, 8, 0},

@@ -21,11 +21,11 @@ namespace ashlar::testing {
 namespace {
 
 constexpr int64_t kGuard = 512;  // bytes on both sides of every tensor
-constexpr int64_t kLine = 64;    // of a cache
+constexpr int64_t kLine = 64;    // bytes of a cache line
 constexpr uint8_t kCanary = 0xa5;
 constexpr uint8_t kGarbage = 0xff;  // NaN in every floating-point dtype
 
-// The byte offset of each element of a row-major tensor in the storage of a type.
+// Returns the byte offset of each element of a row-major tensor in the storage of a type.
 std::vector<int64_t> Offsets(const TensorType& type) {
   const int64_t size = SizeOf(type.dtype);
   std::vector<int64_t> offsets(static_cast<size_t>(type.shape.num_elements()));
@@ -67,7 +67,7 @@ std::vector<char> Stored(const HostTensor& tensor, const TensorType& type) {
   return bytes;
 }
 
-// The tensor in `bytes`; expects all other bytes to be zero.
+// Returns the tensor in `bytes`; expects all other bytes to be zero.
 HostTensor Loaded(std::vector<char> bytes, const TensorType& type) {
   HostTensor tensor = HostTensor::Zeros(type);
   const auto size = static_cast<size_t>(SizeOf(type.dtype));
@@ -88,9 +88,10 @@ bool IsCanaries(const char* bytes, int64_t count) {
                      [](char byte) { return static_cast<uint8_t>(byte) == kCanary; });
 }
 
-// Device memory between canaries; on the host a page follows that nobody may touch. It begins at a
-// cache line, or, with `element` bytes, at an odd element: on the host it then ends at that page,
-// but for tensors of whole cache lines, which do when they begin at one.
+// Device memory between canaries; on the host a protected page follows. With `element` 0 it begins
+// at a cache line, otherwise at an odd element. On the host, a tensor at an odd element ends
+// exactly at that page, except tensors of whole cache lines: they end there if they begin at a
+// cache line.
 class Guarded {
  public:
   Guarded(Device& device, int64_t bytes, int64_t element) : device_(device), bytes_(bytes) {
@@ -132,8 +133,8 @@ class Guarded {
   char* all_ = nullptr;
 };
 
-// While it lives, a fault on the host says whose kernel it was. Sanitizers have reports of their
-// own.
+// Names the kernel if a fault occurs on the host during its lifetime. Sanitizers print their own
+// reports.
 class FaultReport {
  public:
   explicit FaultReport(const std::string& text) {
@@ -147,14 +148,14 @@ class FaultReport {
  private:
   static void Write(int) {
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text_.data(), text_.size());
-    std::signal(SIGSEGV, SIG_DFL);  // the access is made again
+    std::signal(SIGSEGV, SIG_DFL);  // the access is repeated
   }
   static inline std::string text_;
   void (*previous_)(int) = SIG_DFL;
 };
 
-// The request of a case, and the types of what its kernels must give: of OutputCallback its tensor,
-// not its marker.
+// The request of a case, and the types that its kernels must produce. For OutputCallback that is
+// its tensor, not its marker.
 struct Problem {
   KernelRequest request;
   std::vector<TensorType> outputs;
@@ -230,8 +231,8 @@ void RunOnce(Device& device, const Kernel& kernel, const KernelArgs& args, Kerne
 
 // The tensors of one kernel in the device's memory.
 struct Placed {
-  std::vector<std::vector<char>> stored;                  // by input, as it lies or packed
-  std::vector<std::unique_ptr<Guarded>> inputs, outputs;  // null: not read; that of in_place
+  std::vector<std::vector<char>> stored;                  // by input, in its format or packed
+  std::vector<std::unique_ptr<Guarded>> inputs, outputs;  // null: not read; shared (in_place)
   std::vector<const void*> input_data;
   std::vector<void*> output_data;
 };
@@ -278,8 +279,8 @@ Placed Place(Device& device, const KernelCase& test, const Problem& problem, con
   return placed;
 }
 
-// On the host sums are of floats, and 16 bits are rounded once: by a unit in the last place, where
-// the expected value is rounded, too.
+// Returns the tolerance on a device. On the host sums are of floats, and 16-bit results are rounded
+// once. That is one unit in the last place, as the expected value is rounded too.
 double ToleranceOn(const Device& device, const KernelCase& test, const Problem& problem) {
   if (device.is_host()) {
     const KernelRequest& request = problem.request;
@@ -342,8 +343,8 @@ KernelOutcome CheckKernel(Device& device, const KernelCase& test, const Problem&
   return outcome;
 }
 
-// Whether devices without a kernel make the operator of others;
-// tests/runtime/cpu/compositions_test.cc compares what they make.
+// Returns whether devices without a kernel compose the operator of others.
+// tests/runtime/cpu/compositions_test.cc compares the compositions.
 bool IsComposed(const KernelCase& test) {
   const CaseGraph whole = GraphOf(test);
   const Graph made =
@@ -375,7 +376,8 @@ std::vector<KernelOutcome> CheckKernels(Device& device, const KernelCase& test,
   if (!kernels.ok()) return outcomes;
   EXPECT_FALSE(kernels->empty());
   for (const std::unique_ptr<Kernel>& kernel : *kernels) {
-    // What a library refuses when it is prepared, which is late where all candidates are listed.
+    // Skips a candidate that its library would refuse in preparation: if all candidates are listed,
+    // none has been prepared yet.
     constexpr int64_t kMore = int64_t{1} << 50;  // than any device has
     if (test.policy.all_candidates && kernel->workspace_bytes() > kMore) continue;
     outcomes.push_back(CheckKernel(device, test, *problem, *kernel));

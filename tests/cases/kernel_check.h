@@ -1,4 +1,4 @@
-// Kernels of a device checked against what their operators mean.
+// Checks kernels of a device against the evaluation of their operators.
 #ifndef ASHLAR_TESTS_CASES_KERNEL_CHECK_H_
 #define ASHLAR_TESTS_CASES_KERNEL_CHECK_H_
 
@@ -15,20 +15,21 @@ namespace ashlar::testing {
 struct KernelOutcome {
   std::string implementation;
   int64_t workspace_bytes = 0;
-  std::vector<std::string> outputs = {};  // of the last run, their bytes
+  std::vector<std::string> outputs = {};  // bytes of the outputs of the last run
 };
 
-// Runs every kernel that the device has for the case, twice, and where it has streams once more
-// recorded. Expects outputs within the case's tolerance, zeros in the padding of channels, inputs
-// as they were, not a byte written outside outputs and workspace, and on the host from the second
-// run on nothing allocated but by libraries. Failures are added to the running test, with the case
-// in words.
+// Runs every kernel that the device has for the case twice, and once more as a recording if the
+// device has streams. Expects:
+// - outputs within the case's tolerance, and zeros in the padding of channels;
+// - unchanged inputs, and no byte written outside of outputs and workspace;
+// - on the host, from the second run on, no allocations except by libraries.
+// Adds failures to the running test, with a description of the case.
 std::vector<KernelOutcome> CheckKernels(Device& device, const KernelCase& test);
-// The kernels that it has for a processor that it runs the plans of.
+// Does the same with the kernels that the device has for a processor whose plans it runs.
 std::vector<KernelOutcome> CheckKernels(Device& device, const KernelCase& test,
                                         const Processor& processor);
 
-// The operator's type, as the name of a test of its cases.
+// Returns the operator's type, as the name of a test of its cases.
 inline std::string TypeOf(const ::testing::TestParamInfo<CaseFile>& info) {
   return info.param.type;
 }

@@ -8,7 +8,7 @@ namespace ashlar::testing {
 
 template <>
 void AddCases<LayerNorm>(Cases& cases) {
-  // Mean 3, variance 14 / 3; and a row without any variance.
+  // A row of mean 3 and variance 14 / 3, and a row without variance.
   const HostTensor x = HostTensor::FromValues<float>(DType::kFloat32, {2, 3}, {1, 2, 6, 5, 5, 5});
   const HostTensor scale = HostTensor::FromValues<float>(DType::kFloat32, {3}, {1, 2, 3});
   const HostTensor bias = HostTensor::FromValues<float>(DType::kFloat32, {3}, {0, 10, -1});
@@ -31,7 +31,7 @@ void AddCases<LayerNorm>(Cases& cases) {
                           Make<LayerNorm>({axis, operands == 1 ? 1e-2 : 1e-5}),
                           {cases.Tensor(dtype, shape, 90, 98)}};  // E[x^2] - E[x]^2 would fail
           for (int i = 0; i < operands; ++i) test.inputs.push_back(cases.Tensor(dtype, row));
-          test.tolerance = 5e-5;  // of differences of numbers near 94
+          test.tolerance = 5e-5;  // for differences of numbers near 94
           test.large = shape.num_elements() > 2000;
           cases.Add(test);
           test.in_place = 0;

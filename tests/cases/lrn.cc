@@ -22,7 +22,7 @@ void AddCases<LRN>(Cases& cases) {
   for (const Shape& shape : {Shape{2, 3, 9, 13}, Shape{1, 16, 1, 5}, Shape{2, 35, 7, 6}}) {
     for (const int64_t size : {5, 40}) {  // in groups of pixels, and in any window
       for (const double beta : {0.75, 0.4}) {
-        // Without a bias the padding of channels is 0/0.
+        // Without a bias the padding of channels would be 0/0.
         KernelCase test{"lrn", Make<LRN>({size, 0.3, beta, 0}), {cases.Tensor(shape, 0.5, 3)}};
         test.tolerance = 1e-5;
         cases.AddFormatPairs(test, {true}, true);

@@ -4,7 +4,7 @@
 
 namespace ashlar::testing {
 
-// Composed everywhere: the compositions are compared (tests/runtime/cpu).
+// Composed on every device: tests/runtime/cpu compares the compositions.
 template <>
 void AddCases<LSTM>(Cases& cases) {
   for (const LstmDirection direction :

@@ -1,4 +1,4 @@
-// MatrixMul, MatrixMulBias and MatrixMulUpdate.
+// Cases of MatrixMul, MatrixMulBias and MatrixMulUpdate.
 #include "opr/matrix_mul.h"
 
 #include "opr/matrix_mul_bias.h"
@@ -14,7 +14,7 @@ struct Product {
   int64_t n = 0;
 };
 
-// [..., rows, columns], the last two swapped where the operand is given transposed.
+// Returns [..., rows, columns], with the last two swapped if the operand is given transposed.
 Shape Operand(const Shape& batch, int64_t rows, int64_t columns, bool transposed) {
   Shape shape = batch;
   shape.push_back(transposed ? columns : rows);
@@ -61,7 +61,8 @@ void AddProduct(Cases& cases, const Product& product, bool large) {
   }
 }
 
-// Rows and columns that fill no tile, sums of one part and of several, batches of either operand.
+// Adds rows and columns that fill no tile, sums of one slice and of several, batches of either
+// operand.
 void AddRandomProduct(Cases& cases) {
   Shape batch_a, batch_b;
   for (int64_t left = cases.Pick(0, 2); left > 0; --left) {

@@ -21,7 +21,7 @@ PoolingParam Pool(int64_t window, int64_t stride, int64_t pad, int64_t pad_end =
   return param;
 }
 
-// Enough outputs for whole packs of a GPU, with teams and without.
+// Adds enough outputs for whole packs of a GPU, with teams and without.
 void AddManyOutputs(Cases& cases) {
   if (cases.blocked()) return;
   for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
@@ -48,7 +48,7 @@ void AddSpecialValues(Cases& cases) {
                        {std::move(image)}});
     }
   }
-  // A maximum hands a NaN on.
+  // A maximum propagates NaN.
   HostTensor x = HostTensor::Zeros(DType::kFloat32, {1, 16, 20, 20});
   for (int64_t i = 0; i < 16; i += 2) x.Set(i * 400 + 25 * i, NAN);
   x.Set(3 * 400 + 7, INFINITY);
@@ -109,7 +109,7 @@ void AddQuantizedPools(Cases& cases) {
 
 template <>
 void AddCases<PoolingForward>(Cases& cases) {
-  Cases apart = cases;  // of random numbers of their own
+  Cases apart = cases;  // with random numbers of their own
   AddQuantizedPools(apart);
   for (const PoolingMode mode : kPoolingModes) {
     for (const DType dtype : cases.scope().floats) {
@@ -134,7 +134,7 @@ void AddCases<PoolingForward>(Cases& cases) {
                     .stride_w = 2,
                     .pad_h_end = 1,
                     .pad_w_end = 2});
-        // Cropped, as tiles are.
+        // Cropped, as in tiles.
         add(shape, {.window_h = 3,
                     .window_w = 2,
                     .stride_h = 1,

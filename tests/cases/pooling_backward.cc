@@ -1,4 +1,4 @@
-// PoolingBackward, PoolingIndex and PoolingIndexBackward.
+// Cases of PoolingBackward, PoolingIndex and PoolingIndexBackward.
 #include <cmath>
 
 #include "opr/pooling_index.h"
@@ -13,7 +13,7 @@ constexpr PoolingMode kAllModes[] = {PoolingMode::kMax, PoolingMode::kAverage,
 KernelCase PoolGradient(Cases& cases, const PoolingParam& param, const Shape& shape,
                         DType dtype = DType::kFloat32) {
   const Shape diff = InferPooling(param, {dtype, shape})->output();
-  // Few values, so that maxima stand in several places of a window.
+  // Few distinct values, so that maxima occur several times in a window.
   HostTensor src = HostTensor::Zeros(dtype, shape);
   for (int64_t i = 0; i < src.num_elements(); ++i) {
     src.Set(i, static_cast<double>(cases.Pick(-3, 3)));
@@ -76,7 +76,7 @@ void AddCases<PoolingBackward>(Cases& cases) {
     cases.AddImages(PoolGradient(cases, param, shape), {true, true});
   }
 
-  // The first of equal maxima; the first NaN where there is one.
+  // The first of equal maxima; the first NaN if there is one.
   const auto plane = [](const Shape& shape, const std::vector<float>& values) {
     return HostTensor::FromValues<float>(DType::kFloat32, shape, values);
   };
@@ -126,7 +126,7 @@ void AddCases<PoolingIndex>(Cases& cases) {
   });
 }
 
-// By an index that PoolingIndex made: what PoolingBackward makes.
+// With an index from PoolingIndex, PoolingIndexBackward gives the result of PoolingBackward.
 template <>
 void AddCases<PoolingIndexBackward>(Cases& cases) {
   ForEachPool(PoolingMode::kMax, [&](const Shape& shape, const PoolingParam& param) {

@@ -9,7 +9,7 @@
 
 namespace ashlar::testing {
 
-// Any integers of the dtype, both extremes among them.
+// Returns any integers of the dtype, both extremes among them.
 inline HostTensor QuantizedTensor(Cases& cases, DType dtype, const Shape& shape,
                                   std::vector<float> scales, int32_t zero_point = 0) {
   HostTensor tensor = HostTensor::Zeros(StoredAs(dtype), shape);
@@ -22,7 +22,8 @@ inline HostTensor QuantizedTensor(Cases& cases, DType dtype, const Shape& shape,
 
 inline constexpr DType kBytes[] = {DType::kQuantized8Asymm, DType::kQuantizedS8};
 
-// Row-major and with channels last, to the bit. Inputs that `images` names are images.
+// Adds the case row-major and with channels last, compared bit by bit. `images` names the inputs
+// that are images.
 inline void AddQuantized(Cases& cases, KernelCase test, const std::vector<bool>& images) {
   test.tolerance = 0;
   cases.Add(test);
@@ -35,8 +36,8 @@ inline void AddQuantized(Cases& cases, KernelCase test, const std::vector<bool>&
   cases.Add(std::move(test));
 }
 
-// Bytes that are only moved: row-major, and where inputs and output may be images, with channels
-// last.
+// Adds a case that only moves bytes: row-major, and with channels last if inputs and output may be
+// images.
 inline void AddMoved(Cases& cases, KernelCase test, bool images) {
   test.tolerance = 0;
   cases.Add(test);

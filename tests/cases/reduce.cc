@@ -11,7 +11,7 @@ namespace {
 constexpr ReduceMode kReduceModes[] = {ReduceMode::kSum, ReduceMode::kSumSqr, ReduceMode::kProduct,
                                        ReduceMode::kMin, ReduceMode::kMax,    ReduceMode::kMean};
 
-// Down to a shape.
+// Reduces down to a shape.
 struct Row {
   Shape input;
   std::vector<int32_t> target;
@@ -30,7 +30,7 @@ const Row kRows[] = {
     {{4, 3, 5, 2}, {3, 1, 2}},
 };
 
-// Values around 1, so that products neither vanish nor overflow.
+// Returns values around 1, so that products neither vanish nor overflow.
 HostTensor Values(Cases& cases, DType dtype, const Shape& shape) {
   return IsFloat(dtype) ? cases.Tensor(dtype, shape, 0.9, 1.1) : cases.Tensor(dtype, shape, 1, 2.3);
 }
@@ -60,7 +60,7 @@ void AddCases<Reduce>(Cases& cases) {
     }
     for (const DType dtype : {DType::kFloat16, DType::kBFloat16, DType::kInt64, DType::kInt32,
                               DType::kInt8, DType::kUint8}) {
-      if (mode == ReduceMode::kMean && !IsFloat(dtype)) continue;  // of integers there is none
+      if (mode == ReduceMode::kMean && !IsFloat(dtype)) continue;  // integers have no mean
       for (int64_t axis = 0; axis < 2; ++axis) {
         const double tolerance = IsFloat(dtype) ? 0.01 : 0;
         Add(cases, {mode, axis}, {Values(cases, dtype, {19, 37})}, tolerance);
@@ -70,7 +70,7 @@ void AddCases<Reduce>(Cases& cases) {
       }
     }
   }
-  // Extremes hand a NaN on.
+  // Extremes propagate NaN.
   HostTensor x = HostTensor::Zeros(DType::kFloat32, {3, 40});
   x.Set(40, std::numeric_limits<double>::quiet_NaN());
   x.Set(119, std::numeric_limits<double>::quiet_NaN());

@@ -13,7 +13,7 @@ void AddCases<RelayoutFormat>(Cases& cases) {
         Shape{1, 1, 1, 1}, Shape{2, 40, 5, 9}, Shape{2, 3, 4, 6}, Shape{1, 32, 8, 8},
         Shape{2, 15, 20, 13}, Shape{2, 300, 1, 7}}) {
     for (int dtype = 0; dtype < kNumPlainDTypes; ++dtype) {
-      if (static_cast<DType>(dtype) == DType::kFloat64) continue;  // of the host alone
+      if (static_cast<DType>(dtype) == DType::kFloat64) continue;  // only the host has it
       for (const Format from : formats) {
         for (const Format to : formats) {
           KernelCase test{"relayout",

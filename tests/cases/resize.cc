@@ -29,7 +29,7 @@ ResizeParam Param(std::vector<int64_t> axes, ResizeMode mode,
   return param;
 }
 
-// Images, to sizes and by scales.
+// Adds images, resized to sizes and by scales.
 void AddImages(Cases& cases) {
   for (const ResizeMode mode : kResizeModes) {
     for (const ResizeCoordinates coordinates : kCoordinates) {
@@ -69,7 +69,7 @@ void AddFilters(Cases& cases) {
   }
 }
 
-// Axes of every place and number.
+// Adds axes of every position and number.
 void AddAxes(Cases& cases) {
   const struct {
     Shape shape;
@@ -94,8 +94,8 @@ void AddAxes(Cases& cases) {
   }
 }
 
-// Sizes that are rounded, and parts as tiling makes them: outputs, and where the given inputs begin
-// in the whole.
+// Adds rounded sizes, and slices as tiling makes them: outputs, and the position of the given
+// inputs in the whole input.
 void AddParts(Cases& cases) {
   for (const ResizeMode mode : kResizeModes) {
     ResizeParam rounded = Param({2, 3}, mode);
@@ -109,7 +109,7 @@ void AddParts(Cases& cases) {
   }
 }
 
-// Other dtypes than Float32, and points outside of the input.
+// Adds other dtypes than Float32, and points outside of the input.
 void AddOthers(Cases& cases) {
   for (const DType dtype : {DType::kInt8, DType::kBool, DType::kFloat16, DType::kInt64}) {
     KernelCase test{"nearest",

@@ -17,7 +17,7 @@ void AddCases<Softmax>(Cases& cases) {
         test.floor = dtype == DType::kFloat32 ? 1e-30 : -1;
         test.large = shape.num_elements() > 2000 && shape != Shape{3, 40, 33};
         cases.Add(test);
-        if (dtype != DType::kFloat32) continue;  // the output is, whatever the input
+        if (dtype != DType::kFloat32) continue;  // the output is Float32, whatever the input
         test.in_place = 0;
         cases.Add(test);
       }

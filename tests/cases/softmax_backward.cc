@@ -12,7 +12,7 @@ const std::vector<Shape>& Shapes() {
   return *shapes;
 }
 
-// A test once for itself and once where it overwrites each of its inputs.
+// Adds the test with an output of its own, and in place of each of its inputs.
 void AddInPlace(Cases& cases, KernelCase test) {
   test.large = test.inputs[0].num_elements() > 4000;
   cases.Add(test);
@@ -29,7 +29,7 @@ void AddCases<LogSoftmax>(Cases& cases) {
   for (const Shape& shape : Shapes()) {
     for (int64_t axis = -1; axis < shape.rank(); ++axis) {
       KernelCase test{"log_softmax", Make<LogSoftmax>({axis}), {cases.Tensor(shape, -9, 9)}};
-      test.floor = 1;  // a difference of numbers of this size
+      test.floor = 1;  // for a difference of numbers of this size
       AddInPlace(cases, std::move(test));
     }
   }

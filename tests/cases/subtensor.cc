@@ -31,7 +31,7 @@ void AddCases<Subtensor>(Cases& cases) {
       cases.Add(test);
     }
   }
-  // Parts of images, as tiles take them: some rows, columns and images, all channels.
+  // Slices of images, as tiles take them: some rows, columns and images, all channels.
   for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
     for (const int64_t channels : {3, 16, 35}) {
       KernelCase test{"part of an image",

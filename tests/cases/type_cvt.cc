@@ -37,7 +37,7 @@ void AddQuantizedConversions(Cases& cases) {
 
 template <>
 void AddCases<TypeCvt>(Cases& cases) {
-  Cases apart = cases;  // of random numbers of their own
+  Cases apart = cases;  // with random numbers of their own
   AddQuantizedConversions(apart);
   const std::vector<double> values = {
       0,    1,    -1,    0.5,   -0.5, 1.5,   2.5,      127,      128,       -128,  -129,
@@ -47,11 +47,11 @@ void AddCases<TypeCvt>(Cases& cases) {
     for (int to = 0; to < kNumPlainDTypes; ++to) {
       const auto a = static_cast<DType>(from), b = static_cast<DType>(to);
       if (a == DType::kByte || b == DType::kByte) continue;
-      if (a == DType::kFloat64 || b == DType::kFloat64) continue;  // of the host alone
+      if (a == DType::kFloat64 || b == DType::kFloat64) continue;  // only the host has them
       const auto add = [&](HostTensor x) {
         KernelCase test{absl::StrCat(Name(a), " to ", Name(b)), Make<TypeCvt>({b}), {std::move(x)}};
         test.tolerance = test.gpu_tolerance = 0;
-        // Images of integers are not taken to NHWC.
+        // Images of integers are not converted to NHWC.
         if (cases.blocked() || (IsFloat(a) && IsFloat(b))) {
           cases.AddImages(test);
         } else {

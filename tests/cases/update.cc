@@ -13,7 +13,7 @@ HostTensor Scalar(double value, DType dtype = DType::kFloat32) {
   return tensor;
 }
 
-// In the storage of the state and beside it, on one thread and several.
+// Adds the test in the storage of the state and in other memory, on one thread and several.
 void AddEach(Cases& cases, KernelCase test) {
   for (const int threads : {1, 3}) {
     test.threads = threads;
