@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs benchmarks/cuda_device_run.sh, from a pack of stand-in programs in an empty folder, with a failure planted in each stage: the facts of the
-# stages before it come back. The commands of benchmarks/cuda_device_first_run.md run as they stand there.
-# Usage: cuda_device_dry_run_test.sh BENCHMARKS
+# Runs benchmarks/cuda_device_run.sh in an empty folder, from a pack of stand-in programs, with a
+# failure planted in each stage. Checks that the results of the stages before the failure are kept.
+# The commands of benchmarks/cuda_device_first_run.md run exactly as written there. Usage:
+# cuda_device_dry_run_test.sh BENCHMARKS
 set -uo pipefail
 benchmarks=$(realpath "$1")
 folder=$(mktemp -d)
@@ -13,7 +14,7 @@ clean_up() {
 trap clean_up EXIT
 mkdir -p "$folder/bin" "$folder/python" "$folder/build/device_pack/peers" "$folder/pack"
 
-# Each stand-in does what $PLANTED, a list of words, says.
+# Each stand-in obeys the words in $PLANTED.
 program() {  # path; the rest of the script from stdin
   { printf '#!/bin/bash\nplanted() { [[ " $PLANTED " == *" $1 "* ]]; }\n'; cat; } >"$1"
   chmod +x "$1"
@@ -94,7 +95,7 @@ import json, os
 with open(os.environ["STATE"] + "/calls", "a") as calls: calls.write("limits\n")
 print(json.dumps({"flops": dict.fromkeys(("fp32", "tf32", "fp16", "bf16"), 1e12), "bytes": 1e12, "device": os.environ["CARD"], "cuda": "13.0", "cudnn": 91900}))
 S
-# As much of NumPy as the rows use, so that the test needs none.
+# The part of NumPy that the rows use, so that the test does not need NumPy.
 cat >"$folder/python/numpy.py" <<'S'
 class Array:
     shape = (1,)
@@ -126,7 +127,7 @@ case "$*" in *racecheck*) echo "========= RACECHECK SUMMARY: 0 hazards displayed
 S
 ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$folder/bin/python3"
 
-# The environment of a call named `place`, without anything of the caller's.
+# The environment of a call named `place`, without any variable of the caller.
 call() {  # words planted, then a command line
   local planted=$1
   shift
@@ -153,7 +154,7 @@ has() {  # file, patterns
 lacks() {  # file, pattern
   ! grep -E -- "$2" "$folder/$place/out/$1" || { echo "$place: '$2' in $1"; failed=1; }
 }
-# Processes that this test started, by a mark in their environment.
+# Finds processes that this test started, by a mark in their environment.
 processes() {
   local each
   for each in /proc/[0-9]*; do
@@ -190,7 +191,7 @@ expect "details" "$(details)" "./ ./trials-fp16-1.json ./trials-fp16-10.json ./t
 has table.md 'fp16, batch 64 .* 0.0001 ' '\| sum \| run \|'
 expect "the inherited path" "$(sort -u "$folder/$place/paths" | grep -c ':/the/drivers/folder:/usr/local/nvidia/lib64')" 1
 ended
-# The second call goes on without a file being copied.
+# The second call continues without copying any file.
 rm -r "$folder/$place/out"
 call "" bash -c "${commands[1]}" >"$folder/second.txt" 2>&1
 expect "exit code" $? 0
@@ -262,7 +263,7 @@ for place in engine nan; do
   has table.md 'WRONG: (0.9|not finite)'
   ended
 done
-# It is measured anew once the engine is right.
+# The stage is measured again after the engine is fixed.
 rm -r "$folder/$place/out"
 run "" quick:fp16
 expect "exit code" $? 0
@@ -281,7 +282,7 @@ smoke_is_there
 has summary.txt 'ashlar: ended with 1' '^quick:fp16: FAILED'
 ended
 
-# Rows of another card are other rows.
+# Rows of another card are kept separate.
 place=cards
 run "" quick:fp16
 rm -r "$folder/$place/out"
@@ -300,14 +301,14 @@ has summary.txt '^tests: out of time' '^quick:fp16: not begun, out of time'
 settings=""
 ended
 
-# All stages, with as many files as there can be.
+# Runs all stages, with the largest possible number of files.
 place=all
 run "" smoke quick:fp16 flight scratch int8 models sanitize
 has summary.txt '^flight: ok' '^scratch: ok' '^int8: ok' '^models: ok' '^sanitize: ok'
 expect "details of 8 bits" "$(details | grep -c int8-64.json)" 1
 ended
 
-# From outside, politely and not.
+# Stops the run from outside, by SIGTERM and by SIGKILL.
 for place in TERM KILL; do
   run tests_hang quick:fp16 smoke tests &
   for _ in {1..300}; do

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Runs what benchmarks/cuda_device_pack.sh packs in an empty root folder: the pack, a shell and its tools, Python with NumPy, the C and C++ runtime,
-# and nothing else. First the pack as it is, beside CUDA's libraries where pip puts them; then the commands of cuda_device_first_run.md over the
-# emulated libraries, with a small model in the place of ResNet-50 and stand-ins for PyTorch and JAX.
-# Usage, as root: cuda_device_pack_run.sh [build folder [root folder]]; $PYTHON is one with NumPy. It takes some minutes.
+# Runs the pack made by benchmarks/cuda_device_pack.sh in an empty root folder. The root holds the
+# pack, a shell and its tools, Python with NumPy, the C and C++ runtime, and nothing else. First
+# runs the pack unchanged, beside CUDA's libraries in the folders that pip uses. Then runs the
+# commands of cuda_device_first_run.md over the emulated libraries, with a small model in place of
+# ResNet-50 and stand-ins for PyTorch and JAX. Usage, as root: cuda_device_pack_run.sh [build folder
+# [root folder]]; $PYTHON is a Python with NumPy. Takes some minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=$(realpath "${1:-build/release}")
@@ -17,7 +19,7 @@ expect() {  # a file in the root, patterns
     grep -qE -- "$pattern" "$file" || { echo "no '$pattern' in $file"; failed=1; }
   done
 }
-# Links files into the root, under their paths, with the libraries that they load.
+# Links files into the root, under the same paths, together with the libraries that they load.
 put() {
   local file
   for file in "$@" $(ldd "$@" 2>/dev/null | grep -oE '/[^ ]+\.so[^ ]*' | grep -v ':$' | sort -u); do
@@ -31,7 +33,7 @@ for tool in bash sh cat cp rm mkdir ln chmod tee tail head grep sed awk sort cut
   put "$place"
   ln -sf "$place" "$root/bin/$tool"
 done
-# The C and C++ runtime, of all that the programs load.
+# The C and C++ runtime, out of all libraries that the programs load.
 for library in libc libm libmvec libdl librt libpthread libgcc_s "libstdc[+][+]"; do
   put "$(ldconfig -p | grep -m 1 -oE "/[^ ]*/$library\.so\.[0-9]+$")"
 done
@@ -47,7 +49,7 @@ site=$root${prefix[1]}/site-packages
 for part in numpy numpy.libs; do [ ! -d "${prefix[2]}/$part" ] || cp -rl "${prefix[2]}/$part" "$site/"; done
 ln -sf "${prefix[0]}" "$root/bin/python3"
 
-# CUDA's libraries as pip lays them out.
+# CUDA's libraries, in the folders that pip uses.
 mkdir -p "$site"/nvidia/{cu13,cudnn}/lib
 ldconfig -p | sed -n 's/.*=> //p' | grep -E '/lib(cudnn|cublas|nvrtc|nvJitLink)[^/]*\.so\.[0-9.]+$' | sort -u | while read -r library; do
   case "$library" in *cudnn*) folder=cudnn ;; *) folder=cu13 ;; esac
@@ -55,7 +57,7 @@ ldconfig -p | sed -n 's/.*=> //p' | grep -E '/lib(cudnn|cublas|nvrtc|nvJitLink)[
 done
 
 benchmarks/cuda_device_pack.sh "$build" "$root/work/build/device_pack"
-# A command in the root, with an environment that has nothing of this one.
+# Runs a command in the root, with none of this environment's variables.
 inside() {  # settings, then a command line for a shell
   local command=${*: -1}
   unshare -m bash -c 'mount --rbind /dev "$0/dev" && mount -t proc proc "$0/proc" && exec chroot "$0" /bin/env -i "${@:2}" /bin/bash -c "cd /work; $1"' \
@@ -73,7 +75,7 @@ inside 'libraries=$(echo /tmp/real/ashlar_device/pack '"${site#"$root"}"'/nvidia
   LD_LIBRARY_PATH=$libraries /tmp/real/ashlar_device/pack/ashlar plan /tmp/model.ash --device gpu0:0 --precision fp16' >"$root/work/plan.txt"
 expect work/plan.txt 'arena'
 
-# The emulated libraries; of the zoo a small model on small images stands for ResNet-50.
+# The emulated libraries. A small zoo model on small images replaces ResNet-50.
 sed -i 's/224, 224/32, 32/' "$root/work/build/device_pack/versus_gpu_frameworks.py"
 pack=$root/tmp/emulated/pack
 mkdir -p "$pack"
@@ -106,7 +108,8 @@ chmod +x "$root/stand_ins/compute-sanitizer"
 rm -r "$root/work/out"
 mapfile -t commands < <(sed -n 's/^    \(.*bash build\/device_pack\/cuda_device_run.sh .*\)/\1/p' benchmarks/cuda_device_first_run.md)
 for i in 0 1; do
-  # An emulated GPU takes a second for what a device does in a hundred thousandth: more time, and less to do.
+  # An emulated GPU takes a second for work that a device does in a hundred-thousandth of that:
+  # allow more time and do less.
   command=$(sed -E 's/LIMIT=[0-9]+/LIMIT=3000/; s/SECONDS_EACH=[0-9]+/SECONDS_EACH=900/; s/JOBS=[0-9]+/JOBS=2/; s/AllCandidates/"${SKIPPED}"/;
     s/ compile:fp16//' <<<"${commands[i]}")
   echo "# $command"

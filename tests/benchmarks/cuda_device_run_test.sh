@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What benchmarks/cuda_device_run.sh does where a machine lacks something, and with programs that do not end: its functions, by themselves.
-# Usage: cuda_device_run_test.sh SCRIPT
+# Tests the functions of benchmarks/cuda_device_run.sh one by one, on machines that lack something
+# and with programs that do not end. Usage: cuda_device_run_test.sh SCRIPT
 set -uo pipefail
 for name in unpack sanitizer bounded sanitized resnet50_of scratch int8; do
   eval "$(sed -n "/^$name() {/,/^}/p" "$1")"
@@ -28,11 +28,11 @@ printf '#!/bin/sh\n' >"$folder/tools/compute-sanitizer"
 chmod +x "$folder/tools/compute-sanitizer"
 expect "the sanitizer" "$(PATH=$folder/tools:$PATH; sanitizer)" "$folder/tools/compute-sanitizer"
 
-# Answers of compute-sanitizer: its exit code, its words, and what they are read as.
+# Results of compute-sanitizer: its exit code and output, and how the script classifies them.
 (
   work=$folder libraries="" tools=$folder/tools/compute-sanitizer SECONDS_EACH=5
   say() { said=$*; }
-  answer() {  # name, exit code, words, status, errors, those of ours
+  answer() {  # name, exit code, words, status, errors, errors in our code
     printf '#!/bin/sh\ncat <<T\n%s\nT\nexit %s\n' "$3" "$2" >"$tools"
     sanitized "$1" tool program >/dev/null
     expect "status of $1" $? "$4"
@@ -62,7 +62,7 @@ expect "the sanitizer" "$(PATH=$folder/tools:$PATH; sanitizer)" "$folder/tools/c
   exit $failed
 ) || failed=1
 
-# Each tune with a record of its own, which the runs behind it read.
+# Each tune has a record of its own, which the runs after it read.
 (
   work=$folder details=$folder
   say() { echo "$@" >>"$folder/said"; }
@@ -77,11 +77,11 @@ expect "the sanitizer" "$(PATH=$folder/tools:$PATH; sanitizer)" "$folder/tools/c
 for extra in 0 64MB; do
   expect "calls with $extra" "$(grep -c "kernels-scratch-$extra.json .*--extra-scratch $extra" "$folder/calls")" 4
 done
-# Of both batches all but the quantisation uses one record, and says what it did.
+# In both batches, all calls except the quantisation use one record and say what they did.
 expect "calls in 8 bits" "$(grep -c "kernels-int8.json \(tune\|bench\) .*int8-[0-9]*.ash .*--extra-scratch 256MB" "$folder/calls")" 6
 expect "what is said" "$(grep -c 'median 1.0 ms' "$folder/said")" 8
 
-# Children of what is killed hold a pipe open: it closes when the last one is gone.
+# Children of a killed process hold a pipe open: it closes after the last one ends.
 left() { timeout 60 cat "$folder/pipe" >/dev/null; echo $?; }
 mkfifo "$folder/pipe"
 bounded 5 sh -c 'exit 3'

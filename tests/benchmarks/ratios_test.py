@@ -1,4 +1,5 @@
-"""Intervals of medians: against a table, and how often they hold the truth."""
+"""Confidence intervals of medians: compared with a table, and how often they contain the true
+median."""
 import pathlib
 import random
 import sys
@@ -10,7 +11,8 @@ import ratios  # noqa: E402
 
 class MedianInterval(unittest.TestCase):
     def test_ranks_are_those_of_the_table(self):
-        # Conover, table of the binomial distribution: n, the rank from either end at 95 %, how sure.
+        # Conover, table of the binomial distribution: n, the rank from either end at 95 %, the
+        # coverage.
         for n, rank, sure in ((6, 1, 0.969), (10, 2, 0.979), (15, 4, 0.965), (20, 6, 0.959), (30, 10, 0.957)):
             low, high, got = ratios.median_interval(range(1, n + 1))
             self.assertEqual((low, high), (rank, n + 1 - rank), n)
