@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Programs of `ashlar compile` on microcontrollers, as qemu emulates them: the self-test of each, traced step by step.
+"""Runs programs of `ashlar compile` on microcontrollers that qemu emulates: the self-test of each,
+traced step by step.
 
 usage: cross_test.py ASHLAR SHARED [--table]    --table: a table of sizes and instructions, in Markdown
 exit 77: no cross compiler or emulator is installed (gcc-arm-none-eabi, libnewlib-arm-none-eabi, qemu-system-arm,
@@ -40,7 +41,8 @@ TARGETS = [
            "qemu-system-riscv32 -M virt -bios none", 0x80000000, 0x81000000, 0x82000000),
 ]
 
-# Models under SHARED/data/int8, how they are planned, and whether the test takes them: the table takes all.
+# Models under SHARED/data/int8, how each is planned, and whether the test runs it; the table has
+# all.
 NETS = [
     ("tiny/ad", "", False), ("tiny/ic", "", False), ("tiny/ic", "--memory-budget min", True), ("tiny/kws", "", True),
     ("tiny/kws", "--memory-budget min --release-input", False), ("tiny/vww", "", False),
@@ -58,7 +60,7 @@ def run(command, **options):
 
 
 def build(target, folder, optimisation, defines=()):
-    """The program as an ELF file, and the bytes of its code."""
+    """Returns the program as an ELF file, and the bytes of its code."""
     elf = folder / "firmware.elf"
     sources = sorted(folder.glob("*.c"))
     gcc = target.tools + "gcc"
@@ -83,7 +85,7 @@ def build(target, folder, optimisation, defines=()):
 
 
 def size_of(target, file):
-    """Bytes of the sections of code."""
+    """Returns the bytes of the code sections."""
     lines = run([target.tools + "size", "-A", file]).splitlines()
     return sum(int(line.split()[1]) for line in lines if re.match(r"\.text", line))
 
@@ -115,7 +117,7 @@ def main(ashlar, shared, table):
                 try:
                     elf, code = build(target, folder, "-O2", ["-DASHLAR_TRACE"])
                     said = emulate(target, elf)
-                    if table:  # of programs that are not traced
+                    if table:  # of untraced programs
                         elf, code = build(target, folder, "-Os")
                         said = emulate(target, elf)
                 except (RuntimeError, subprocess.TimeoutExpired) as error:

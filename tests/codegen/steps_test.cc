@@ -1,4 +1,4 @@
-// Plans for generated C, run here: each tensor that a step makes is that of its operator.
+// Runs plans for generated C on this machine: each step must make the tensor of its operator.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -18,7 +18,7 @@
 namespace ashlar::testing {
 namespace {
 
-// The value of every var, by the operators' own evaluation.
+// Returns the value of every var, by the operators' own evaluation.
 std::map<int, HostTensor> EvaluateAll(const Graph& graph, const InputTensors& inputs) {
   std::map<int, HostTensor> values;
   for (const Binding& input : graph.inputs()) values[input.var] = inputs.at(input.name);
@@ -70,7 +70,7 @@ TEST_P(Steps, HaveTheBitsOfTheirOperators) {
     const Binding& input = planned->graph.inputs()[i];
     inputs[input.name] = SelfTestInput(planned->graph.var(input.var).type, static_cast<int>(i));
   }
-  // Before weights are packed, of which the graph's own copy is then dropped.
+  // Evaluate before weights are packed: packing drops the graph's own copy.
   const std::map<int, HostTensor> expected = EvaluateAll(planned->graph, inputs);
   const auto executable = Value(Executable::FromPlan(std::move(planned)));
   const auto session = Value(Session::Create(executable));

@@ -1,4 +1,4 @@
-// Cortex-M under qemu: vectors, the first instructions, and semihosting.
+// Cortex-M under qemu: vectors, start-up code, and semihosting.
 #include "host.h"
 
 int main(void);
@@ -36,8 +36,8 @@ unsigned char* host_stack(void) {
   return stack;
 }
 
-// A counter of CLOCK_HZ; an instruction takes a nanosecond. MPS2 boards have timer 0, which counts
-// down, and MPS3's subsystem has a counter with a frame of control and one to read.
+// Returns a counter of CLOCK_HZ; an instruction takes a nanosecond. MPS2 boards have timer 0, which
+// counts down. MPS3's subsystem has a counter with one frame for control and one for reading.
 uint64_t host_instructions(void) {
 #ifdef MPS3
   volatile uint32_t* const control = (volatile uint32_t*)0x58100000u;

@@ -1,4 +1,4 @@
-// What a program without an operating system asks of its emulator, by semihosting.
+// Functions by which a program without an operating system calls its emulator (semihosting).
 #ifndef ASHLAR_TESTS_CODEGEN_FIRMWARE_HOST_H_
 #define ASHLAR_TESTS_CODEGEN_FIRMWARE_HOST_H_
 
@@ -6,9 +6,9 @@
 
 void host_print(const char* text);
 void host_exit(int code);
-// The stack pointer, of the caller or a few words below.
+// Returns the stack pointer of the caller, or a few words below.
 unsigned char* host_stack(void);
-// Instructions since some moment, under -icount shift=0.
+// Returns the instructions since some fixed moment, under -icount shift=0.
 uint64_t host_instructions(void);
 
 #endif  // ASHLAR_TESTS_CODEGEN_FIRMWARE_HOST_H_

@@ -1,4 +1,4 @@
-// RISC-V under qemu: the first instructions, and semihosting.
+// RISC-V under qemu: start-up code, and semihosting.
 #include "host.h"
 
 int main(void);
@@ -8,7 +8,7 @@ __attribute__((naked, section(".vectors"), used)) void reset(void) {
   __asm__ volatile("la sp, stack_top\nj start");
 }
 
-// The sequence of instructions that asks the emulator, in one line of its memory.
+// Calls the emulator: its magic sequence of instructions must lie in one line of memory.
 __attribute__((naked, noinline, aligned(16))) static long host_call(long operation,
                                                                     const void* argument) {
   __asm__ volatile(

@@ -1,5 +1,5 @@
-// What the self-test of a program needs of a C library, and what is measured of a run: linked with
-// --wrap=net_run.
+// The C library functions that the self-test of a program needs, and the measurements of a run:
+// linked with --wrap=net_run.
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static void print_number(uint64_t value) {
   host_print(at);
 }
 
-// Of formats %s and %lu.
+// Knows the formats %s and %lu.
 int printf(const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
@@ -49,12 +49,12 @@ int putchar(int character) {
   return character;
 }
 
-enum { kPainted = 16384, kBetween = 64 };  // bytes: of stack, and left out for what is called here
+enum { kPainted = 16384, kBetween = 64 };  // bytes: painted, and a gap for the calls made here
 
 int __real_net_run(void* a, const void* b, void* c);
 int __wrap_net_run(void* a, const void* b, void* c);
 
-// Paints the stack below, runs, and looks how far down the paint is gone.
+// Paints the stack below, runs, and finds how far down the paint was overwritten.
 int __wrap_net_run(void* a, const void* b, void* c) {
   volatile unsigned char* const here = host_stack() - kBetween;
   uint32_t i;
