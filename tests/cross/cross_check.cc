@@ -1,9 +1,9 @@
-// What has to be the same on processors of all kinds, as text: answers of planners and plans of a
-// model, whole and in a budget. And what may differ by roundings alone: the model's outputs, which
-// are written to a file, or compared with it where it is there. scripts/test_aarch64.sh compares
-// what x86 and 64-bit Arm say.
+// Prints results that must be the same on all processors: planner results, and plans of a model,
+// whole and within a budget. The model's outputs may differ by rounding: they are written to a
+// file, or compared with the file if it exists. scripts/test_aarch64.sh compares the text of x86
+// and 64-bit Arm.
 //
-//   cross_check OUTPUTS       exit 0: the memory used is the memory planned, and outputs agree
+//   cross_check OUTPUTS       exit 0: the memory used equals the memory planned, and outputs agree
 #include <cmath>
 #include <cstdint>
 #include <fstream>
@@ -24,8 +24,8 @@
 namespace ashlar {
 namespace {
 
-constexpr int64_t kBudget = 300 << 10;  // bytes; whole the model takes 1,105,920
-constexpr double kTolerance = 1e-4;     // of the largest output
+constexpr int64_t kBudget = 300 << 10;  // bytes; the untiled model takes 1,105,920
+constexpr double kTolerance = 1e-4;     // relative to the largest output
 
 absl::Status PrintPlannersAnswers() {
   for (uint32_t seed = 1; seed <= 3; ++seed) {
@@ -82,7 +82,7 @@ InputTensors Inputs(const Graph& model) {
   return inputs;
 }
 
-// The outputs, behind `outputs`.
+// Appends the model's outputs to `outputs`.
 absl::Status Run(const Graph& model, bool in_budget, std::vector<float>& outputs) {
   const PlanRequest request = Request(in_budget);
   ASHLAR_ASSIGN_OR_RETURN(const Measurement measured,
@@ -116,7 +116,7 @@ absl::Status WriteOrCompare(const std::vector<float>& outputs, const std::string
   double worst = 0, largest = 0;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const double difference = std::fabs(outputs[i] - expected[i]);
-    if (!(difference <= worst)) worst = difference;  // of NaN, too
+    if (!(difference <= worst)) worst = difference;  // true for NaN too
     largest = std::fmax(largest, std::fabs(expected[i]));
   }
   std::cerr << outputs.size() << " outputs, the largest " << largest << ", differ by at most "
