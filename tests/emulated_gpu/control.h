@@ -1,4 +1,4 @@
-// How tests steer the emulation of the CUDA libraries, and what they learn from it.
+// The interface through which tests control and observe the emulation of the CUDA libraries.
 #ifndef ASHLAR_TESTS_EMULATED_GPU_CONTROL_H_
 #define ASHLAR_TESTS_EMULATED_GPU_CONTROL_H_
 
@@ -9,23 +9,25 @@
 
 namespace ashlar::emulated {
 
-// What the emulated machine is like. A process takes it from the environment variable
+// The properties of the emulated machine. A process reads them from the environment variable
 // EMULATED_GPU, "name=value,name=value", with these names.
 struct Machine {
   int64_t driver = 13000;  // the CUDA version of its driver; 0: there is none
   int64_t devices = 1;
   int64_t capability = 90;            // ten times the devices' compute capability
-  int64_t memory = int64_t{4} << 30;  // bytes of a device
-  int64_t others = 0;                 // bytes of them that others hold
-  int64_t whole_images = 0;           // 1: no convolution takes part of a larger image
-  int64_t unfused = 0;                // 1: none takes anything behind it
-  int64_t keeps = 0;  // bytes of the host's memory that each launch of a graph keeps
-  // The CUDA error of which the next work on the device dies; 0: none. It shows when that is waited
-  // for, and from then on in every call, which tells it or, a library's, only that it failed.
+  int64_t memory = int64_t{4} << 30;  // bytes per device
+  int64_t others = 0;                 // bytes of these that other processes hold
+  int64_t whole_images = 0;           // 1: no convolution takes a slice of a larger image
+  int64_t unfused = 0;                // 1: no convolution takes an operation after it
+  int64_t keeps = 0;                  // bytes of host memory that each launch of a graph keeps
+  // The CUDA error with which the next work on the device fails; 0: none. The error shows when that
+  // work is waited for, and then in every call. Calls of the runtime name it; calls of other
+  // libraries only report failure.
   int64_t dies_of = 0;
-  int64_t dead_of = 0;  // the error once it has died
-  // The seed of an order in which the device takes up work of all streams at any time, as far as
-  // events allow: early, while the host goes on, or late. 0: what is waited for, and when it is.
+  int64_t dead_of = 0;  // the error, once the device has died
+  // The seed of the order of work. With a seed, the device starts work of all streams at any time
+  // that events allow: early, while the host continues, or late. 0: work is done only when it is
+  // waited for.
   int64_t order = 0;
 };
 
@@ -33,22 +35,23 @@ class Control {
  public:
   virtual ~Control() = default;
   virtual Machine& machine() = 0;
-  // Lets the call-th call of a function from now on fail (1: the next one), and no other.
+  // Makes only the call-th call of a function from now on fail (1: the next one).
   virtual void Fail(const std::string& function, int64_t call) = 0;
-  // Lets the next call of a function find the device dead of a CUDA error.
+  // Makes the next call of a function find the device dead, with this CUDA error.
   virtual void DieAt(const std::string& function, int64_t error) = 0;
-  // Whether Fail's call did.
+  // Returns whether the call that Fail chose has failed.
   virtual bool failed() const = 0;
-  // Calls by function, since the process began; in parentheses what some calls do.
+  // Returns the number of calls by function since the process began; parentheses name what some
+  // calls do.
   virtual std::map<std::string, int64_t> calls() const = 0;
-  // What is there now and has to be destroyed, by kind; kinds of which there is none are left out.
+  // Returns the number of live objects by kind; kinds without any are left out.
   virtual std::map<std::string, int64_t> live() const = 0;
-  // What was done that the libraries' documentation forbids, in words.
+  // Returns descriptions of all calls that violate the libraries' documentation.
   virtual std::vector<std::string> misuses() const = 0;
   virtual void ForgetMisuses() = 0;
 };
 
-// A library with the emulation has a function of this C type and name.
+// The C type and name of the function that a library with the emulation exports.
 using GetControl = Control* (*)();
 inline constexpr char kGetControl[] = "emulated_gpu_control";
 

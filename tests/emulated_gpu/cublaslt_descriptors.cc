@@ -17,7 +17,7 @@ struct Object {
 std::map<void*, std::unique_ptr<Object>> layouts, operations, preferences, handles;
 using Objects = std::map<void*, std::unique_ptr<Object>>;
 
-// Handles of the library point at what nobody reads: here at the object.
+// Handles of the library are opaque pointers: here they point at the object.
 template <typename Handle>
 Attributes& Create(Objects& objects, const char* kind, Handle* handle) {
   auto object = std::make_unique<Object>(kind);

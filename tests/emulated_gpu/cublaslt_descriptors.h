@@ -1,4 +1,4 @@
-// Descriptors of the emulated cuBLASLt: attributes with the sizes that its header gives them.
+// Descriptors of the emulated cuBLASLt: attributes, with the sizes that its header documents.
 #ifndef ASHLAR_TESTS_EMULATED_GPU_CUBLASLT_DESCRIPTORS_H_
 #define ASHLAR_TESTS_EMULATED_GPU_CUBLASLT_DESCRIPTORS_H_
 
@@ -12,7 +12,7 @@
 
 namespace ashlar::emulated {
 
-// Values by attribute, of as many bytes as their first one.
+// Attribute values. Each attribute keeps the size of its first value.
 class Attributes {
  public:
   template <typename T>
@@ -32,7 +32,7 @@ class Attributes {
   std::map<int, std::vector<char>> values_;
 };
 
-// Null, and a misuse, where there is no such object.
+// Returns null, and notes a misuse, if there is no such object.
 const Attributes* LayoutOf(const Call& call, cublasLtMatrixLayout_t layout);
 const Attributes* OperationOf(const Call& call, cublasLtMatmulDesc_t operation);
 const Attributes* PreferenceOf(const Call& call, cublasLtMatmulPreference_t preference);

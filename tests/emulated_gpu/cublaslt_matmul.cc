@@ -21,7 +21,7 @@ struct Matrix {
   Number number;
   int64_t rows, columns, leading, batch, stride;
 
-  // Elements from the first to the last one.
+  // Returns the number of elements from the first to the last one.
   int64_t Reach() const { return (batch - 1) * stride + (columns - 1) * leading + rows; }
   bool operator==(const Matrix& other) const {
     return number == other.number && rows == other.rows && columns == other.columns &&
@@ -70,7 +70,7 @@ std::optional<Matrix> ReadMatrix(const Call& call, cublasLtMatrixLayout_t layout
   return matrix;
 }
 
-// Nothing, and a misuse, where the parts do not go together.
+// Returns nothing, and notes a misuse, if the arguments do not fit together.
 std::optional<Problem> ReadProblem(const Call& call, cublasLtMatmulDesc_t operation,
                                    const std::array<cublasLtMatrixLayout_t, 4>& layouts) {
   const Attributes* const attributes = OperationOf(call, operation);
@@ -131,9 +131,10 @@ std::optional<Problem> ReadProblem(const Call& call, cublasLtMatmulDesc_t operat
   return p;
 }
 
-// What the documentation asks for of integers on tensor cores in matrices column by column: the
-// first factor transposed and the second not, the rows of the result, the inner dimension and
-// all leading dimensions multiples of 4, addresses of 4 bytes, and nothing behind the sums.
+// Returns whether the documentation's conditions for integers on tensor cores hold, with matrices
+// column by column. The first factor is transposed and the second is not. The rows of the result,
+// the inner dimension and all leading dimensions are multiples of 4. Addresses are aligned to 4
+// bytes, and nothing follows the sums.
 bool AreSupported(const Problem& p, uint32_t alignment) {
   if (!p.integers) return true;
   for (const int64_t size : {p.d.rows, p.a.rows, p.a.leading, p.b.leading, p.c.leading, p.d.leading,
@@ -143,13 +144,13 @@ bool AreSupported(const Problem& p, uint32_t alignment) {
   return p.transposed_a && !p.transposed_b && !p.relu && !p.has_bias;
 }
 
-// What the bytes of an algorithm hold.
+// The contents of an algorithm's bytes.
 struct Algorithm {
   uint32_t id;
-  uint32_t alignment;       // of A, B, C and D, bytes
-  uint32_t bias_alignment;  // likewise
-  uint32_t parts;           // of the inner dimension, whose sums are rounded to the output's type
-  uint32_t cluster;         // in which alone two of them differ
+  uint32_t alignment;       // bytes, of A, B, C and D
+  uint32_t bias_alignment;  // bytes
+  uint32_t parts;    // slices of the inner dimension; their sums are rounded to the output's type
+  uint32_t cluster;  // the only difference of two of them
   uint64_t workspace;
 };
 static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
@@ -165,7 +166,8 @@ uint32_t AlignmentOf(const void* data) {
   return alignment;
 }
 
-// Best first. Of two with a workspace one sums up in parts, as far as types and mask allow it.
+// Returns the algorithms, best first. One of the two with a workspace adds up slices, if the types
+// and the mask allow it.
 std::vector<Algorithm> AlgorithmsFor(const Problem& p, const Attributes& preference) {
   uint32_t alignment = 256;
   for (const int name :
@@ -230,7 +232,7 @@ void Multiply(const Problem& p, double alpha, double beta, uint32_t parts, const
           value += beta * Load(p.c.number, c, batch * p.c.stride + column * p.c.leading + row);
         }
         if (p.has_bias) value += Load(p.d.number, p.bias, row);
-        if (p.relu && !(value > 0)) value = 0;  // of NaN, too
+        if (p.relu && !(value > 0)) value = 0;  // true for NaN too
         Store(p.d.number, d, place, value);
       }
     }
@@ -261,7 +263,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle,
     if (*count == requested) break;
     cublasLtMatmulHeuristicResult_t& result = results[(*count)++];
     std::memset(&result, 0x5e, sizeof(result));
-    // One that would not do, and nothing of which is valid but that.
+    // An algorithm that does not apply: only its state is valid.
     if (algorithm.id == kMark + 3) {
       result.state = CUBLAS_STATUS_NOT_SUPPORTED;
       continue;

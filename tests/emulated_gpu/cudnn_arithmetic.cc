@@ -1,4 +1,4 @@
-// What operation graphs compute, in double precision, one operation after the other.
+// Computes operation graphs in double precision, one operation after another.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -15,7 +15,7 @@ size_t Elements(const std::array<int64_t, 4>& dims) {
   return static_cast<size_t>(dims[0] * dims[1] * dims[2] * dims[3]);
 }
 
-// Calls with the place of each element in a dense tensor and in memory.
+// Calls `use` with each element's index in a dense tensor and in memory.
 template <typename Use>
 void ForEach(const GraphTensor& tensor, const std::array<int, 4>& order, const Use& use) {
   const auto& d = tensor.dims;
@@ -46,7 +46,7 @@ Dense LoadAll(const GraphTensor& tensor, const std::array<int, 4>& order, const 
   return values;
 }
 
-// For each output position the channels of a group are summed up side by side.
+// For each output position, sums the channels of a group side by side.
 Dense Convolve(const OperationGraph& graph, const GraphOperation& op, const Dense& x,
                const Dense& w) {
   const auto &src = graph.At(op.x).dims, &filter = graph.At(op.w).dims, &dst = graph.At(op.y).dims;
@@ -84,7 +84,7 @@ Dense Convolve(const OperationGraph& graph, const GraphOperation& op, const Dens
   return y;
 }
 
-// Of an operand's element, from the output's: broadcast along dimensions of 1.
+// Finds an operand's element for an output element: dimensions of 1 broadcast.
 class Broadcast {
  public:
   Broadcast(const std::array<int64_t, 4>& dims, const std::array<int64_t, 4>& to) : to_(to) {
@@ -111,7 +111,7 @@ class Broadcast {
 
 double Apply(const GraphOperation& op, double x) {
   if (op.step == GraphStep::kSigmoid) return 1 / (1 + std::exp(-x));
-  // Of NaN the library makes the lower bound.
+  // The library turns NaN into the lower bound.
   return !(x > op.lower) ? op.lower : x > op.upper ? op.upper : x;
 }
 

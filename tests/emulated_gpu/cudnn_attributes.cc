@@ -9,7 +9,7 @@ constexpr Access kRequired = Access::kRequired, kOptional = Access::kOptional,
 
 }  // namespace
 
-// Some names are deprecated, and used all the same where there is no other way.
+// Some names are deprecated, but there is no other way.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 const std::vector<AttributeRule>& AllRules() {

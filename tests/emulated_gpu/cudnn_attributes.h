@@ -1,5 +1,5 @@
-// Which attributes the descriptors of cuDNN's backend have, as its documentation lists them; those
-// of convolutions and pointwise operations only.
+// The attributes of the descriptors of cuDNN's backend, from its documentation. Covers only
+// convolutions and pointwise operations.
 #ifndef ASHLAR_TESTS_EMULATED_GPU_CUDNN_ATTRIBUTES_H_
 #define ASHLAR_TESTS_EMULATED_GPU_CUDNN_ATTRIBUTES_H_
 
@@ -18,11 +18,11 @@ struct AttributeRule {
   cudnnBackendAttributeType_t type;
   int64_t least, most;  // elements
   Access access;
-  // Of attributes that are descriptors, their type; -1: operations.
+  // The type of attributes that are descriptors; -1: operations.
   int referred = -1;
 };
 
-// Null where there is no such attribute. Where there are rules for two types, the one for `type`.
+// Returns null if there is no such attribute. If two types have rules, returns the one for `type`.
 const AttributeRule* FindRule(cudnnBackendDescriptorType_t descriptor,
                               cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type);
 const std::vector<AttributeRule>& AllRules();

@@ -31,7 +31,7 @@ cudnnStatus_t Refuse(const Call& call, cudnnStatus_t status, const std::string& 
   return status;
 }
 
-// Whether these can be what an attribute refers to.
+// Checks whether an attribute may refer to these descriptors.
 cudnnStatus_t CheckReferences(const Call& call, const AttributeRule& rule, int64_t count,
                               const void* values) {
   for (int64_t i = 0; i < count; ++i) {
@@ -61,7 +61,7 @@ cudnnStatus_t CheckRequired(const Call& call, const BackendDescriptor& descripto
   return CUDNN_STATUS_SUCCESS;
 }
 
-// What is checked of a descriptor beyond its attributes, and what is made of them.
+// By descriptor type: the function that checks and completes a descriptor beyond its attributes.
 constexpr struct {
   cudnnBackendDescriptorType_t type;
   cudnnStatus_t (*finalize)(const Call&, BackendDescriptor&);
@@ -118,7 +118,7 @@ bool IsWhole(const Call& call, const BackendDescriptor& descriptor) {
   return true;
 }
 
-// Ends the life of `key` in `of`, where it is `known`.
+// Destroys `key` in `of`, if it is `known`.
 template <typename Map, typename Key>
 cudnnStatus_t Destroyed(const Call& call, bool known, Map& of, Key key) {
   if (!known) return CUDNN_STATUS_BAD_PARAM;
@@ -138,7 +138,7 @@ cudaStream_t* StreamOf(const Call& call, cudnnHandle_t handle) {
 using namespace ashlar::emulated;
 
 size_t cudnnGetVersion() { return CUDNN_VERSION; }
-// The library's own words; a few of them.
+// Some of the library's own messages.
 void cudnnGetLastErrorString(char* message, size_t size) {
   std::snprintf(message, size, "%s", "Reason: of the emulation");
 }
@@ -153,7 +153,7 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
   if (call.fails() || IsCapturing(call)) return CUDNN_STATUS_INTERNAL_ERROR;
   if (FreeMemory() < kOwnMemory) return CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED;
   auto created = std::make_unique<Handle>();
-  *handle = reinterpret_cast<cudnnHandle_t>(created.get());  // points at what nobody reads
+  *handle = reinterpret_cast<cudnnHandle_t>(created.get());  // an opaque pointer
   handles[*handle] = std::move(created);
   return CUDNN_STATUS_SUCCESS;
 }
@@ -264,7 +264,7 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const descriptor
   return CUDNN_STATUS_SUCCESS;
 }
 
-// The handle that finalizing a descriptor uses; null where it uses none.
+// Returns the handle that finalizing a descriptor uses; null if it uses none.
 static cudnnHandle_t HandleOf(cudnnBackendDescriptor_t descriptor) {
   const Call look("(look at a descriptor)");
   const auto it = descriptors.find(descriptor);

@@ -25,16 +25,16 @@ struct AttributeValue {
 struct BackendDescriptor {
   explicit BackendDescriptor(cudnnBackendDescriptorType_t type)
       : type(type),
-        // Sessions have variant packs; the others belong to what is planned.
+        // Sessions have variant packs; the other descriptors belong to plans.
         counted(type == CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR ? "variant packs"
                                                               : "cuDNN descriptors") {}
 
   const cudnnBackendDescriptorType_t type;
   bool finalized = false;
   std::map<int, AttributeValue> values;
-  std::shared_ptr<const OperationGraph> graph;  // of one that was finalized
-  int config = -1;                              // of a configuration and what is made from it
-  mutable bool loaded = false;                  // of a plan: its kernels, by the first execution
+  std::shared_ptr<const OperationGraph> graph;  // of a finalized graph
+  int config = -1;                              // of a configuration and its plan
+  mutable bool loaded = false;  // of a plan: whether the first execution has loaded its kernels
   Counted counted;
 
   bool Has(cudnnBackendAttributeName_t name) const { return values.count(name) > 0; }
@@ -46,7 +46,7 @@ struct BackendDescriptor {
     if (!all.empty()) std::memcpy(all.data(), it->second.bytes.data(), all.size() * sizeof(T));
     return all;
   }
-  // The first value, or the default where the attribute was not set.
+  // Returns the first value, or the default if the attribute was not set.
   template <typename T>
   T One(cudnnBackendAttributeName_t name, T otherwise = {}) const {
     const auto it = values.find(name);
@@ -54,7 +54,7 @@ struct BackendDescriptor {
     std::memcpy(&otherwise, it->second.bytes.data(), sizeof(T));
     return otherwise;
   }
-  // A number that may be given in single or in double precision.
+  // Returns a number that may be given in single or double precision.
   double Real(cudnnBackendAttributeName_t name, double otherwise) const;
   template <typename T>
   void Put(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t kind,
@@ -65,17 +65,17 @@ struct BackendDescriptor {
   }
 };
 
-// Null, and a misuse, where there is no such descriptor, or it is of another type.
+// Returns null, and notes a misuse, if there is no such descriptor, or it has another type.
 BackendDescriptor* DescriptorAt(const Call& call, cudnnBackendDescriptor_t descriptor);
 BackendDescriptor* DescriptorAt(const Call& call, cudnnBackendDescriptor_t descriptor,
                                 cudnnBackendDescriptorType_t type);
-// Whether what the descriptor refers to, and what that refers to, is all there still.
+// Returns whether all descriptors that this one refers to, directly or not, still exist.
 bool IsWhole(const Call& call, const BackendDescriptor& descriptor);
 
-// Where the stream of a handle is kept; null, and a misuse, where there is no such handle.
+// Returns the place of a handle's stream; null, and notes a misuse, if there is no such handle.
 cudaStream_t* StreamOf(const Call& call, cudnnHandle_t handle);
 
-// What is to be done when a descriptor of a type is finalized, beyond what all need.
+// Finalize descriptors of one type, beyond the steps that all types share.
 cudnnStatus_t FinalizeTensor(const Call& call, BackendDescriptor& tensor);
 cudnnStatus_t FinalizeConvolution(const Call& call, BackendDescriptor& convolution);
 cudnnStatus_t FinalizeOperationGraph(const Call& call, BackendDescriptor& graph);
@@ -83,8 +83,7 @@ cudnnStatus_t FinalizeHeuristics(const Call& call, BackendDescriptor& heuristics
 cudnnStatus_t FinalizePlan(const Call& call, BackendDescriptor& plan);
 cudnnStatus_t FinalizeVariantPack(const Call& call, BackendDescriptor& pack);
 
-// Fills `into` with the index-th of the descriptors that the attribute has; a false where there are
-// not so many.
+// Fills `into` with the index-th descriptor of the attribute; returns false if there are fewer.
 bool GetDescriptor(const BackendDescriptor& descriptor, cudnnBackendAttributeName_t name,
                    int64_t index, BackendDescriptor& into);
 int64_t CountDescriptors(const BackendDescriptor& descriptor, cudnnBackendAttributeName_t name);

@@ -1,5 +1,5 @@
-// Heuristics, engines and plans of the emulated cuDNN: several engines for each convolution, some
-// with workspace, some less precise than others, some that find out late that they cannot do it.
+// Heuristics, engines and plans of the emulated cuDNN. Each convolution has several engines: some
+// with workspace, some less precise, some that fail only when they are prepared or run.
 #include <cudnn.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct Config {
   double microseconds;
   Arithmetic arithmetic;
   bool refuses = false;       // when its plan is finalized
-  bool whole_images = false;  // takes no part of a larger one
+  bool whole_images = false;  // takes no slice of a larger image
   bool is_fallback = false;
   bool compiled = false;  // when its plan is finalized
 };
@@ -33,7 +33,7 @@ struct Config {
 constexpr auto kTile = CUDNN_KNOB_TYPE_TILE_SIZE;
 constexpr auto kEdge = CUDNN_KNOB_TYPE_EDGE;
 
-// In the order of the heuristics, which is not that of their times.
+// In the order of the heuristics, which differs from the order of their times.
 const std::vector<Config>& Configs() {
   static const auto* const configs = new std::vector<Config>{
       {0, {{kTile, 1}}, {CUDNN_NUMERICAL_NOTE_TENSOR_CORE}, 0, 30, Arithmetic::kTf32},
@@ -67,8 +67,8 @@ const std::vector<Config>& Configs() {
 
 const GraphOperation& ConvolutionOf(const OperationGraph& graph) { return graph.operations[0]; }
 
-// Whether the library has engines for such a graph: one convolution, and behind it what broadcasts
-// and what is pointwise, images and filter all in one order.
+// Returns whether the library has engines for such a graph. It needs one convolution, followed only
+// by broadcast and pointwise operations, with images and filter all in one order.
 bool IsSupported(const OperationGraph& graph) {
   const auto& operations = graph.operations;
   if (operations[0].step != GraphStep::kConvolution) return false;
@@ -85,7 +85,8 @@ bool IsSupported(const OperationGraph& graph) {
   return last ? graph.At(operations[0].w).IsChannelsLast() : rows;
 }
 
-// As in the real library, the engines that are worth having know of activations only the ReLU.
+// Returns whether an activation is not a ReLU. As in the real library, the fast engines know only
+// the ReLU.
 bool HasOtherActivation(const OperationGraph& graph) {
   return std::any_of(graph.operations.begin(), graph.operations.end(), [](const auto& operation) {
     const bool clips =
@@ -101,7 +102,7 @@ cudnnStatus_t Prepare(const OperationGraph& graph, const Config& config) {
   if (!whole && (config.whole_images || TheMachine().whole_images != 0)) {
     return CUDNN_STATUS_NOT_SUPPORTED_LAYOUT;
   }
-  // Tensor cores want channels in packs, and the workspace of engine 2 is for what it transposes.
+  // Tensor cores need channels in packs; engine 2 needs workspace for transposed tensors.
   if (config.engine == 0 && (x.alignment < 16 || x.strides[1] != 1)) {
     return CUDNN_STATUS_NOT_SUPPORTED_LAYOUT;
   }
@@ -116,8 +117,8 @@ bool Overlap(const void* a, int64_t a_bytes, const void* b, int64_t b_bytes) {
   return first < second + b_bytes && second < first + a_bytes;
 }
 
-// By number, where a variant pack has the tensors that are not virtual; false, and a misuse, where
-// it has not those, or not where they can be.
+// Finds the tensors that are not virtual in a variant pack, by number. Returns false, and notes a
+// misuse, if a tensor is missing or its place is not valid.
 bool FindTensors(const Call& call, const OperationGraph& graph, const BackendDescriptor& pack,
                  int64_t scratch, std::map<int64_t, void*>& places) {
   const std::vector<int64_t> ids = pack.All<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
@@ -162,11 +163,11 @@ bool FindTensors(const Call& call, const OperationGraph& graph, const BackendDes
   return tensors == places.size() || refuse("tensors that the graph has not");
 }
 
-// Those that are left when all else fails have sums in the output before they read what is added.
+// Overwrites the output before added tensors are read: fallback engines write sums there first.
 void SpoilOutput(const OperationGraph& graph, const std::map<int64_t, void*>& places) {
   const int64_t output = graph.operations.back().y;
   const GraphTensor& y = graph.At(output);
-  if (!y.IsChannelsLast() && !y.IsRowMajor()) return;  // others' elements may lie in between
+  if (!y.IsChannelsLast() && !y.IsRowMajor()) return;  // others' elements may lie between
   std::memset(places.at(output), 0xff, static_cast<size_t>(y.Reach() * BytesOf(y.number)));
 }
 
@@ -218,7 +219,7 @@ cudnnStatus_t FinalizeVariantPack(const Call& call, BackendDescriptor& pack) {
   return CUDNN_STATUS_BAD_PARAM;
 }
 
-// Configurations by position, of the mode that was asked for.
+// Returns configurations by position, for the requested mode.
 static std::vector<int> ConfigsOf(const BackendDescriptor& heuristics) {
   const bool fallback = heuristics.One<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE) ==
                         CUDNN_HEUR_MODE_FALLBACK;
@@ -243,7 +244,7 @@ int64_t CountDescriptors(const BackendDescriptor& descriptor, cudnnBackendAttrib
 
 bool GetDescriptor(const BackendDescriptor& descriptor, cudnnBackendAttributeName_t name,
                    int64_t index, BackendDescriptor& into) {
-  // What it is made from has to live as long as it does.
+  // The source descriptor must live as long as this one.
   const auto source = name == CUDNN_ATTR_ENGINEHEUR_RESULTS ? CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH
                                                             : CUDNN_ATTR_ENGINE_OPERATION_GRAPH;
   into.Put(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR,
@@ -286,7 +287,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
   if (stream == nullptr || planned == nullptr || packed == nullptr || !IsWhole(call, *planned)) {
     return CUDNN_STATUS_BAD_PARAM;
   }
-  // Kernels are loaded when they are first called, which a capture does not allow.
+  // Kernels are loaded by their first call, which a capture does not allow.
   if (!planned->loaded && IsCaptured(*stream)) {
     call.Misuse("an engine's kernels are loaded while its stream is captured");
     return CUDNN_STATUS_EXECUTION_FAILED;

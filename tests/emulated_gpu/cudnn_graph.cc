@@ -1,4 +1,4 @@
-// Reads operation graphs from their descriptors, and checks that their parts go together.
+// Reads operation graphs from their descriptors, and checks their consistency.
 #include "tests/emulated_gpu/cudnn_graph.h"
 
 #include <cudnn.h>
@@ -58,7 +58,7 @@ class GraphReader {
     return CUDNN_STATUS_BAD_PARAM;
   }
 
-  // The number of a tensor that is part of the graph now; nothing where it is not as it has to be.
+  // Returns the number of a tensor after adding it to the graph; nothing if it is not valid.
   std::optional<int64_t> Tensor(const BackendDescriptor& operation,
                                 cudnnBackendAttributeName_t name) {
     const BackendDescriptor& descriptor = Referred(call_, operation, name);

@@ -1,4 +1,4 @@
-// Operation graphs of the emulated cuDNN, and what they compute.
+// Operation graphs of the emulated cuDNN, and their interpretation.
 #ifndef ASHLAR_TESTS_EMULATED_GPU_CUDNN_GRAPH_H_
 #define ASHLAR_TESTS_EMULATED_GPU_CUDNN_GRAPH_H_
 
@@ -17,9 +17,9 @@ struct GraphTensor {
   int64_t alignment;
   bool is_virtual;
 
-  // Elements from the first to the last one.
+  // Returns the number of elements from the first to the last one.
   int64_t Reach() const;
-  // Whether elements lie without gaps, channels last, or in the order of the dimensions.
+  // Return whether elements lie without gaps, channels last, or in the order of the dimensions.
   bool IsChannelsLast() const;
   bool IsRowMajor() const;
   bool operator==(const GraphTensor& other) const;
@@ -29,7 +29,7 @@ enum class GraphStep { kConvolution, kAdd, kRelu, kSigmoid };
 
 struct GraphOperation {
   GraphStep step;
-  int64_t x, w, y;  // tensors by number; w is the filter, or what is added
+  int64_t x, w, y;  // tensors by number; w is the filter or the addend
   double alpha = 1, beta = 0;
   std::array<int64_t, 2> strides{}, dilations{}, before{}, after{};  // height, width
   bool flipped = false;
@@ -38,16 +38,16 @@ struct GraphOperation {
 
 struct OperationGraph {
   std::map<int64_t, GraphTensor> tensors;
-  std::vector<GraphOperation> operations;  // each after what it reads
+  std::vector<GraphOperation> operations;  // each after the operations it reads
   bool has_handle = false;
 
   const GraphTensor& At(int64_t id) const { return tensors.at(id); }
 };
 
-// How an engine differs from exact arithmetic.
+// The way in which an engine differs from exact arithmetic.
 enum class Arithmetic { kExact, kTf32, kImprecise };
 
-// Computes all that is not virtual, from and to the places of the tensors.
+// Computes all tensors that are not virtual, from and to the given places.
 void Interpret(const OperationGraph& graph, Arithmetic arithmetic,
                const std::map<int64_t, void*>& places);
 

@@ -1,7 +1,6 @@
-// Each allocation is mapped by itself, between pages that nobody can touch, and its addresses are
-// never used again. It begins at a multiple of 256 bytes and of no more, which is all that is
-// promised of cudaMalloc, and what lies between it and its pages' borders is looked at when it is
-// freed.
+// Maps each allocation by itself, between protected pages, and never reuses its addresses. An
+// allocation is aligned to exactly 256 bytes, which is all that cudaMalloc promises. The bytes
+// between the allocation and the protected pages are checked when it is freed.
 #include "tests/emulated_gpu/device_memory.h"
 
 #include <cuda_runtime.h>
@@ -41,18 +40,18 @@ struct Block {
 
 struct Pinned {
   int64_t bytes = 0;
-  bool registered = false;  // the caller's own
+  bool registered = false;  // memory of the caller
   Counted counted{"pinned memory"};
 };
 
-// By address. What was freed stays as a range that belongs to nobody.
+// By address. Freed memory stays as a range without an owner.
 std::map<const char*, std::unique_ptr<Block>> blocks;
 std::map<const char*, int64_t> freed;
 std::map<const char*, Pinned> pinned;
 int64_t held[64] = {};  // bytes, by device
 int working = 0;
 
-// The entry of a map by address in whose range an address lies.
+// Returns the entry of a map by address whose range contains an address.
 template <typename Map, typename Bytes>
 auto Containing(Map& map, const char* address, const Bytes& bytes) {
   auto it = map.upper_bound(address);
@@ -61,9 +60,9 @@ auto Containing(Map& map, const char* address, const Bytes& bytes) {
   return address < it->first + bytes(it->second) ? it : map.end();
 }
 
-// What speaks against an allocation of `size` bytes, whose address goes to `pointer`.
+// Returns the reason against an allocation of `size` bytes, whose address goes to `pointer`.
 cudaError_t AllocationError(const Call& call, const void* const* pointer, size_t size) {
-  if (call.fails()) return cudaErrorMemoryAllocation;  // or what the device died of
+  if (call.fails()) return cudaErrorMemoryAllocation;  // or the error of a dead device
   if (pointer == nullptr || size == 0) {
     call.Misuse("no place for the address, or no bytes");
     return cudaErrorInvalidValue;
@@ -101,7 +100,7 @@ Place Find(const void* data, int64_t bytes) {
 
 namespace {
 
-// False where no such memory begins there.
+// Returns false if no such memory begins there.
 bool Unpin(const void* pointer, bool registered) {
   const auto it = pinned.find(static_cast<const char*>(pointer));
   if (it == pinned.end() || it->second.registered != registered) return false;
@@ -165,7 +164,7 @@ cudaError_t cudaFree(void* pointer) {
       return;
     }
   });
-  // The addresses stay taken; the memory goes.
+  // The addresses stay reserved; the memory is released.
   static_cast<void>(mmap(block.pages, static_cast<size_t>(block.page_bytes), PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
   held[block.device] -= block.bytes;
@@ -254,8 +253,8 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return cudaSuccess;
 }
 
-// Copies and fills of the default stream, after what it was given before. The streams that are not
-// blocked by it go on as they like: what they were given is not done for this.
+// Copies and fills of the default stream, after its earlier work. Streams that do not synchronise
+// with it continue independently: their work is not finished for this.
 
 cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind kind) {
   const Call call("cudaMemcpy");

@@ -6,7 +6,7 @@
 
 namespace ashlar::emulated {
 
-// While one lives, all of the device's memory can be read and written.
+// Makes all of the device's memory readable and writable during its lifetime.
 class DeviceWork {
  public:
   DeviceWork();
@@ -16,13 +16,13 @@ class DeviceWork {
 };
 
 enum class Place { kNowhere, kDevice, kPinned, kPageable };
-// Where these bytes are, all of them: kNowhere where they begin in the device's or in pinned memory
-// and reach over its end, or belong to memory that was freed, or are null.
+// Returns the kind of memory that holds all these bytes. kNowhere: they begin in device or pinned
+// memory and extend beyond its end, belong to freed memory, or are null.
 Place Find(const void* data, int64_t bytes);
 
-// Bytes of the device that are free.
+// Returns the free bytes of the device.
 int64_t FreeMemory();
-// Without so many, nothing can be made that the driver keeps on the device.
+// Objects that the driver keeps on the device need at least this much free memory.
 inline constexpr int64_t kOwnMemory = 4096;
 
 }  // namespace ashlar::emulated

@@ -13,7 +13,7 @@ namespace {
 thread_local cudaError_t last_error = cudaSuccess;
 thread_local int current_device = 0;
 
-// Why there is no device, or cudaSuccess.
+// Returns why there is no device, or cudaSuccess.
 cudaError_t Missing() {
   const Machine& machine = TheMachine();
   if (machine.driver < CUDART_VERSION / 1000 * 1000) return cudaErrorInsufficientDriver;
@@ -40,7 +40,7 @@ ErrorTexts TextsOf(cudaError_t error) {
 
 }  // namespace
 
-// What a dead device died of stays, however often it is asked for.
+// The error of a dead device stays, however often it is read.
 cudaError_t Failed(cudaError_t error) {
   const auto died = static_cast<cudaError_t>(TheMachine().dead_of);
   return last_error = died != cudaSuccess ? died : error;
@@ -106,7 +106,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   properties->major = static_cast<int>(TheMachine().capability / 10);
   properties->minor = static_cast<int>(TheMachine().capability % 10);
   properties->totalGlobalMem = static_cast<size_t>(TheMachine().memory);
-  properties->l2CacheSize = 20000;  // small images have no room in it
+  properties->l2CacheSize = 20000;  // too small for small images
   return cudaSuccess;
 }
 

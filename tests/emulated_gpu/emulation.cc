@@ -47,7 +47,7 @@ class TheControl final : public Control {
     if ((live_[kind] += change) == 0) live_.erase(kind);
   }
   void AddMisuse(std::string what) {
-    // For commands, whose tests look at what they print.
+    // For tests of commands, which read their output.
     std::fprintf(stderr, "emulated GPU: misuse: %s\n", what.c_str());
     misuses_.push_back(std::move(what));
   }
@@ -118,7 +118,7 @@ Exclusive::Exclusive(const char* function, const void* object) : object_(object)
     }
     Get().in_use.insert(object);
   }
-  std::this_thread::yield();  // so that others come if they may
+  std::this_thread::yield();  // lets other threads run
 }
 Exclusive::~Exclusive() {
   if (object_ == nullptr) return;

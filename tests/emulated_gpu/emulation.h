@@ -1,4 +1,5 @@
-// What the emulated libraries share: one lock, the machine, counts of calls and objects, misuse.
+// Shared state of the emulated libraries: one lock, the machine, counts of calls and objects,
+// misuse.
 #ifndef ASHLAR_TESTS_EMULATED_GPU_EMULATION_H_
 #define ASHLAR_TESTS_EMULATED_GPU_EMULATION_H_
 
@@ -10,17 +11,17 @@
 namespace ashlar::emulated {
 
 const Machine& TheMachine();
-// Work on the device begins: it dies of it where it is to. False where it is dead.
+// Begins work on the device, which dies of it if the machine says so. Returns false if it is dead.
 bool BeginWork();
 
-// Notes a misuse by work that a call handed over earlier.
+// Notes a misuse by work that an earlier call enqueued.
 void NoteMisuse(const std::string& what);
 
 // One call of a library's function: holds the lock, and is counted.
 class Call {
  public:
   explicit Call(const char* function);
-  // Whether a test wants it to fail.
+  // Returns whether a test wants the call to fail.
   bool fails() const { return fails_; }
   const char* function() const { return function_; }
   // Notes a misuse of the function.
@@ -32,11 +33,11 @@ class Call {
   bool fails_ = false;
 };
 
-// While it lives its object is used: by two threads at once is a misuse of the function. Made
-// before the Call, which would let them wait for each other.
+// Marks its object as used during its lifetime: use by two threads at once is a misuse of the
+// function. Make it before the Call, whose lock would serialise the threads.
 class Exclusive {
  public:
-  // `object` may be null: nothing is used.
+  // `object` may be null: nothing is marked.
   Exclusive(const char* function, const void* object);
   ~Exclusive();
   Exclusive(const Exclusive&) = delete;
@@ -46,7 +47,7 @@ class Exclusive {
   const void* object_;
 };
 
-// Counts an object of a kind as long as it lives.
+// Counts an object of a kind during its lifetime.
 class Counted {
  public:
   explicit Counted(const char* kind);

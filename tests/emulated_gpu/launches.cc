@@ -9,7 +9,7 @@ namespace ashlar::testing {
 
 void EnqueueOn(void* stream, std::function<void()> work) {
   const emulated::Call call("cudaLaunchKernelEx");
-  // What is wrong with the stream is noted as misuse.
+  // An error of the stream is noted as misuse.
   static_cast<void>(emulated::Enqueue(call, static_cast<cudaStream_t>(stream), 5, std::move(work)));
 }
 

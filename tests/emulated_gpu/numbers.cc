@@ -7,7 +7,7 @@
 namespace ashlar::emulated {
 namespace {
 
-// 16 bits: a sign, so many of the exponent, the rest of the mantissa.
+// 16 bits: a sign, `exponent_bits` bits of the exponent, the rest of the mantissa.
 struct Layout16 {
   int exponent_bits;
   int mantissa_bits() const { return 15 - exponent_bits; }
@@ -37,7 +37,7 @@ uint16_t Encode(Layout16 layout, double value) {
   if (magnitude == 0) return static_cast<uint16_t>(sign);
   const int smallest = 1 - layout.bias();  // exponent of normal numbers
   const int exponent = std::max(std::ilogb(magnitude), smallest);
-  // In units of the last place; where the rounding carries, the bits of the exponent take it up.
+  // In units of the last place. If the rounding carries, the exponent's bits absorb it.
   const int units =
       static_cast<int>(std::nearbyint(std::ldexp(magnitude, mantissa_bits - exponent)));
   const int bits = units + ((exponent - smallest) << mantissa_bits);

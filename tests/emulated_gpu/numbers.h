@@ -10,12 +10,12 @@ enum class Number { kFloat, kHalf, kBFloat16, kInt8, kInt32 };
 
 int64_t BytesOf(Number type);
 double Load(Number type, const void* data, int64_t element);
-// Rounds to nearest, ties to even; integers have to be what their type holds.
+// Stores the value, rounded to nearest, ties to even; integers must be in the type's range.
 void Store(Number type, void* data, int64_t element, double value);
 double Rounded(Number type, double value);
-// The value with that many bits behind the leading one, of normal numbers.
+// Rounds a normal number to that many bits after the leading one.
 double RoundTo(double value, int bits);
-// As tensor cores see a float: with 10 bits.
+// Rounds a float to 10 bits, as tensor cores read it.
 inline double AsTf32(double value) { return RoundTo(value, 10); }
 
 }  // namespace ashlar::emulated

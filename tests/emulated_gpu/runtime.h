@@ -1,4 +1,5 @@
-// Of the emulated CUDA runtime, what the other libraries use: errors, streams and captures.
+// The parts of the emulated CUDA runtime that the other libraries use: errors, streams and
+// captures.
 #ifndef ASHLAR_TESTS_EMULATED_GPU_RUNTIME_H_
 #define ASHLAR_TESTS_EMULATED_GPU_RUNTIME_H_
 
@@ -12,27 +13,27 @@ namespace ashlar::emulated {
 
 // Keeps the error for cudaGetLastError, and returns it.
 cudaError_t Failed(cudaError_t error);
-// What a kernel's launch returns: an error that nobody has asked for yet, of whatever call.
+// Returns the result of a kernel's launch: an error of any call that nobody has read yet.
 cudaError_t LastError();
 
 int CurrentDevice();  // of this thread
 
-// Whether this thread captures a stream, in which case this call is not allowed: the capture is
-// then spoilt.
+// Returns whether this thread captures a stream. If so, this call is not allowed, and the capture
+// is spoilt.
 bool IsCapturing(const Call& call);
 
-// Does what the default stream was given.
+// Does all pending work of the default stream.
 void FinishDefaultStream();
 
-// Whether somebody captures it.
+// Returns whether the stream is being captured.
 bool IsCaptured(cudaStream_t stream);
 
-// Whether both addresses are what the kind of the copy says, with so many bytes.
+// Returns whether both addresses have the kind of memory that the copy names, for so many bytes.
 bool AreCopied(const Call& call, const void* to, const void* from, int64_t bytes,
                cudaMemcpyKind kind);
 
-// Hands over work that takes so long on the device; done when the stream is waited for. An error
-// where there is no such stream.
+// Enqueues work that takes that time on the device; it is done when the stream is waited for.
+// Returns an error if there is no such stream.
 cudaError_t Enqueue(const Call& call, cudaStream_t stream, double microseconds,
                     std::function<void()> work);
 

@@ -1,5 +1,5 @@
-// Streams, captures, graphs and events. Work is done when a stream is waited for, and not before;
-// or, where the machine has an order's seed, at any time between.
+// Streams, captures, graphs and events. Work is done when a stream is waited for, not before. If
+// the machine has a seed for the order, it may be done at any time until then.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 
 enum class EventState { kNew, kPending, kDone, kCaptured };
 
-// An event as it was recorded once.
+// One recording of an event.
 struct Record {
   EventState state = EventState::kNew;
   double time = 0;                // microseconds
@@ -35,7 +35,7 @@ struct Work {
   std::function<void()> run;
   std::shared_ptr<Record> after = nullptr;  // not before this; null: at once
 
-  // What a dead device is given is passed over.
+  // A dead device skips its work, so nothing has to wait.
   bool is_ready() const {
     return after == nullptr || after->state != EventState::kPending || TheMachine().dead_of != 0;
   }
@@ -57,7 +57,7 @@ struct CUstream_st {
 };
 
 struct CUevent_st {
-  // Work that is pending keeps it.
+  // Pending work keeps the record alive.
   std::shared_ptr<ashlar::emulated::Record> record = std::make_shared<ashlar::emulated::Record>();
   ashlar::emulated::Counted counted{"events"};
 };
@@ -88,8 +88,8 @@ bool Exists(const Call& call, const std::set<T*>& all, T* one, const char* kind)
   return false;
 }
 
-// The device's default stream where a call names it, else the stream itself. Null, its other name,
-// is only taken where it is meant: elsewhere somebody has forgotten a stream.
+// Returns the device's default stream if a call names it, otherwise the stream itself. Null, its
+// other name, is accepted only if the test means it: elsewhere a stream was forgotten.
 CUstream_st* Of(cudaStream_t stream) {
   static auto* const by_default = new std::map<int, CUstream_st*>();
   if (stream != cudaStreamLegacy) return stream;
@@ -99,7 +99,7 @@ CUstream_st* Of(cudaStream_t stream) {
   return place;
 }
 
-// It is gone even where the call says that it failed.
+// Destroys the object, even if the call reports a failure.
 template <typename T>
 cudaError_t Destroy(const Call& call, std::set<T*>& all, T* one) {
   all.erase(one);
@@ -107,7 +107,7 @@ cudaError_t Destroy(const Call& call, std::set<T*>& all, T* one) {
   return call.fails() ? Failed(cudaErrorUnknown) : cudaSuccess;
 }
 
-// Whether the thread may wait for the stream: spoils the capture where not.
+// Returns whether the thread may wait for the stream; spoils the capture if not.
 bool MayWait(const Call& call, CUstream_st* stream) {
   if (!stream->capturing) return true;
   call.Misuse("the stream is capturing");
@@ -123,7 +123,7 @@ void ExecuteNext(CUstream_st* stream) {
   now += next.microseconds;
 }
 
-// Up to `most` pieces of any streams, by the machine's seed.
+// The random choices of the machine's seed. ExecuteAny does the next work of any stream.
 std::mt19937_64& Dice() {
   static int64_t seed = 0;
   static std::mt19937_64 dice;
@@ -142,7 +142,7 @@ bool ExecuteAny() {
   return true;
 }
 
-// One piece of the stream's, or one that has to be done before.
+// Does the next work of the stream, or work that must come before it.
 void Advance(CUstream_st* stream) {
   if (TheMachine().order != 0) {
     ExecuteAny();
@@ -163,7 +163,7 @@ void ExecuteUntil(const Record& record) {
   while (record.state == EventState::kPending && TheMachine().dead_of == 0) Advance(record.stream);
 }
 
-// What the device does while the host goes on: by the seed nothing, some or most of it.
+// Does the device's work while the host continues: by the seed nothing, some or most of it.
 void ExecuteMeanwhile() {
   if (TheMachine().order == 0) return;
   const auto speed = static_cast<uint64_t>(TheMachine().order % 3) * 3 + 1;
@@ -181,7 +181,7 @@ void Append(CUstream_st* stream, Work work) {
   ExecuteMeanwhile();
 }
 
-// Enqueue, of work that is not to begin before an event; null: at once.
+// Enqueues work that must not begin before an event; null: at once.
 cudaError_t EnqueueAfter(const Call& call, CUstream_st* stream, double microseconds,
                          std::function<void()> work, std::shared_ptr<Record> after) {
   if (!Exists(call, streams, stream, "stream")) return cudaErrorInvalidResourceHandle;
@@ -279,13 +279,13 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyK
   }
   for (const void* const data : {static_cast<const void*>(to), from}) {
     if (Find(data, 1) != Place::kPageable) continue;
-    // Allowed, but the host waits for it, which nothing here is meant to do.
+    // Allowed, but the host waits for it, and nothing here should wait.
     call.Misuse("host memory that is not pinned");
   }
   const void* const host = kind == cudaMemcpyHostToDevice ? from : to;
   const Place place = Find(host, 1);
   const cudaError_t error = Enqueue(call, stream, 2, [=] {
-    // In a graph it may be done when the memory is no longer pinned.
+    // A graph may do it when the memory is no longer pinned.
     if (Find(host, static_cast<int64_t>(size)) != place) {
       NoteMisuse("cudaMemcpyAsync: the host's memory is not what it was when this was captured");
     }
@@ -344,7 +344,8 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
   return cudaSuccess;
 }
 
-// Of as many nodes that do as long: that they do the same elsewhere is for the caller to know.
+// Accepts a graph of as many nodes that take as long. The caller must know that they do the same
+// work.
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
                                 cudaGraphExecUpdateResultInfo* info) {
   const Call call("cudaGraphExecUpdate");
@@ -397,7 +398,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   return Destroy(call, graphs, graph);
 }
 
-// What was launched is done all the same: the runtime says so.
+// Work that was launched is still done, as the runtime documents.
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
   const Call call("cudaGraphExecDestroy");
   if (!Exists(call, executables, executable, "executable graph")) {
@@ -420,8 +421,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return Destroy(call, events, event);
 }
 
-// A captured event stands for a place in the graph, and says nothing to the host; one that is
-// recorded as external is set whenever the graph gets there.
+// A captured event marks a place in the graph, and the host cannot wait for it. An event recorded
+// as external is set whenever the graph reaches it.
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t given, unsigned flags) {
   const Call call("cudaEventRecordWithFlags");
   CUstream_st* const stream = Of(given);
@@ -464,7 +465,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t given, cudaEvent_t event, unsigned 
   return error == cudaSuccess ? error : Failed(error);
 }
 
-// Its stream is worked on as far as the event; one that was never recorded is not waited for.
+// Does the stream's work up to the event; an event that was never recorded is not waited for.
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   const Call call("cudaEventSynchronize");
   if (call.fails()) return Failed(cudaErrorUnknown);

@@ -1,4 +1,4 @@
-// The command on the emulated GPU: all that a user does with one.
+// The command on the emulated GPU: everything that a user does with one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ TEST_F(EmulatedCommandTest, SaysWhyThereIsNoDevice) {
   Succeed("compare model.ash --device gpu1:0");
 }
 
-// What is beyond the limit is refused by Ashlar, staging included, or by the device itself.
+// Ashlar refuses arenas beyond the limit, staging included; otherwise the device itself does.
 TEST_F(EmulatedCommandTest, ProbeFindsWhatIsRefused) {
   for (const char* enforced : {"ashlar", "device"}) {
     const nlohmann::json document =
@@ -66,7 +66,7 @@ TEST_F(EmulatedCommandTest, ProbeFindsWhatIsRefused) {
 
 struct Variant {
   const char *name, *flags, *tolerance;
-  bool searches = false;  // for the least memory
+  bool searches = false;  // for the smallest plan
 };
 
 class EmulatedVariants : public EmulatedCommandTest,
@@ -143,7 +143,7 @@ TEST_F(EmulatedCommandTest, BFloat16IsRefusedWhereNoEngineHasIt) {
   Succeed("run model.ash --device gpu0:0 --precision fp16");
 }
 
-// A driver may keep some of the host's memory whenever it likes, which is no fault of a plan.
+// A driver may keep some of the host's memory at any time; that is no error of the plan.
 TEST_F(EmulatedCommandTest, WhatADriverKeepsIsToldAndNotJudged) {
   if (kSanitized) GTEST_SKIP() << "sanitizers have an allocator of their own";
   SetMachine("keeps=1000");
@@ -153,7 +153,7 @@ TEST_F(EmulatedCommandTest, WhatADriverKeepsIsToldAndNotJudged) {
   EXPECT_EQ(verified["heap"]["own_calls"], 0);
 }
 
-// Nothing is measured where all dies, and then it says so instead of an empty record.
+// If every candidate fails, tune reports it instead of writing an empty record.
 TEST_F(EmulatedCommandTest, TuningThatFailsSaysSo) {
   SetMachine("dies_of=700");
   ExpectEndings("tune model.ash ", {{"--device gpu0:0 --kernels none.json", 1, "start it anew"}});

@@ -12,7 +12,7 @@
 
 namespace ashlar::testing {
 
-// A machine for one test, with the settings of tests/emulated_gpu/control.h.
+// A fixture with a machine of its own for each test, set by tests/emulated_gpu/control.h.
 class EmulatedCommandTest : public CommandTest {
  protected:
   static void SetMachine(const std::string& settings) {
@@ -20,7 +20,7 @@ class EmulatedCommandTest : public CommandTest {
   }
   void TearDown() override { unsetenv("EMULATED_GPU"); }
 
-  // Expects it to succeed, and to use the libraries as they are to be used.
+  // Expects the command to succeed, without misuse of the libraries.
   static ProcessResult Succeed(const std::string& arguments) {
     SCOPED_TRACE(arguments);
     const ProcessResult result = Ashlar(arguments);

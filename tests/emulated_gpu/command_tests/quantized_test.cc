@@ -1,4 +1,4 @@
-// Models of 8 bits on the emulated GPU, by the command: the CPU's bits.
+// 8-bit models on the emulated GPU, through the command: they must give the CPU's bits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ constexpr char kNoTolerance[] = " --rtol 0 --atol 0";
 
 class EmulatedQuantizedTest : public EmulatedCommandTest {
  protected:
-  // A graph and the quantised one that is made of it, on random images, in int8.ash.
+  // Writes a graph and its quantised version int8.ash, with random images.
   static void Quantize(const std::string& model, const Shape& images) {
     HostTensor data = HostTensor::Zeros(DType::kFloat32, images);
     Random random(1);
@@ -31,8 +31,8 @@ class EmulatedQuantizedTest : public EmulatedCommandTest {
     ASSERT_TRUE(IsOk(WriteNpz({{"data", data}}, Path("data.npz"))));
     Succeed(absl::StrCat("quantize ", model, " --calibrate data.npz -o int8.ash"));
   }
-  // Every value that both sides have is the same, but for what is computed in floats; how many
-  // there are.
+  // Expects every value that both sides have to be the same, except values computed in floats.
+  // Returns how many are the same.
   static int ExpectTheCpusBits(const std::string& model) {
     const nlohmann::json compared =
         Succeed(absl::StrCat("compare ", model,
@@ -49,7 +49,7 @@ class EmulatedQuantizedTest : public EmulatedCommandTest {
   }
 };
 
-// What is left in Float32 (Softmax) is close.
+// The part that stays in Float32 (Softmax) is close.
 TEST_F(EmulatedQuantizedTest, AQuantizedModelRuns) {
   Quantize("model.ash", {4, 3, 16, 16});
   Succeed("compare int8.ash --device gpu0:0 --rtol 1e-5");
@@ -59,14 +59,15 @@ TEST_F(EmulatedQuantizedTest, AQuantizedModelRuns) {
   }
   EXPECT_EQ(Succeed("verify int8.ash --device gpu0:0 --json --quiet").Json()["ok"], true);
   EXPECT_GT(ExpectTheCpusBits("int8.ash"), 3);
-  // Bytes lie with channels last although floats stay as they come, which are not asked to be TF32.
+  // Bytes lie with channels last, although float images stay row-major: they were not asked to be
+  // TF32.
   const std::string profile = Succeed("profile int8.ash --device gpu0:0 --json --quiet").out;
   EXPECT_THAT(profile, HasSubstr("int8:direct:fours"));
 }
 
-// tune times the library's products beside our own kernel. Where one is on record, its rows and
-// sums are in the plan, also in one that is kept as a file, and no more is used. Without a device
-// there is none to plan.
+// tune times the library's products beside our own kernel. If the record names a product, its
+// workspace is in the plan, also in a plan file, and the run uses no more. Without a device, plans
+// have no library products.
 TEST_F(EmulatedQuantizedTest, ProductsOfTheLibraryAreTimedAndTaken) {
   Quantize("model.ash", {4, 3, 16, 16});
   const std::string on_device = " int8.ash --device gpu0:0 --json --quiet";
@@ -103,7 +104,8 @@ TEST_F(EmulatedQuantizedTest, NetworksGiveTheCpusBits) {
   }
 }
 
-// Handwritten digits, quantised by ONNX Runtime: the logits that an integer reference has for them.
+// Handwritten digits, quantised by ONNX Runtime: the logits must equal the ones of an integer
+// reference.
 TEST_F(EmulatedQuantizedTest, DigitsGiveTheLogitsOfTheReference) {
   if (!HasSharedData("data/int8/digits")) GTEST_SKIP() << "no ../shared/data/int8";
   const NamedTensors named = Value(ReadNpz(SharedData("data/int8/digits/digits.npz")));
@@ -133,8 +135,8 @@ TEST_F(EmulatedQuantizedTest, DigitsGiveTheLogitsOfTheReference) {
   }
 }
 
-// MLPerf Tiny's: products, residuals, depthwise convolutions, windows that differ in height and
-// width.
+// The MLPerf Tiny models: products, residuals, depthwise convolutions, and windows of unequal
+// height and width.
 TEST_F(EmulatedQuantizedTest, TinyModelsGiveTheCpusBits) {
   if (!HasSharedData("data/int8/tiny")) GTEST_SKIP() << "no ../shared/data/int8";
   for (const char* name : {"ad", "ic", "kws", "vww"}) {

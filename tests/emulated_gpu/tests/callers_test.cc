@@ -1,4 +1,4 @@
-// Memory, streams and events of the caller's.
+// Memory, streams and events that belong to the caller.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,11 +22,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// As cuda_runtime_api.h has them.
+// Constants of cuda_runtime_api.h.
 constexpr unsigned kNonBlocking = 1;
 constexpr int kToDevice = 1, kToHost = 2;
 
-// Calls a function of the runtime's, which must not fail.
+// Calls a function of the runtime, which must not fail.
 template <typename... Args>
 void Cuda(const char* function, Args... args) {
   EXPECT_EQ(reinterpret_cast<int (*)(Args...)>(EmulatedFunction(function))(args...), 0) << function;
@@ -82,13 +82,13 @@ class Callers : public ::testing::Test {
     return Value(Session::Create(executable_, options));
   }
   const HostTensor& image(int i) const { return images_[static_cast<size_t>(i)].tensor; }
-  // In memory of its own.
+  // Returns a copy of input i in memory of its own.
   HostTensor CopyOf(int i) const {
     HostTensor copy = HostTensor::Zeros(DType::kFloat32, image(i).shape());
     std::memcpy(copy.mutable_raw(), image(i).raw(), static_cast<size_t>(in_bytes_));
     return copy;
   }
-  // Of floats as the output of an image.
+  // Returns the error of these floats as the output of image i.
   double ErrorOf(const void* floats, int i) const {
     HostTensor output = HostTensor::Zeros(DType::kFloat32, images_[0].expected.shape());
     std::memcpy(output.mutable_raw(), floats, static_cast<size_t>(out_bytes_));
@@ -97,7 +97,7 @@ class Callers : public ::testing::Test {
   void ExpectOutput(const void* floats, int i, const std::string& where = "") const {
     EXPECT_LE(ErrorOf(floats, i), 1e-4) << where << ", image " << i;
   }
-  // The largest error of runs whose input another stream makes and whose output it takes.
+  // Returns the largest error of runs whose input another stream makes and whose output it reads.
   double ErrorByEvents(int64_t order, bool waits) {
     EmulatedGpu().machine().order = order;
     TheirStream stream;
@@ -178,14 +178,15 @@ TEST_F(Callers, PinnedMemoryIsCopiedByTheDeviceFromItsPlace) {
     ASSERT_TRUE(IsOk(session->BindOutput("prob", output.mutable_raw(), out_bytes_)));
     ASSERT_TRUE(IsOk(session->Run()));
     ExpectOutput(output.raw(), 0);
-    // From its place, when the device gets there: what the host has written after the start.
+    // The device reads the input in place when it gets there, so it sees host writes after the
+    // start.
     for (const int i : {1, 2, 0}) {
       ASSERT_TRUE(IsOk(session->Start()));
       std::memcpy(input.mutable_raw(), image(i).raw(), static_cast<size_t>(in_bytes_));
       ASSERT_TRUE(IsOk(session->Wait()));
       ExpectOutput(output.raw(), i);
     }
-    // Other tensors, by the host: what was written after the start is too late.
+    // Other tensors are copied by the host: a write after the start comes too late.
     HostTensor pageable = CopyOf(2);
     ASSERT_TRUE(IsOk(session->BindInput("data", pageable.raw(), in_bytes_)));
     ASSERT_TRUE(IsOk(session->Start()));
@@ -213,7 +214,7 @@ TEST_F(Callers, OtherPinnedMemoryIsAnotherRecording) {
     ExpectOutput(outputs[i].raw(), static_cast<int>(i));
   };
   for (const size_t i : {0, 0, 1, 2, 1, 1, 0}) run(i);
-  // No longer pinned, and bound anew, it is as any memory.
+  // After Unpin and a new binding it is treated like any memory.
   ASSERT_TRUE(IsOk(device_.Unpin(inputs[0].mutable_raw())));
   ASSERT_TRUE(IsOk(device_.Unpin(outputs[0].mutable_raw())));
   for (const size_t i : {0, 1, 0, 2}) run(i);
@@ -261,7 +262,7 @@ TEST_F(Callers, WhatOthersHavePinnedTheyUnpin) {
   EXPECT_EQ(Live("pinned memory"), 1);
 }
 
-// The caller's copies, runs and copies again, with no one waiting in between.
+// The caller's copies, runs and copies again, without a wait in between.
 TEST_F(Callers, RunsAreWorkOfTheirStream) {
   TheirStream stream;
   SessionOptions options;
@@ -333,10 +334,10 @@ TEST_F(Callers, TheDefaultStreamMayBeTheirs) {
 
 struct WorstOrder {
   double error = 0;
-  int64_t order = 0;  // EMULATED_GPU=order=N takes up the work so again
+  int64_t order = 0;  // EMULATED_GPU=order=N repeats this order
 };
 
-// Of the orders from `first` on in which a device may take up the work, that of the largest error.
+// Returns the order with the largest error among the orders of work from `first` on.
 template <typename ErrorOf>
 WorstOrder WorstOf(int64_t first, const ErrorOf& error_of) {
   WorstOrder worst;
@@ -347,7 +348,8 @@ WorstOrder WorstOf(int64_t first, const ErrorOf& error_of) {
   return worst;
 }
 
-// `error_of(order, waits)` is small in every order with waits, and in one without them is not.
+// Expects `error_of(order, waits)` to be small in every order with waits, and large in at least one
+// without.
 template <typename ErrorOf>
 void ExpectWaitsToCount(const ErrorOf& error_of) {
   const WorstOrder with = WorstOf(0, [&](int64_t order) { return error_of(order, true); });
@@ -356,18 +358,18 @@ void ExpectWaitsToCount(const ErrorOf& error_of) {
   EXPECT_GT(without.error, 1e-2) << "no order shows that a wait is missing";
 }
 
-// Their stream makes the input and takes the output, and the session's own waits for events alone,
-// in whatever order the device takes up the work.
+// The caller's stream makes the input and reads the output. The session's own stream waits only for
+// events, in whatever order the device does the work.
 TEST_F(Callers, EventsOrderTheirWorkAndRuns) {
   ExpectWaitsToCount([&](int64_t order, bool waits) { return ErrorByEvents(order, waits); });
 }
 
-// Sessions of one arena, handed over one behind the other.
+// Sessions of one arena, started one after another.
 TEST_F(Callers, RunsOfOneArenaWaitForEachOther) {
   ExpectWaitsToCount([&](int64_t order, bool waits) { return ErrorInOneArena(order, waits); });
 }
 
-// Each handle has memory on the device; the device itself has one.
+// Each handle takes memory on the device; the device itself has one handle.
 TEST_F(Callers, SessionsOfOneArenaShareAHandle) {
   const int64_t before = Live("cuDNN handles");
   for (const auto& [in_flight, arena_each, handles] :
@@ -419,7 +421,7 @@ TEST_F(Callers, SessionsWithoutCudnnsKernelsMakeNoHandle) {
   EXPECT_EQ(created(), before);
 }
 
-// A first run makes a handle and loads engines, which a capture of the caller's cannot hold.
+// A first run creates a handle and loads engines, which the caller's capture cannot contain.
 TEST_F(Callers, AFirstRunInACaptureIsRefused) {
   TheirStream stream;
   SessionOptions options;

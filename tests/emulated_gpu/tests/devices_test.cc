@@ -1,4 +1,4 @@
-// Sessions on several devices, and threads that mean one or the other.
+// Sessions on several devices, and threads that use different devices.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -16,7 +16,7 @@ TEST(EmulatedDevices, ASessionRunsOnAThreadThatMeansAnotherDevice) {
   request.wishes.comp_node.device = 1;
   const std::unique_ptr<Session> session =
       Value(Session::Create(Value(inference.Compile(request))));
-  // A new thread's device is the first one.
+  // A new thread starts with the first device.
   std::thread([&] { EXPECT_TRUE(IsOk(inference.Run(*session))); }).join();
   EXPECT_LE(inference.Error(), 1e-4);
 }

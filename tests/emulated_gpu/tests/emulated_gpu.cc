@@ -23,8 +23,8 @@ class Watch final : public ::testing::EmptyTestEventListener {
     gpu.ForgetMisuses();
     most_devices_ = std::max(most_devices_, gpu.machine().devices);
     for (const auto& [kind, count] : gpu.live()) {
-      // Devices live for ever, and with them the handles of the libraries and what cuDNN has
-      // prepared: planning_test.cc watches that.
+      // Devices live until the end, with the libraries' handles and the engines that cuDNN has
+      // prepared; planning_test.cc checks them.
       if (kind == "cuDNN descriptors") continue;
       const bool handles = kind.find("handles") != std::string::npos;
       const int64_t kept = handles ? most_devices_ : 0;
@@ -80,7 +80,7 @@ Device& OpenEmulated(const CompNode& comp_node) {
   return *Value(OpenDevice(comp_node));
 }
 
-// Before the tests begin.
+// Registers the listener before the tests begin.
 static const bool watched = [] {
   ::testing::UnitTest::GetInstance()->listeners().Append(new Watch());
   return true;

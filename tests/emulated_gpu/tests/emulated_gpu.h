@@ -9,14 +9,14 @@ namespace ashlar::testing {
 
 inline constexpr CompNode kEmulatedGpu = {CompNode::Type::kGpu, 0, 0};
 
-// Of the library beside this program, which is opened by this. Every test of the program fails if
-// it misuses the emulated libraries, or leaves anything behind that it has made.
+// Returns the control of the library beside this program, and opens that library. Every test of the
+// program fails if it misuses the emulated libraries, or leaves an object behind.
 emulated::Control& EmulatedGpu();
 
-// A function of the emulated CUDA runtime's, for tests that do what a caller of the library does.
+// Returns a function of the emulated CUDA runtime, for tests that act as a caller of the library.
 void* EmulatedFunction(const char* name);
 
-// gpu0:0, or another device of the library.
+// Returns gpu0:0, or another device of the library.
 Device& OpenEmulated(const CompNode& comp_node = kEmulatedGpu);
 
 }  // namespace ashlar::testing

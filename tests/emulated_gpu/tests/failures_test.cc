@@ -1,5 +1,4 @@
-// What happens when a call of a CUDA library fails: the error says which, nothing is lost, and it
-// can be tried again.
+// Failing calls of the CUDA libraries: the error names the call, nothing leaks, and a retry works.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -12,13 +11,13 @@
 namespace ashlar::testing {
 namespace {
 
-// Calls that only say what an error is, or forget it.
+// Returns whether the function only describes or clears an error.
 bool OnlyReports(const std::string& function) {
   return function == "cudaGetLastError" || function == "cudaGetErrorName" ||
          function == "cudaGetErrorString" || function[0] == '(';
 }
 
-// What a run of everything calls, and how often.
+// Returns the functions that a complete run calls, and how often.
 std::map<std::string, int64_t> CallsOf(Inference& inference, const PlanRequest& request) {
   const std::map<std::string, int64_t> before = EmulatedGpu().calls();
   EXPECT_TRUE(IsOk(inference.RunAnew(request)));
@@ -29,7 +28,7 @@ std::map<std::string, int64_t> CallsOf(Inference& inference, const PlanRequest& 
   return calls;
 }
 
-// But for what devices keep of engines that they have prepared.
+// Returns live objects, except the engines that devices keep prepared.
 std::map<std::string, int64_t> Live() {
   std::map<std::string, int64_t> live = EmulatedGpu().live();
   live.erase("cuDNN descriptors");
@@ -43,7 +42,7 @@ TEST(EmulatedFailures, EachCallMayFailOnceAndAllCanBeTriedAgain) {
   Inference first(1);
   ASSERT_TRUE(IsOk(first.RunAnew(request)));
   const std::map<std::string, int64_t> live = Live();
-  int64_t batch = 1;  // another where engines are chosen, which are known from then on
+  int64_t batch = 1;  // another batch if engines are chosen: they are remembered
   Inference inference(++batch);
   int reported = 0;
   for (const auto& [function, count] : CallsOf(inference, request)) {
@@ -53,7 +52,7 @@ TEST(EmulatedFailures, EachCallMayFailOnceAndAllCanBeTriedAgain) {
       gpu.Fail(function, call);
       const absl::Status status = inference.RunAnew(request);
       EXPECT_TRUE(gpu.failed());
-      if (status.ok()) {  // another engine was taken, or it was at the end
+      if (status.ok()) {  // another engine was chosen, or the call was at the end
         EXPECT_LE(inference.Error(), kTolerance);
       } else {
         ++reported;
@@ -80,7 +79,7 @@ TEST(EmulatedFailures, ASessionGoesOnAfterAFailedRun) {
   emulated::Control& gpu = EmulatedGpu();
   struct Case {
     const char* function;
-    bool records;  // a run that cannot be recorded goes on step by step
+    bool records;  // if not recorded, the run goes on step by step
   };
   for (const Case& test : {Case{"cudaMemcpyAsync", false}, Case{"cudnnBackendExecute", false},
                            Case{"cublasLtMatmul", false}, Case{"cudaStreamSynchronize", false},
@@ -98,8 +97,8 @@ TEST(EmulatedFailures, ASessionGoesOnAfterAFailedRun) {
   }
 }
 
-// Of work that dies nothing is known until it is waited for; from then on all fails, and every
-// error tells what it was, whoever met it.
+// A failure of enqueued work is unknown until it is waited for. Then all calls fail, and every
+// error names the original one, whichever call found it.
 TEST(EmulatedFailures, AfterWorkThatDiedEveryErrorSaysThatTheProcessIsLost) {
   constexpr char kLost[] = "start it anew";
   Inference inference;
@@ -123,7 +122,7 @@ TEST(EmulatedFailures, AfterWorkThatDiedEveryErrorSaysThatTheProcessIsLost) {
   EXPECT_EQ(Live(), live);
 }
 
-// The first to meet it may be a library, which says only that it failed.
+// A library may be the first to find it, and reports only that it failed.
 TEST(EmulatedFailures, WhatALibraryMeetsTheRuntimeIsAskedFor) {
   Inference inference;
   const std::shared_ptr<const Executable> executable = Value(inference.Compile());
@@ -133,7 +132,7 @@ TEST(EmulatedFailures, WhatALibraryMeetsTheRuntimeIsAskedFor) {
   for (const char* function : {"cudnnBackendExecute", "cublasLtMatmul"}) {
     SCOPED_TRACE(function);
     gpu.Fail(function, 1);
-    const absl::Status alone = inference.Run(*session);  // which can be tried again
+    const absl::Status alone = inference.Run(*session);  // a retry is allowed
     EXPECT_TRUE(FailsWith(alone, function));
     EXPECT_FALSE(absl::StrContains(alone.message(), "start it anew")) << alone;
     gpu.DieAt(function, 700);
@@ -178,11 +177,11 @@ TEST(EmulatedFailures, MemoryForStreamsThatOthersHoldCanBeTriedForAgain) {
     EXPECT_TRUE(FailsWith(status, call));
     EXPECT_TRUE(FailsWith(status, "try again"));
   };
-  gpu.machine().others = before - held;  // the arena and the tensors fit, and no stream
+  gpu.machine().others = before - held;  // the arena and the tensors fit, a stream does not
   expect_refused(Session::Create(executable).status(), "cudaStreamCreateWithFlags");
   gpu.machine().others = 0;
   const std::unique_ptr<Session> session = Value(Session::Create(executable));
-  gpu.machine().others = device.memory()->free;  // nothing is left for a handle of cuDNN
+  gpu.machine().others = device.memory()->free;  // no memory is left for a handle of cuDNN
   expect_refused(inference.Run(*session), "cudnnCreate");
   gpu.machine().others = 0;
   EXPECT_TRUE(IsOk(inference.Run(*session)));

@@ -1,4 +1,4 @@
-// A small network run on the emulated GPU.
+// Runs a small network on the emulated GPU.
 #ifndef ASHLAR_TESTS_EMULATED_GPU_TESTS_INFERENCE_H_
 #define ASHLAR_TESTS_EMULATED_GPU_TESTS_INFERENCE_H_
 
@@ -12,8 +12,8 @@ namespace ashlar::testing {
 
 PlanRequest OnEmulatedGpu(DType precision = DType::kFloat32);
 
-// SmallModel with its input, output and what the reference gives. Convolutions of another batch are
-// other problems to the library.
+// SmallModel with an input and the reference's output. To the library, convolutions of another
+// batch are different problems.
 class Inference {
  public:
   explicit Inference(int64_t batch = 2);
@@ -22,9 +22,9 @@ class Inference {
       const PlanRequest& request = OnEmulatedGpu()) const;
   // Binds and runs: first step by step, then as a recording.
   absl::Status Run(Session& session, int runs = 2);
-  // All of it: compiles, makes a session, runs.
+  // Compiles, makes a session and runs.
   absl::Status RunAnew(const PlanRequest& request = OnEmulatedGpu());
-  // The largest difference of the last output, over the largest value.
+  // Returns the largest difference of the last output, relative to the largest value.
   double Error() const;
 
  private:

@@ -1,4 +1,4 @@
-// What becomes of NaN: the libraries' ReLU makes 0 of it, kernels of our own hand it on.
+// NaN in activations: the libraries' ReLU turns it into 0, our own kernels propagate it.
 #include <gtest/gtest.h>
 
 #include <cmath>

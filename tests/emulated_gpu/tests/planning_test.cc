@@ -1,4 +1,4 @@
-// What planning costs: which engines are prepared for convolutions, and that it is done once.
+// The cost of planning: which engines are prepared for convolutions, and that it happens once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,8 @@ int64_t Calls(const std::string& function) {
   return it == calls.end() ? 0 : it->second;
 }
 
-// Convolutions of 3x3 with a ReLU, one for each number of channels: problems of this test's own.
+// Returns 3x3 convolutions with a ReLU, one for each number of channels; no other test has these
+// problems.
 Graph Convolutions(const std::vector<int64_t>& channels) {
   std::mt19937_64 random(5);
   GraphMaker make;
@@ -64,7 +65,7 @@ Graph Convolutions(const std::vector<int64_t>& channels) {
   return std::move(make).Build();
 }
 
-// Bytes of one scale have kernels; a conversion of several scales has none.
+// Bytes of one scale have kernels; a conversion with several scales has none.
 TEST(Planning, QuantisedTensorsHaveKernelsOrAreRefusedByName) {
   OpenEmulated();
   for (const bool several : {false, true}) {
@@ -77,7 +78,7 @@ TEST(Planning, QuantisedTensorsHaveKernelsOrAreRefusedByName) {
     if (!several) x = make.Add<PoolingForward>({}, {x}, "pool");
     make.Output(make.Add<TypeCvt>({DType::kFloat32}, {x}, "dequantize"));
     PlanRequest request = Options(DType::kFloat32);
-    request.means.passes = "none";  // a constant stays one
+    request.means.passes = "none";  // keeps constants
     const auto planned = PlanGraph(std::move(make).Build(), request);
     if (!several) {
       ASSERT_TRUE(planned.ok()) << planned.status();
@@ -112,13 +113,12 @@ TEST(Planning, EnginesArePreparedOnce) {
       EXPECT_EQ(again->workspace[i], first->workspace[i]);
     }
   }
-  // Another precision is another problem.
+  // Another precision makes another problem.
   EXPECT_TRUE(IsOk(PlanGraph(Convolutions({8, 24}), Options(DType::kBFloat16)).status()));
   EXPECT_GT(Calls(kPreparation), prepared);
 }
 
-// The library's kernels for a convolution of 3x3 in NHWC with bias and an activation, by the
-// emulation.
+// Returns the emulated library's kernels for a 3x3 convolution in NHWC with bias and activation.
 std::vector<std::string> Offered(const ConvBiasParam& param, const KernelPolicy& policy,
                                  bool has_z = false) {
   std::mt19937_64 random(6);
@@ -153,14 +153,14 @@ TEST(Planning, OnlyEnginesThatAreOfferedArePrepared) {
   const int64_t prepared = Calls(kPreparation), compiled = Calls(kCompilation);
   const std::vector<std::string> offered = Offered(param, {});
   EXPECT_GE(offered.size(), 2u);
-  // Engine 3 refuses only then.
+  // Engine 3 fails only in preparation.
   EXPECT_LE(Calls(kPreparation) - prepared, static_cast<int64_t>(offered.size()) + 1);
-  // Compiling takes a second: it has to be asked for.
+  // Compiling takes a second, so it is done only on request.
   EXPECT_EQ(CountCompiled(offered), 0);
   EXPECT_EQ(Calls(kCompilation), compiled);
 }
 
-// Where all are asked for, the compiled ones are among them, under names that say so.
+// If all candidates are requested, the compiled ones are among them, under names that say so.
 TEST(Planning, AllCandidatesAreListedAndNotPrepared) {
   ConvBiasParam param;
   param.nonlineMode = ScalarFunction::kRelu;
@@ -173,7 +173,7 @@ TEST(Planning, AllCandidatesAreListedAndNotPrepared) {
   EXPECT_EQ(Calls(kCompilation), compiled);
 }
 
-// A start with a tuned record prepares what is on record, be it one that is compiled.
+// A start with a tuned record prepares only the recorded engines, compiled ones included.
 TEST(Planning, OfAProblemOnRecordOnlyThatEngineIsPrepared) {
   constexpr char kRecorded[] = "cudnn:eng8{2=2}:compiled";
   OpenEmulated();
@@ -229,7 +229,7 @@ TEST(Planning, ThreadsPlanAndRunTheSameConvolutions) {
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&, thread] {
       for (int turn = 0; turn < 4; ++turn) {
-        // Every thread meets some problem first.
+        // Each thread is the first to meet some problem.
         const int64_t own = 32 + 8 * (4 * turn + thread);
         EXPECT_TRUE(IsOk(PlanGraph(Convolutions({8, own}), Options(DType::kFloat32)).status()));
         const std::unique_ptr<Session> session = Value(Session::Create(

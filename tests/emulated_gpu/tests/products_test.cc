@@ -1,4 +1,4 @@
-// Products on the emulated cuBLASLt.
+// Matrix products on the emulated cuBLASLt.
 #include <cublasLt.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@
 namespace ashlar::testing {
 namespace {
 
-// With many summands, so that it shows where sums of parts are rounded.
+// Has many summands, so that rounded sums of slices show.
 KernelCase LongProduct(DType dtype) {
   std::mt19937_64 random(31);
   return {.name = "long product",
@@ -45,12 +45,12 @@ TEST(EmulatedProducts, AlgorithmsHaveNamesOfTheirOwn) {
   std::set<std::string> different;
   for (const KernelOutcome& outcome : outcomes) different.insert(outcome.implementation);
   EXPECT_EQ(different.size(), outcomes.size());
-  // Two of those without workspace differ in the clusters of their blocks alone.
+  // Two candidates without workspace differ only in the clusters of their blocks.
   EXPECT_GE(outcomes.size(), 4u);
 }
 
-// Convolutions with windows of 1x1 are products to those who ask for all candidates, with residual,
-// bias and ReLU in the same call, over the residual too.
+// If all candidates are requested, 1x1 convolutions run as products. Residual, bias and ReLU are in
+// the same call; the output may overwrite the residual.
 TEST(EmulatedProducts, ConvolutionsOf1x1AreProducts) {
   std::mt19937_64 random(32);
   for (const bool relu : {false, true}) {
@@ -87,8 +87,8 @@ TEST(EmulatedProducts, ConvolutionsOf1x1AreProducts) {
   }
 }
 
-// Convolutions of 8 bits are products of signed bytes to those who ask for all candidates: where
-// channels are in fours, and with the bits of the kernel of our own.
+// If all candidates are requested, 8-bit convolutions run as products of signed bytes if channels
+// come in fours. They give the bits of our own kernel.
 TEST(EmulatedProducts, ConvolutionsOf8BitsAreProductsWhereChannelsAreInFours) {
   int number = 0, refused = 0;
   std::map<std::string, int> by_kind;
@@ -97,7 +97,7 @@ TEST(EmulatedProducts, ConvolutionsOf8BitsAreProductsWhereChannelsAreInFours) {
     const Shape& filter = test.inputs[ConvBiasForward::kFilter].shape();
     const int rank = filter.rank();
     const bool pointwise = filter[rank - 2] * filter[rank - 1] == 1;
-    // Of the others a share: nine that follow each other are alike.
+    // Tries a share of the others: nine in a row are alike.
     if (!pointwise && number++ % 13 != 0) return;
     KernelCase all = test;
     all.policy.all_candidates = true;
@@ -121,10 +121,11 @@ TEST(EmulatedProducts, ConvolutionsOf8BitsAreProductsWhereChannelsAreInFours) {
   }
 }
 
-// A function of the emulated library, which this program is not linked with.
+// A function of the emulated library, which this program does not link.
 #define ASHLAR_LT(function) reinterpret_cast<decltype(&function)>(EmulatedFunction(#function))
 
-// Products of integers as cublasLtMatmul's documentation names them, and one step off in each.
+// Products of integers as cublasLtMatmul's documentation allows them, and one step beyond each
+// condition.
 TEST(EmulatedProducts, OfIntegersTheHeuristicsKnowWhatTheDocumentationNames) {
   struct Asked {
     const char* what;

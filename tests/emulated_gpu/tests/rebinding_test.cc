@@ -1,4 +1,4 @@
-// Tensors of the caller's on the device that change their places from run to run.
+// The caller's tensors on the device, at addresses that change from run to run.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -63,7 +63,7 @@ TEST_F(Rebinding, TheRecordingIsChangedAndNotMadeAnew) {
   for (const int image : {2, 0, 1, 1, 2}) RunOn(image);
   EXPECT_EQ(Calls("cudaGraphInstantiate"), made);
   EXPECT_EQ(Calls("cudaGraphLaunch") - launched, 7);
-  // Five changes of address: each captured once, and nothing went step by step.
+  // Five changes of address: each was captured once, and no run went step by step.
   EXPECT_EQ(Calls("cudnnBackendExecute") - executed, 5 * captured);
 }
 

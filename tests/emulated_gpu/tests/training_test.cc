@@ -1,4 +1,4 @@
-// Steps of training on the emulated GPU, beside the CPU's.
+// Training steps on the emulated GPU, compared with the CPU's.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,8 @@ namespace {
 
 constexpr int64_t kBatch = 3, kClasses = 5;
 
-// Norms, ReLU and ReLU6, windows of all channels and of one, strided ones, maxima, a residual.
+// Has norms, ReLU and ReLU6, windows over all channels and over one, strided ones, maxima, a
+// residual.
 Graph Network() {
   NetworkBuilder net({.batch = kBatch, .image = 12});
   Feature x = net.ConvBatchNorm("conv1", "bn1", net.Input(),
@@ -91,7 +92,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         OptimizerSpec{.momentum = 0}, OptimizerSpec{.weight_decay = 0.01},
         OptimizerSpec{.nesterov = true},
-        // Gradients that are 0 but for rounding would else move weights by the rate.
+        // Gradients that are 0 except for rounding would otherwise move weights by the learning
+        // rate.
         OptimizerSpec{.kind = OptimizerSpec::Kind::kAdam, .epsilon = 1e-3},
         OptimizerSpec{.kind = OptimizerSpec::Kind::kAdamW, .weight_decay = 0.02, .epsilon = 1e-3}));
 
