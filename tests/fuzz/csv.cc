@@ -12,7 +12,7 @@
 namespace ashlar::testing {
 namespace {
 
-constexpr size_t kMostBuffers = 2000;  // to be planned
+constexpr size_t kMostBuffers = 2000;  // limit for planning
 
 std::vector<std::string> Seeds() {
   return {
@@ -40,13 +40,13 @@ void Run(absl::Span<const uint8_t> file) {
   std::ostringstream out;
   const absl::Status written = memory::WriteCsv(*csv, planned->plan, out);
   ExpectAnError(written);
-  if (!written.ok()) return;  // it is near 2^62 bytes and would not be read back
+  if (!written.ok()) return;  // near 2^62 bytes, could not be read back
   const auto again = Read(out.str());
   Expect(again.ok(), "what was written is read again");
   Expect(again->problem.buffers.size() == csv->problem.buffers.size(), "no buffer is lost");
 }
 
-// A cell of the table in the place of another one, or a number.
+// Replaces a cell of the table by another one, or by a number.
 std::string Mutate(const std::string& file, std::mt19937_64& random) {
   std::vector<std::vector<std::string>> rows;
   for (const absl::string_view line : absl::StrSplit(file, '\n')) {

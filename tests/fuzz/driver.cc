@@ -1,5 +1,5 @@
-// Runs a target in every build: its seeds, then mutations of them that are the same each time. A
-// child process does it, so that its end is seen whatever ends it.
+// Runs a target in every build: its seeds, then mutations of them, the same ones in each run. The
+// work is done in a child process, so that any kind of end is seen.
 //
 //   fuzz_NAME_test [--mutations N] [--first I] [FILE]...    FILE: only these
 //   fuzz_NAME_test --write-seeds FOLDER
@@ -23,14 +23,14 @@
 namespace ashlar::testing {
 namespace {
 
-// Instrumented code takes ten times as long, and more address space than there is memory.
+// Instrumented code takes ten times as long, and reserves more address space than there is memory.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang__)
 constexpr bool kInstrumented = true;
 #else
 constexpr bool kInstrumented = false;
 #endif
-constexpr time_t kMostSeconds = kInstrumented ? 120 : 20;  // of the processor, for one file
-constexpr rlim_t kMostBytes = rlim_t{4} << 30;             // of addresses, for the process
+constexpr time_t kMostSeconds = kInstrumented ? 120 : 20;  // processor time, per file
+constexpr rlim_t kMostBytes = rlim_t{4} << 30;             // address space, per process
 constexpr size_t kLargestSeed = 64 << 10;
 
 struct Arguments {
@@ -55,7 +55,7 @@ std::vector<std::string> Seeds() {
   return seeds;
 }
 
-// A copy of exactly its size, so that a sanitizer sees a byte too many.
+// Runs on a copy of exactly the file's size, so that a sanitizer sees reads beyond its end.
 void RunOn(const std::string& file) {
   const std::vector<uint8_t> bytes(file.begin(), file.end());
   const itimerval limit = {{}, {kMostSeconds, 0}}, none = {};
@@ -64,7 +64,7 @@ void RunOn(const std::string& file) {
   setitimer(ITIMER_PROF, &none, nullptr);
 }
 
-// Number i: a seed, or a mutation of one.
+// Returns file number i: a seed, or a mutation of one.
 std::string FileOf(int64_t i, const std::vector<std::string>& seeds) {
   const int64_t count = static_cast<int64_t>(seeds.size());
   if (i < count) return seeds[static_cast<size_t>(i)];

@@ -24,11 +24,11 @@ void Run(absl::Span<const uint8_t> file) {
   PlanWhatWasRead(ImportGraph(*recording, {.most_weight_bytes = 1 << 24}));
 }
 
-// A value in the place of another one: an edge, or one from elsewhere in the document.
+// Replaces a value by an edge value, or by one from elsewhere in the document.
 std::string Mutate(const std::string& file, std::mt19937_64& random) {
   json document = json::parse(file, nullptr, /*allow_exceptions=*/false);
   if (!document.is_structured() || document.empty()) return WithChangedBytes(file, random);
-  // Down from the root; it ends at a leaf, or on the way.
+  // Walks down from the root, to a leaf or to a node on the way.
   const auto walk = [&]() -> json* {
     json* at = &document;
     while (at->is_structured() && !at->empty() && (at == &document || random() % 8 != 0)) {
@@ -54,9 +54,9 @@ std::string Mutate(const std::string& file, std::mt19937_64& random) {
       *changed = values[random() % std::size(values)];
       break;
     }
-    default:  // a number near to what was there
+    default:  // a number near the old one
       if (changed->is_number_integer()) {
-        const uint64_t near = changed->get<uint64_t>() + random() % 5 - 2;  // it may wrap
+        const uint64_t near = changed->get<uint64_t>() + random() % 5 - 2;  // may wrap around
         *changed = static_cast<int64_t>(near);
       } else if (changed->is_structured() && !changed->empty()) {
         auto removed = changed->begin();

@@ -1,4 +1,4 @@
-// Pictures: PNG, JPEG with and without an orientation, PPM; decoded, and resized as inputs are.
+// Pictures: PNG, JPEG with and without an orientation, PPM; decoded, then resized to an input.
 #include "serialization/image.h"
 
 #include <stb/stb_image_write.h>
@@ -9,9 +9,9 @@
 namespace ashlar::testing {
 namespace {
 
-constexpr int64_t kMostPixels = 1 << 20;  // to go on with
+constexpr int64_t kMostPixels = 1 << 20;  // limit for resizing
 
-// Grey from dark to light, 9 x 7 pixels.
+// Returns grey from dark to light, 9 x 7 pixels.
 std::vector<uint8_t> Ramp(int channels) {
   std::vector<uint8_t> pixels(static_cast<size_t>(9 * 7 * channels));
   for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint8_t>(4 * i);
@@ -33,7 +33,7 @@ std::vector<std::string> Seeds() {
     stbi_write_jpg_to_func(Append, &jpeg, 9, 7, channels, pixels.data(), 80);
     seeds.push_back(png);
     seeds.push_back(jpeg);
-    // TIFF, little endian, one entry: the orientation, 6.
+    // TIFF, little endian, with one entry: orientation 6.
     const std::string exif(
         "Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0", 32);
     const char length[] = {0, static_cast<char>(exif.size() + 2)};
@@ -61,9 +61,9 @@ uint32_t NumberAt(const std::string& file, size_t at) {
   return number;
 }
 
-// A chunk of a PNG with other bytes, under its right checksum.
+// Changes the bytes of a PNG chunk and fixes its checksum.
 std::string Mutate(const std::string& file, std::mt19937_64& random) {
-  constexpr size_t kSignature = 8, kAround = 12;  // bytes before the first chunk, and of its own
+  constexpr size_t kSignature = 8, kAround = 12;  // bytes before all chunks, and around each
   std::vector<size_t> chunks;
   for (size_t at = kSignature; at + kAround <= file.size() && file[0] == '\x89';) {
     const size_t next = at + kAround + NumberAt(file, at);

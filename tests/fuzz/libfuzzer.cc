@@ -1,4 +1,4 @@
-// A target as libFuzzer runs it: coverage chooses what is mutated.
+// Runs a target under libFuzzer: coverage decides which files are mutated.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>

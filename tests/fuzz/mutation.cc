@@ -1,4 +1,4 @@
-// Files changed at random: one to four changes each, as a seeded generator says.
+// Changes files at random, one to four changes each, by a seeded generator.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

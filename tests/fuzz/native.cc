@@ -16,7 +16,7 @@
 namespace ashlar::testing {
 namespace {
 
-constexpr size_t kMostPacked = 8;  // seeds that have a packed section
+constexpr size_t kMostPacked = 8;  // seeds with a packed section
 
 std::vector<std::string> Seeds() {
   cpu::RegisterDevice();
@@ -51,14 +51,14 @@ void Run(absl::Span<const uint8_t> file) {
   PlanWhatWasRead(ReadModelFromBytes(bytes, owner, "m.ash"));
 }
 
-// Bytes of the graph or of the packed section's front are changed, and the checksums made right.
+// Changes bytes of the graph or of the packed section's header, and fixes the checksums.
 std::string Mutate(const std::string& file, std::mt19937_64& random) {
   const auto span = [](const std::string& text) {
     return absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(text.data()), text.size());
   };
   absl::StatusOr<NativeHeader> header = DecodeHeader(span(file));
   if (!header.ok() || !header->has_checksums) return WithChangedBytes(file, random);
-  uint64_t packed_bytes = 0;  // of the front
+  uint64_t packed_bytes = 0;  // of the header
   if (header->packed_offset != 0) {
     const uint64_t rest = file.size() - header->packed_offset;
     if (rest < sizeof(PackedHeader)) return WithChangedBytes(file, random);

@@ -1,4 +1,4 @@
-// Arrays of NumPy: .npy, and .npz where the file begins as a zip archive.
+// Arrays of NumPy: .npy, or .npz if the file begins as a zip archive.
 #include "serialization/npy.h"
 
 #include <cstring>

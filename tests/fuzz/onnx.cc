@@ -1,4 +1,4 @@
-// ONNX models: read, planned, run. What models of today hold comes from the node cases.
+// ONNX models: read, planned, run. The node cases provide operators of current models.
 #include <filesystem>
 
 #include "serialization/onnx/import_table.h"
@@ -23,7 +23,7 @@ std::vector<std::string> Seeds() {
   return seeds;
 }
 
-// The model's file, and one beside it that its weights may lie in.
+// Returns the model's path; its weights may lie in a file beside it.
 const std::string& ModelPath() {
   static const TempDir folder;
   static const std::string path = [] {
@@ -42,7 +42,7 @@ void Run(absl::Span<const uint8_t> file) {
   PlanWhatWasRead(ReadOnnx(ModelPath(), options));
 }
 
-// Texts that mean something: operators, attributes, names of values.
+// Returns texts with a meaning: operators, attributes, names of values.
 const std::vector<std::string>& Words() {
   static const std::vector<std::string> words = [] {
     std::vector<std::string> all = {"",           "data",       "location", "offset", "length",
@@ -56,7 +56,7 @@ const std::vector<std::string>& Words() {
   return words;
 }
 
-// Names of the model itself twice as often as those of others.
+// Uses names of the model itself twice as often as others.
 std::string Mutate(const std::string& file, std::mt19937_64& random) {
   const std::vector<std::string> own = WordsOf(file);
   return WithChangedField(file, own.empty() || random() % 3 == 0 ? Words() : own, random);

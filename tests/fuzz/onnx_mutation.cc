@@ -1,5 +1,5 @@
-// By protobuf's reflection, so that whatever the schema has is changed: most random bytes are no
-// message at all.
+// Changes models through protobuf's reflection, so that it reaches everything in the schema: files
+// with random bytes are seldom valid messages.
 #include "tests/fuzz/onnx_mutation.h"
 
 #include <google/protobuf/descriptor.h>
@@ -13,7 +13,7 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-constexpr int kMostElements = 64;  // of a list that is looked into or grows
+constexpr int kMostElements = 64;  // limit for lists that are searched or grow
 
 void AddMessages(Message& message, std::vector<Message*>& messages) {
   messages.push_back(&message);
@@ -72,7 +72,8 @@ class FieldChanger {
   }
 
  private:
-  // The field itself where `at` is -1, else its element `at`, which may be the one behind the last.
+  // Changes the field itself if `at` is -1, otherwise its element `at`, which may be one after the
+  // last.
   template <typename T, typename SetOne, typename SetElement, typename Add>
   void Put(int at, T value, SetOne set_one, SetElement set_element, Add add) {
     if (at < 0) {
@@ -126,7 +127,7 @@ class FieldChanger {
     }
   }
 
-  // A copy of another element where there is one.
+  // Adds a copy of another element, if there is one.
   void AddMessage(int size) {
     Message* const added = reflection_.AddMessage(&message_, field_);
     if (size == 0) return;
@@ -150,7 +151,7 @@ std::string WithChangedField(const std::string& file, const std::vector<std::str
   std::vector<Message*> messages;
   AddMessages(model, messages);
   Message& message = *messages[random() % messages.size()];
-  std::vector<const FieldDescriptor*> fields;  // those that are set, or any
+  std::vector<const FieldDescriptor*> fields;  // the fields that are set, or any
   message.GetReflection()->ListFields(message, &fields);
   const auto* type = message.GetDescriptor();
   if (fields.empty() || random() % 4 == 0) {

@@ -1,4 +1,4 @@
-// ONNX models changed field by field.
+// Changes ONNX models field by field.
 #ifndef ASHLAR_TESTS_FUZZ_ONNX_MUTATION_H_
 #define ASHLAR_TESTS_FUZZ_ONNX_MUTATION_H_
 
@@ -8,11 +8,11 @@
 
 namespace ashlar::testing {
 
-// One field of one message set, cleared, doubled, swapped or removed. Texts become one of `words`.
-// A file that is no model comes back with other bytes.
+// Changes one field of one message: it is set, cleared, doubled, swapped or removed. Texts become
+// one of `words`. If the file is no model, changes its bytes.
 std::string WithChangedField(const std::string& file, const std::vector<std::string>& words,
                              std::mt19937_64& random);
-// The texts of a model, which others may refer to.
+// Returns the texts of a model, which other fields may refer to.
 std::vector<std::string> WordsOf(const std::string& file);
 
 }  // namespace ashlar::testing

@@ -14,12 +14,12 @@
 namespace ashlar::testing {
 namespace {
 
-// What is larger takes its time, and nothing is wrong with that.
+// Larger graphs take long without being wrong.
 constexpr size_t kMostNodes = 2000;       // to be planned
-constexpr int64_t kMostBytes = 1 << 20;   // of memory, to be run
+constexpr int64_t kMostBytes = 1 << 20;   // of memory, to run
 constexpr int64_t kMostWork = 100 << 20;  // scalar operations
 
-// Weights in memory, and the work of all operators; false where it is too much.
+// Returns whether the weights in memory and the work of all operators are small.
 bool IsSmall(const Graph& graph) {
   int64_t work = 0, bytes = 0;
   for (const OperatorNode& node : graph.nodes()) {

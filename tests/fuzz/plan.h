@@ -1,4 +1,4 @@
-// What is done with a graph that was read from a file.
+// Plans and runs a graph that was read from a file.
 #ifndef ASHLAR_TESTS_FUZZ_PLAN_H_
 #define ASHLAR_TESTS_FUZZ_PLAN_H_
 
@@ -7,7 +7,7 @@
 
 namespace ashlar::testing {
 
-// Plans it for the CPU; small ones run, too. Ends the process where a plan is no valid one.
+// Plans the graph for the CPU, and runs it if it is small. Ends the process if a plan is not valid.
 void PlanWhatWasRead(absl::StatusOr<Graph> graph);
 
 }  // namespace ashlar::testing

@@ -1,5 +1,6 @@
-// What is fuzzed: a reader and what follows it, on files that may hold anything. A target is one
-// file here; it is linked with driver.cc for tests, and with libfuzzer.cc for long runs.
+// The interface of a fuzz target: a reader and the steps after it, on files with any contents. Each
+// target is one file here. It is linked with driver.cc for tests, and with libfuzzer.cc for long
+// runs.
 #ifndef ASHLAR_TESTS_FUZZ_TARGET_H_
 #define ASHLAR_TESTS_FUZZ_TARGET_H_
 
@@ -14,30 +15,30 @@
 namespace ashlar::testing {
 
 struct FuzzTarget {
-  // Small files that are right.
+  // Returns small valid files.
   std::vector<std::string> (*seeds)();
-  // Folders of the outside data set that hold more of them.
+  // Folders of the external data set with more valid files.
   std::vector<std::string> folders;
-  // Reads the bytes of a file, and goes on with what was read. Errors are as good as success;
+  // Reads the bytes of a file, and continues with the result. Errors are as good as success;
   // anything that must not happen ends the process.
   void (*run)(absl::Span<const uint8_t> file);
-  // The same format with something changed; null where bytes are all that can be changed.
+  // Returns the file with a change that keeps the format; null if only bytes can be changed.
   std::string (*mutate)(const std::string& file, std::mt19937_64& random);
 };
 
-// Of the program.
+// The target of this program.
 extern const FuzzTarget kFuzzTarget;
 
-// Another file, made of `file` in the format's own way, or by changed bytes.
+// Returns another file, made from `file` by the format's own mutation, or by changed bytes.
 std::string Mutated(const std::string& file, std::mt19937_64& random);
-// A byte, some bytes, a number or a stretch changed, removed, or doubled.
+// Changes, removes or doubles a byte, some bytes, a number or a range.
 std::string WithChangedBytes(std::string file, std::mt19937_64& random);
-// 0, 1, powers of two and their neighbours, with either sign; small ones more often.
+// Returns 0, 1, a power of two or a neighbour, with either sign; small ones more often.
 int64_t EdgeNumber(std::mt19937_64& random);
 
-// Ends the process where an error says that something inside is broken.
+// Ends the process if an error says that something internal is broken.
 void ExpectAnError(const absl::Status& status);
-// Ends the process unless it holds.
+// Ends the process if `holds` is false.
 void Expect(bool holds, const char* what);
 
 }  // namespace ashlar::testing
