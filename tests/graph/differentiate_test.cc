@@ -42,7 +42,7 @@ class DifferentiateTest : public ::testing::Test {
   absl::StatusOr<std::vector<std::optional<int>>> Differentiated(int loss, std::vector<int> wrt) {
     return Differentiate(builder_, loss, wrt, Operators());
   }
-  // The values of vars where every input, in order, has one of `values`.
+  // Returns the values of vars if each input, in order, has one of `values`.
   std::vector<HostTensor> Evaluated(const std::vector<int>& vars,
                                     const std::vector<HostTensor>& values) {
     GraphBuilder builder = builder_;
@@ -56,7 +56,7 @@ class DifferentiateTest : public ::testing::Test {
     for (size_t i = 0; i < values.size(); ++i) inputs[graph.inputs()[i].name] = values[i];
     return Value(EvaluateGraph(graph, inputs));
   }
-  // How many nodes are of a type.
+  // Returns how many nodes have a type.
   static int Count(const Graph& graph, absl::string_view type) {
     int count = 0;
     for (const OperatorNode& node : graph.nodes()) count += node.op->type() == type;
@@ -128,7 +128,7 @@ TEST_F(DifferentiateTest, AnImageThatNobodyAsksForHasNoGradient) {
   EXPECT_EQ(Count(builder_.graph(), "ConvolutionBackwardData"), 0);
 }
 
-// A Resize is linear: what its composition makes of its input is read by nothing.
+// A Resize is linear: nothing reads the forward results of its composition.
 TEST_F(DifferentiateTest, OfACompositionOnlyTheWayBackStays) {
   const int x = Input({1, 1, 3, 3});
   const HostTensor sizes = Int64Vector({6, 6});

@@ -58,7 +58,7 @@ TEST(GraphBuilder, NumbersVarsAndOperatorsFromOneCounter) {
   EXPECT_EQ(graph.readers(x), (std::vector<int>{1}));
 }
 
-// The target of a flattening Reshape as frameworks write it: Reshape(x, Concat(shape_of(x)[0],
+// The target of a flattening Reshape, as frameworks write it: Reshape(x, Concat(shape_of(x)[0],
 // -1)).
 TEST(GraphBuilder, ResolvesTheShapeSubgraph) {
   GraphBuilder builder(CompNode(), 100);
@@ -148,7 +148,7 @@ TEST(GraphBuilder, ChecksTheWhole) {
   }
 }
 
-// A few hundred bytes of model may ask for gigabytes: such values stay unknown.
+// A model of a few hundred bytes may ask for gigabytes: such values stay unknown.
 TEST(GraphBuilder, StaticValuesAreBounded) {
   GraphBuilder builder;
   const OperatorPtr column = Constant(HostTensor::Zeros(DType::kFloat32, {1 << 14, 1}));
@@ -157,7 +157,7 @@ TEST(GraphBuilder, StaticValuesAreBounded) {
       AddNode(builder, Add(), {AddNode(builder, column, {}), AddNode(builder, row, {})});
   EXPECT_EQ(builder.StaticValue(large), nullptr);
 
-  // Doubling step by step gets no further.
+  // Doubling a tensor step by step stops at the same limit.
   int var = AddNode(builder, Constant(HostTensor::Zeros(DType::kFloat32, {1 << 10})), {});
   int known = 0;
   for (int i = 0; i < 25; ++i) {

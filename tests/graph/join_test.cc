@@ -13,7 +13,7 @@
 namespace ashlar::testing {
 namespace {
 
-// abs(x), under the name `out`; and the greatest of its rows where `two` outputs are asked for.
+// Returns abs(x), under the name `out`; with `two`, also the maximum of its rows.
 Graph First(bool two) {
   GraphMaker maker;
   const int x = maker.Input("x", {2, 3});
@@ -23,7 +23,7 @@ Graph First(bool two) {
   return std::move(maker).Build();
 }
 
-// -(input + input), of this shape; a node has the name of one of First.
+// Returns -(input + input) of this shape; one node has a name that First uses too.
 Graph Second(const std::string& input, const Shape& shape) {
   GraphMaker maker;
   const int x = maker.Input(input, shape);
@@ -50,7 +50,7 @@ TEST(Join, NamesSayWhatIsRead) {
   ASSERT_EQ(joined.outputs().size(), 2u);
   EXPECT_EQ(joined.outputs()[0].name, "abs");
   EXPECT_EQ(joined.outputs()[1].name, "negative");
-  std::vector<std::string> names;  // each once
+  std::vector<std::string> names;  // each name once
   for (const OperatorNode& node : joined.nodes()) names.push_back(node.name);
   std::sort(names.begin(), names.end());
   EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());

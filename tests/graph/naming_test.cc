@@ -73,10 +73,10 @@ TEST(AutomaticName, IsThatOfMegEngine) {
     for (const std::string input : node.at("input")) {
       inputs.push_back(graph.at("var").at(input).at("name"));
     }
-    if (type == "Reshape" || type == "Subtensor") inputs.resize(1);  // the rest are host values
+    if (type == "Reshape" || type == "Subtensor") inputs.resize(1);  // others are host values
     const Named op(name.substr(0, name.find('(')));
     std::vector<std::string> names = {AutomaticName(op, inputs, std::stoi(id))};
-    if (type == "Elemwise") {  // MegEngine orders the inputs of a few after it has named them
+    if (type == "Elemwise") {  // MegEngine reorders the inputs of a few after naming
       std::reverse(inputs.begin(), inputs.end());
       names.push_back(AutomaticName(op, inputs, std::stoi(id)));
     }

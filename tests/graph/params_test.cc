@@ -5,7 +5,7 @@
 namespace ashlar {
 namespace {
 
-// Kernels are shared by requests that print alike, so different parameters must print differently.
+// Requests that print alike share kernels, so different parameters must print differently.
 TEST(ParamsTest, NearlyEqualNumbersPrintDifferently) {
   const ParamList a = {{"alpha", 1.0000001}}, b = {{"alpha", 1.0000002}};
   EXPECT_NE(ToString(a), ToString(b));

@@ -68,7 +68,7 @@ TEST(GraphRewriter, Substitutes) {
   EXPECT_EQ(reduce.outputs.size(), 1u);
 }
 
-// What a workspace is known by travels with its node; its size belongs to the operator that had it.
+// A workspace's name and id move with its node; its size belongs to the old operator.
 TEST(GraphRewriter, KeepsRecordedWorkspaces) {
   GraphBuilder builder;
   const int x = Value(builder.Add(

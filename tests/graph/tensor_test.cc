@@ -8,7 +8,7 @@
 namespace ashlar {
 namespace {
 
-// The value that a 16-bit float of the given widths stands for, by its definition.
+// Returns the value of a 16-bit float with the given widths, by its definition.
 double Decode(uint16_t bits, int exponent_bits, int fraction_bits) {
   const int exponent = (bits >> fraction_bits) & ((1 << exponent_bits) - 1);
   const int fraction = bits & ((1 << fraction_bits) - 1);
@@ -48,7 +48,7 @@ TEST_P(SixteenBitFloatTest, AllValuesSurviveTheRoundTrip) {
   }
 }
 
-// Between neighbours: to the nearer one, and from the middle to the even one.
+// Values between neighbours round to the nearer one, and from the middle to the even one.
 TEST_P(SixteenBitFloatTest, RoundsToNearestEven) {
   const Codec& codec = GetParam();
   for (uint32_t i = 0; i + 1 < codec.infinity; ++i) {
@@ -114,11 +114,11 @@ TEST(HostTensorTest, DeferredBytesAreComputedWhenTheyAreAskedFor) {
   EXPECT_EQ(twice.source().raw(), source.raw());
   EXPECT_EQ(source.source().raw(), source.raw());
   EXPECT_EQ(made, 0);
-  // For one reader, who keeps them himself.
+  // For one reader, who keeps the values.
   EXPECT_EQ(twice.Reshaped({4}).Computed().shape(), Shape({4}));
   EXPECT_EQ(twice.Computed().At(3), 8);
   EXPECT_EQ(made, 2);
-  // For all, once.
+  // For all readers, once.
   const HostTensor copy = twice;
   EXPECT_EQ(copy.At(1), 4);
   EXPECT_EQ(twice.data<int32_t>()[2], 6);

@@ -24,7 +24,7 @@ class ChainTest : public ::testing::Test {
   int Random(const Shape& shape) {
     return make_.Constant(RandomTensor(random_, DType::kFloat32, shape, 0.5, 2));
   }
-  // The graph after the pass, which computes the same.
+  // Returns the graph after the pass, which must compute the same.
   Graph Chained() {
     const Graph before = std::move(make_).Build();
     Graph after = Value(Chain(before, Operators()));

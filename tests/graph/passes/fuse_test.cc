@@ -26,7 +26,7 @@ class FuseTest : public ImagePassTest {
   }
 };
 
-// A residual could make the sum larger than floats are exact for, a bias is counted by the reader.
+// A residual could raise the sum beyond the integers exact in floats; the reader allows for a bias.
 TEST_F(FuseTest, ProductsThatAreToBeSummedAsTheyAreTakeABiasAlone) {
   const int conv = make_.Add<ConvolutionForward>({.compute_mode = ComputeMode::kFloat32},
                                                  {x_, Random({3, 3, 1, 1})});
@@ -78,7 +78,7 @@ TEST_F(FuseTest, AnActivationEndsTheFusion) {
               ElementsAre("ConvBiasForward", "Elemwise"));
 }
 
-// The order of MegEngine's dump: the residual is added first, then bias and activation together.
+// MegEngine's dump adds the residual first, then bias and activation together.
 TEST_F(FuseTest, ResidualThenBiasAndRelu) {
   const int stem = Elem(ScalarFunction::kFuseAddRelu, {Bias(4), Conv(x_, 3, 4)});
   const int branch = Conv(stem, 4, 4);
@@ -156,7 +156,7 @@ TEST_F(FuseTest, ABatchNormWithKnownStatisticsTakesASumAndAnActivation) {
   }
 }
 
-// z is made from the convolution's own input, after it: the merged node must stand behind z.
+// z is computed from the convolution's own input, after it: the merged node must come after z.
 TEST_F(FuseTest, ZMayBeComputedAfterTheConvolution) {
   const int conv = Conv(x_, 3, 3);
   const int z = make_.Add<PoolingForward>(
@@ -234,7 +234,7 @@ TEST_F(FuseTest, LeavesPaddingThatIsNoneOfAConvolution) {
     EXPECT_THAT(ComputingTypes(FuseTo(Conv(make_.Add<Pad>(param, {x_}), 3, 4))),
                 ElementsAre("Pad", "ConvolutionForward"));
   }
-  // Whoever else reads what was padded needs it; a filter that is padded is no image.
+  // Another reader of the padded tensor needs it; a padded filter is no image.
   make_ = GraphMaker();
   x_ = make_.Input("x", {2, 3, 5, 6});
   const int padded = make_.Add<Pad>({.begin = {0, 0, 1, 1}, .end = {0, 0, 1, 1}}, {x_});
@@ -256,7 +256,7 @@ class FuseQuantizedSumsTest : public FuseTest {
   static constexpr OutputType kAddend = {DType::kQuantizedS8, 0.2, -5};
   static constexpr OutputType kSum = {DType::kQuantized8Asymm, 0.25, 100};
 
-  // The image in 8 bits.
+  // Returns the image in 8 bits.
   int Bytes() { return make_.Add<TypeCvt>({DType::kQuantized8Asymm, 0.01, 90}, {x_}); }
   int ConvOfBytes(int x, ConvBiasParam param = {}) {
     param.output = kAddend;
@@ -276,7 +276,7 @@ class FuseQuantizedSumsTest : public FuseTest {
   int Sum(int a, int b, ScalarFunction mode = ScalarFunction::kAdd) {
     return make_.Add<ElemwiseMultiType>({{mode}, kSum}, {a, b});
   }
-  // Behind the sum in floats, to the bit.
+  // Returns the types after the sum in floats, which must be the same to the bit.
   std::vector<std::string> Types(int sum) {
     make_.Output(make_.Add<TypeCvt>({DType::kFloat32}, {sum}));
     const Graph before = std::move(make_).Build();
@@ -298,7 +298,7 @@ TEST_F(FuseQuantizedSumsTest, EitherOperandOfASum) {
   }
 }
 
-// The later of two convolutions takes the other's result, once.
+// The later of two convolutions takes the result of the other, once.
 TEST_F(FuseQuantizedSumsTest, OfTwoConvolutionsTheLater) {
   const int bytes = Bytes();
   const int a = ConvOfBytes(bytes), b = ConvOfBytes(bytes);

@@ -1,4 +1,4 @@
-// What the tests of passes over convolutions share: convolutions of one small image.
+// A fixture for passes over convolutions: convolutions of one small image.
 #ifndef ASHLAR_TESTS_GRAPH_PASSES_IMAGE_PASS_TEST_H_
 #define ASHLAR_TESTS_GRAPH_PASSES_IMAGE_PASS_TEST_H_
 
@@ -14,12 +14,12 @@ class ImagePassTest : public PassTest {
  protected:
   using Rewrite = absl::StatusOr<Graph> (*)(const Graph&, const OperatorTable&);
 
-  // Keeps the size of the image.
+  // Adds a convolution that keeps the size of the image.
   int Conv(int x, int64_t in_channels, int64_t out_channels, const std::string& name = "") {
     return make_.Add<ConvolutionForward>({.pad_h = 1, .pad_w = 1},
                                          {x, Random({out_channels, in_channels, 3, 3})}, name);
   }
-  // Expects the same output as before.
+  // Returns the rewritten graph; expects the same output as before.
   Graph Rewritten(Rewrite pass, int output) {
     make_.Output(output);
     const Graph before = std::move(make_).Build();

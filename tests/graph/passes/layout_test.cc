@@ -29,7 +29,7 @@ class LayoutTest : public PassTest {
     return make_.Add<ConvolutionForward>({}, {x, Zeros({out_channels, in_channels, 1, 1})}, name);
   }
   Graph Assign() { return Value(AssignLayout(std::move(make_).Build(), Operators())); }
-  // "b" for NCHW16c, "r" for row-major.
+  // Expects formats: "b" for NCHW16c, "r" for row-major.
   static void ExpectFormats(const Graph& graph, const NodeLetters& expected,
                             Format image_format = Format::kNCHW16c) {
     ExpectLetters(graph, expected,
@@ -59,7 +59,7 @@ TEST_F(LayoutTest, GradientsOfFiltersReadBlocksAndAreRowMajor) {
   };
   add(x, stem, {20, 3, 1, 1}, "of_stem");
   add(stem, next, {16, 20, 1, 1}, "of_next");
-  add(stem, stem, {20, 1, 1, 1, 1}, "of_each");  // no filter of rank 5 is an image
+  add(stem, stem, {20, 1, 1, 1, 1}, "of_each");  // a filter of rank 5 is no image
   add(make_.Input("y", {2, 32, 8, 8}), next, {16, 32, 1, 1}, "relaid");
   const Graph graph = Assign();
   EXPECT_THAT(ComputingTypes(graph),
@@ -93,12 +93,12 @@ TEST_F(LayoutTest, ResidualBlocksNeedNoCopies) {
   EXPECT_THAT(ComputingTypes(graph),
               ElementsAre("ConvolutionForward", "PoolingForward", "ConvolutionForward", "Elemwise",
                           "ConvBiasForward", "RelayoutFormat"));
-  // The constant is read as it is.
+  // The constant keeps its format.
   ExpectFormats(graph, {{"pool", "b=b"}, {"relu", "b=rb"}, {"residual", "b=brrb"}});
 }
 
 TEST_F(LayoutTest, WhatGrowsForRowMajorReadersIsConvertedBefore) {
-  // Of 21 channels: blocks of a small image in front, none of the large one behind.
+  // With 21 channels, the small input image is in blocks and the large output is not.
   ResizeParam param;
   param.axes = {2, 3};
   const int sizes = make_.Constant(HostTensor::FromValues<int64_t>(DType::kInt64, {2}, {32, 32}));
@@ -210,7 +210,7 @@ TEST_F(LayoutTest, Float16LiesInBlocksToo) {
   ExpectFormats(Assign(), {{"half", "b=b"}, {"relu", "b=b"}});
 }
 
-// "b" is here what is in NHWC.
+// "b" stands for NHWC here.
 class ChannelsLastTest : public LayoutTest {
  protected:
   Graph Assign() {
@@ -232,7 +232,7 @@ TEST_F(ChannelsLastTest, ImagesOfFewChannelsAndOfSixteenBitsAreToo) {
   ExpectFormats(graph, {{"stem", "b=br"}, {"half", "b=b"}, {"relu", "b=b"}});
 }
 
-// A copy of the caller's image would take as much again.
+// A copy of the caller's image would take the same amount of memory again.
 TEST_F(ChannelsLastTest, ConvolutionsReadPlanesInPlaceIfTheDeviceDoes) {
   const int x = make_.Input("x", {2, 3, 8, 8});
   make_.Output(Conv(Conv(x, 20, "stem"), 10, "next"));
@@ -256,7 +256,7 @@ TEST_F(ChannelsLastTest, WhatBroadcastsStaysRowMajor) {
   ExpectFormats(Assign(), {{"sum", "b=brb"}});
 }
 
-// The casts of a model in 16-bit floats stand at its borders, where the formats change, too.
+// The casts of a 16-bit float model stand at its inputs and outputs, where the formats change too.
 TEST_F(ChannelsLastTest, ConversionsChangeTheFormatToo) {
   const int x = make_.Input("x", {2, 3, 8, 8});
   const int low = make_.Add<TypeCvt>({DType::kFloat16}, {x}, "low");
@@ -291,7 +291,7 @@ TEST_F(ChannelsLastTest, ConversionsFollowWhereTheirReadersDisagree) {
 }
 
 TEST_F(LayoutTest, WeightsAreLeftAlone) {
-  // A filter of the output's shape: 32 images of 32 channels and one pixel.
+  // A filter with the output's shape: 32 images of 32 channels and one pixel.
   const int x = make_.Input("x", {32, 32, 1, 1});
   make_.Output(Conv(x, 32, "conv"));
   ExpectFormats(Assign(), {{"conv", "b=br"}});

@@ -15,7 +15,7 @@ ConvBiasParam Padded(ScalarFunction activation = ScalarFunction::kIdentity,
   return param;
 }
 
-// An expansion, and a depthwise convolution behind it.
+// An expansion, followed by a depthwise convolution.
 class MoveClampsTest : public ImagePassTest {
  protected:
   int Expansion(ConvBiasParam param, const std::string& name = "expansion") {
@@ -39,7 +39,8 @@ class MoveClampsTest : public ImagePassTest {
   static ConvBiasParam ParamOf(const Graph& graph, const std::string& name) {
     return dynamic_cast<const ConvBiasForward&>(*Node(graph, name).op).param();
   }
-  // Whether the bounds are those of the depthwise convolution's source; the graph means the same.
+  // Returns whether the depthwise convolution's source got the bounds; the graph must compute the
+  // same.
   bool Moves(int output) {
     const Graph after = Rewritten(MoveClamps, output);
     const bool moved = ParamOf(after, "depthwise").clamps_src();
@@ -50,7 +51,7 @@ class MoveClampsTest : public ImagePassTest {
   }
 };
 
-// Zeros of the padding are no elements of the source: -0.5 to -0.25 leaves them.
+// The zeros of the padding are not clamped: bounds of -0.5 to -0.25 must not apply to them.
 TEST_F(MoveClampsTest, BoundsGoIntoADepthwiseConvolution) {
   const int y = Expansion(Padded(ScalarFunction::kClamp, {-0.5, -0.25}));
   const int clamped = make_.var(y).id;
@@ -61,7 +62,7 @@ TEST_F(MoveClampsTest, BoundsGoIntoADepthwiseConvolution) {
   EXPECT_EQ(ParamOf(after, "depthwise").src_low, -0.5);
   EXPECT_EQ(ParamOf(after, "depthwise").src_high, -0.25);
   EXPECT_EQ(ParamOf(after, "depthwise").nonlineMode, ScalarFunction::kClamp) << "its own stays";
-  // The value that the old var had is nowhere now; that of the depthwise convolution is.
+  // The old var's value exists no more; the depthwise convolution's does.
   for (const Var& var : after.vars()) EXPECT_NE(var.id, clamped);
   const Var& output = after.var(Node(after, "depthwise").outputs[0]);
   EXPECT_EQ(output.id, made.id);
@@ -78,7 +79,7 @@ TEST_F(MoveClampsTest, OnlyWhereTheDepthwiseConvolutionAloneReadsIt) {
   EXPECT_FALSE(Moves(Depthwise(output, DepthwiseFilter())));
 }
 
-// A ReLU is part of the library's engines, and a curve would be computed once for every tap.
+// A ReLU is part of the library's engines; a curve would be computed again for every tap.
 TEST_F(MoveClampsTest, OtherActivationsStay) {
   for (const ScalarFunction function :
        {ScalarFunction::kRelu, ScalarFunction::kSigmoid, ScalarFunction::kHSwish}) {
@@ -87,7 +88,7 @@ TEST_F(MoveClampsTest, OtherActivationsStay) {
   }
 }
 
-// What the depthwise kernels do not take: filters that are not known, and dense ones.
+// The depthwise kernels take neither unknown nor dense filters.
 TEST_F(MoveClampsTest, OtherReadersTakeNone) {
   const ConvBiasParam relu6 = Padded(ScalarFunction::kClamp, {0, 6});
   const int filter = Elem(ScalarFunction::kAdd, {DepthwiseFilter(), Random({1})});
@@ -98,7 +99,7 @@ TEST_F(MoveClampsTest, OtherReadersTakeNone) {
   EXPECT_FALSE(Moves(dense));
 }
 
-// One after the other: the second reads what the first's kernel clamps for nothing.
+// Two in a row: the second reads a value that the first's kernel clamps at no cost.
 TEST_F(MoveClampsTest, ADepthwiseConvolutionKeepsItsOwn) {
   const int first = Depthwise(Expansion(Padded()), DepthwiseFilter(), "first");
   const Graph after = Rewritten(MoveClamps, Depthwise(first, DepthwiseFilter()));

@@ -1,4 +1,4 @@
-// What the tests of passes share: a graph being made, and what is expected of the rewritten one.
+// A fixture for tests of passes: builds a graph and compares the rewritten one with expectations.
 #ifndef ASHLAR_TESTS_GRAPH_PASSES_PASS_TEST_H_
 #define ASHLAR_TESTS_GRAPH_PASSES_PASS_TEST_H_
 
@@ -20,7 +20,7 @@
 
 namespace ashlar::testing {
 
-// By a node's name: the letters of its output and its inputs, "a=bc".
+// A node's name, and the letters of its output and its inputs: "a=bc".
 using NodeLetters = std::vector<std::pair<std::string, std::string>>;
 
 class PassTest : public ::testing::Test {
@@ -32,7 +32,7 @@ class PassTest : public ::testing::Test {
     return make_.Add<Elemwise>({mode}, std::move(inputs), name);
   }
 
-  // Expects the same outputs of both graphs for `x`.
+  // Expects the same outputs from both graphs for `x`.
   static void ExpectSameOutputs(const Graph& before, const Graph& after, const HostTensor& x,
                                 double tolerance) {
     const std::vector<HostTensor> expected = Value(EvaluateGraph(before, {{"x", x}}));

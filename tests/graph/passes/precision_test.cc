@@ -26,7 +26,7 @@ class PrecisionTest : public PassTest {
   Graph Assign(DType precision = DType::kFloat16) {
     return Value(AssignPrecision(std::move(make_).Build(), Operators(), precision));
   }
-  // "h" for Float16, "f" for Float32, "i" for others.
+  // Expects dtypes: "h" for Float16, "f" for Float32, "i" for others.
   static void ExpectDTypes(const Graph& graph, const NodeLetters& expected) {
     ExpectLetters(graph, expected, [](const TensorType& type) {
       return type.dtype == DType::kFloat16 ? "h" : type.dtype == DType::kFloat32 ? "f" : "i";
@@ -57,7 +57,7 @@ TEST_F(PrecisionTest, SoftmaxAndReductionsStayInFloat32) {
   ExpectDTypes(graph, {{"sum", "f=f"}, {"flat", "f=fi"}, {"product", "h=hh"}, {"softmax", "f=h"}});
 }
 
-// Sums of integers are exact in Float32, and beyond what 16 bits hold.
+// Sums of integers are exact in Float32, and beyond the range of 16 bits.
 TEST_F(PrecisionTest, SumsThatAreAskedToBeFloat32Stay) {
   const int a = Conv(make_.Input("x", {2, 8, 4, 4}), 8, "a");
   const int b = make_.Add<ConvolutionForward>({.compute_mode = ComputeMode::kFloat32},

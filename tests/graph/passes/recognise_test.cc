@@ -1,4 +1,4 @@
-// Operators that were taken apart are recognised, and nothing that only looks like one.
+// Recognises decomposed operators, and nothing that only looks similar.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -17,7 +17,7 @@ using ::testing::Contains;
 using ::testing::Not;
 using F = ScalarFunction;
 
-// Types of the operators that compute, functions by their names.
+// Returns the types of the operators that compute; functions by their names.
 std::vector<std::string> Names(const Graph& graph) {
   std::vector<std::string> names;
   for (const OperatorNode& node : graph.nodes()) {
@@ -41,7 +41,7 @@ class RecogniseTest : public PassTest {
   }
 
   bool Coin() { return random_() % 2 == 0; }
-  // An operator of a pattern.
+  // Adds an operator of a pattern.
   template <typename Op>
   int Inner(typename Op::Param param, std::vector<int> inputs) {
     inner_.push_back(make_.Add<Op>(std::move(param), std::move(inputs)));
@@ -50,7 +50,7 @@ class RecogniseTest : public PassTest {
   int Apply(ScalarFunction function, std::vector<int> inputs) {
     return Inner<Elemwise>({function}, std::move(inputs));
   }
-  // Its operands in any order.
+  // Adds a function of these operands in either order.
   int Either(ScalarFunction function, int a, int b) {
     return Coin() ? Apply(function, {a, b}) : Apply(function, {b, a});
   }
@@ -73,7 +73,7 @@ class RecogniseTest : public PassTest {
                   : Inner<Reduce>({ReduceMode::kMean}, {x, Ints({2, 3, 5, 1})});
   }
 
-  // The patterns, each of a tensor of the input's shape.
+  // Adds one of the patterns, on a tensor of the input's shape.
   int LayerNorm(int x, bool scale, bool bias) {
     const int centred = Apply(F::kSub, {x, Mean(x)});
     const int also = Coin() ? centred : Apply(F::kSub, {x, Mean(x)});
@@ -103,7 +103,7 @@ class RecogniseTest : public PassTest {
         return Either(F::kMul, x, Times(gate, 0.5));
     }
   }
-  // x * x * x in one of the ways in which exporters write it.
+  // Adds x * x * x in one of the forms that exporters write.
   int Cube(int x) {
     if (Coin()) {
       return Apply(F::kPow,
@@ -147,7 +147,7 @@ class RecogniseTest : public PassTest {
     if (Coin()) keys = Times(keys, 0.5);
     if (Coin()) {
       keys = Inner<Dimshuffle>({{0, 1, 3, 2}}, {keys});
-    } else if (Coin()) {  // heads behind their keys, as they come from a product
+    } else if (Coin()) {  // heads after their keys, as a product gives them
       keys = make_.Add<Dimshuffle>({{0, 2, 1, 3}}, {keys});
       make_.Output(keys);
       keys = Inner<Dimshuffle>({{0, 2, 3, 1}}, {keys});
@@ -167,7 +167,7 @@ class RecogniseTest : public PassTest {
     return Inner<MatrixMul>({}, {weights, Random({2, 3, 5, 4})});
   }
 
-  // The graph that ends in `y`, rewritten; outputs are the same.
+  // Returns the rewritten graph that ends in `y`; expects the same outputs.
   Graph Rewritten(int y) {
     make_.Output(y);
     const Graph before = std::move(make_).Build();
@@ -178,10 +178,10 @@ class RecogniseTest : public PassTest {
 
   int x_ = 0;
   std::vector<int> inner_;
-  double constants_are_ = 1;  // times what they have to be
+  double constants_are_ = 1;  // a factor of the right constants
 };
 
-// Every way of writing a pattern, and each with one thing wrong.
+// Tries every form of a pattern, and each form with one thing wrong.
 TEST_F(RecogniseTest, RandomGraphs) {
   const std::vector<std::pair<std::string, std::function<int()>>> patterns = {
       {"LayerNorm", [&] { return LayerNorm(x_, true, true); }},
@@ -203,12 +203,12 @@ TEST_F(RecogniseTest, RandomGraphs) {
       const Graph whole = Rewritten(make());
       if (name != "Attention") {
         EXPECT_THAT(Names(whole), ::testing::ElementsAre(name));
-      } else {  // what scales the keys may lie before what others read
+      } else {  // the scale of the keys may be applied to a tensor with other readers
         EXPECT_THAT(Names(whole), Contains(name));
         EXPECT_THAT(Names(whole), Not(Contains("Softmax")));
       }
 
-      // The same with another reader of what is made first, which all else depends on.
+      // The same with a second reader of the pattern's first tensor, on which the rest depends.
       random_.seed(static_cast<uint64_t>(round));
       Begin();
       const int y = make();
@@ -218,7 +218,7 @@ TEST_F(RecogniseTest, RandomGraphs) {
       } else {
         make_.Output(Elem(F::kAbs, {first}));
       }
-      if (name != "Attention") {  // a scaled operand of it is no part of the pattern
+      if (name != "Attention") {  // a scaled operand of Attention is outside of the pattern
         EXPECT_THAT(Names(Rewritten(y)), Not(Contains(name)));
       } else {
         Rewritten(y);
@@ -278,7 +278,7 @@ TEST_F(RecogniseTest, LeavesASoftmaxAlongAnotherAxis) {
               Not(Contains("Attention")));
 }
 
-// A row of which nothing is seen is no number in one, and zeros in the other.
+// A row without visible keys is NaN in one form, and zeros in the other.
 TEST_F(RecogniseTest, LeavesAMaskThatHidesKeys) {
   HostTensor mask = HostTensor::Zeros(DType::kFloat32, {5, 5});
   mask.Set(3, -INFINITY);

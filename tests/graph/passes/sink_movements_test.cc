@@ -1,4 +1,4 @@
-// Movements of elements behind pointwise operators: opposite ones go away, the others stay.
+// Moves movements of elements after pointwise operators: opposite ones cancel, the others stay.
 #include "opr/concat.h"
 #include "opr/convolution3d.h"
 #include "opr/dimshuffle.h"
@@ -22,7 +22,7 @@ class SinkMovementsTest : public PassTest {
     return make_.Add<Reshape>(
         param, {x, make_.Constant(HostTensor::FromValues<int64_t>(DType::kInt64, {rank}, shape))});
   }
-  // Types of the operators that compute, once the outputs are checked.
+  // Returns the types of the operators that compute, after comparing the outputs.
   std::vector<std::string> Sunk(int output) {
     make_.Output(output);
     const Graph before = std::move(make_).Build();
@@ -61,7 +61,7 @@ TEST_F(SinkMovementsTest, SumsOfWhatMovesAlikeAreMovedOnce) {
               ElementsAre("Elemwise", "Elemwise", "Elemwise", "Dimshuffle"));
 }
 
-// Nothing gained: the graph is as it was.
+// Without a gain, the graph stays as it was.
 TEST_F(SinkMovementsTest, WhatDoesNotMeetItsOppositeStays) {
   const int turned = Turn(x_, {0, 2, 3, 1});
   EXPECT_THAT(Sunk(Elem(ScalarFunction::kRelu, {turned})), ElementsAre("Dimshuffle", "Elemwise"));
@@ -73,7 +73,7 @@ TEST_F(SinkMovementsTest, ConstantsOfSeveralAxesKeepTheirPlace) {
   EXPECT_THAT(Sunk(Turn(y, {0, 3, 1, 2})), ElementsAre("Dimshuffle", "Elemwise", "Dimshuffle"));
 }
 
-// An axis that a reshape has split or joined is none of its input's.
+// An axis that a reshape has split or joined is no axis of its input.
 TEST_F(SinkMovementsTest, ConstantsOfJoinedAxesKeepTheirPlace) {
   int y = Turn(Reshaped(x_, {2, 3, 20}), {2, 0, 1});
   y = Elem(ScalarFunction::kAdd, {y, Random({20, 1, 1})});
@@ -88,7 +88,7 @@ TEST_F(SinkMovementsTest, OtherReadersSeeTheElementsMoved) {
   EXPECT_THAT(Sunk(Turn(relu, {0, 3, 1, 2})), ElementsAre("Elemwise", "Dimshuffle", "Reduce"));
 }
 
-// A dropped axis in front of a reshape is not the axis that a pattern names behind it.
+// An axis dropped before a reshape is not the axis that a pattern names after it.
 TEST_F(SinkMovementsTest, ViewsOfAPatternStayBehindReshapes) {
   int y = Turn(x_, {0, 2, 3, 1});
   y = Reshaped(y, {8, 1, 15});
@@ -98,7 +98,7 @@ TEST_F(SinkMovementsTest, ViewsOfAPatternStayBehindReshapes) {
   EXPECT_THAT(Sunk(y), ElementsAre("Elemwise"));
 }
 
-// The number of images that it follows is not that of the tensor before another reshape.
+// The number of images that the reshape follows differs from the tensor's before another reshape.
 TEST_F(SinkMovementsTest, AReshapeThatFollowsItsInputKeepsIt) {
   int y = make_.Add<Reduce>({ReduceMode::kSum, {-1}}, {Reshaped(x_, {6, 4, 5})});
   y = Elem(ScalarFunction::kRelu, {Turn(Reshaped(y, {2, 12}), {1, 0})});
@@ -106,7 +106,7 @@ TEST_F(SinkMovementsTest, AReshapeThatFollowsItsInputKeepsIt) {
   EXPECT_THAT(Sunk(y), ElementsAre("Reshape", "Reduce", "Elemwise", "Reshape", "Reshape"));
 }
 
-// A permutation of dimensions of size 1 keeps the order, too, but is of no other shape.
+// A permutation of dimensions of size 1 keeps the order too, but changes the shape.
 TEST_F(SinkMovementsTest, PermutationsThatKeepTheOrderKeepTheirInput) {
   int y = make_.Add<Reduce>({ReduceMode::kSum, {-1}}, {Reshaped(x_, {6, 4, 5})});
   y = Turn(Reshaped(y, {-1, 1, 4}, {.follows = true}), {1, 0, 2});

@@ -34,7 +34,7 @@ absl::StatusOr<Graph> TileInOrder(const Graph& graph, const TileSpec& spec) {
   return Tile(graph, spec, NodesInOrder(graph), Operators());
 }
 
-// Elements of all outputs that change when the graph is tiled.
+// Returns how many elements of all outputs change when the graph is tiled.
 int64_t Differences(const Graph& graph, const TileSpec& spec, const HostTensor& input) {
   const Graph tiled = Value(TileInOrder(graph, spec));
   const std::vector<HostTensor> expected = Value(testing::Evaluate(graph, input));
@@ -63,7 +63,7 @@ TEST_P(RandomTileTest, AnyGraphInAnyTilesComputesTheSameBits) {
 
 INSTANTIATE_TEST_SUITE_P(ChainsAndJoins, RandomTileTest, ::testing::Bool());
 
-// Parts of several outputs were once joined in the order of a hash table.
+// Regression: tiles of several outputs were joined in the order of a hash table.
 TEST(TileTest, TheGraphIsTheSameEveryTime) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
@@ -87,7 +87,8 @@ std::vector<std::string> Names(const std::vector<Binding>& bindings) {
   return names;
 }
 
-// Programs unpack outputs by position; the order of execution once decided it.
+// Regression: the order of execution decided the position of outputs, by which programs unpack
+// them.
 TEST(TileTest, OutputsKeepTheDeclaredOrderInAnyOrderOfExecutionAndAllPasses) {
   int64_t several = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
@@ -162,7 +163,7 @@ TEST(TileTest, SegmentsOfOneGraphAreIndependent) {
   EXPECT_GT(tiled.nodes().size(), 2 * 16u + 2 * 6u);
 }
 
-// An operator of the same name that does all as it does.
+// An operator of the same name that forwards every call.
 template <typename Op>
 class Wrapped : public Operator {
  public:
@@ -189,7 +190,7 @@ class Wrapped : public Operator {
   const Op op_;
 };
 
-// A pool whose divisor counts what lies outside of its tile as padding.
+// A pool whose divisor counts elements outside of its tile as padding.
 class WrongDivisor final : public Wrapped<PoolingForward> {
  public:
   using Wrapped::Wrapped;
@@ -203,7 +204,7 @@ class WrongDivisor final : public Wrapped<PoolingForward> {
   }
 };
 
-// A convolution that puts zeros where its tile ends.
+// A convolution that puts zeros beyond the end of its tile.
 class NoHalo final : public Wrapped<ConvBiasForward> {
  public:
   using Wrapped::Wrapped;
@@ -237,7 +238,7 @@ TEST(TileTest, AWrongDivisorIsSeen) {
   }
 }
 
-// The hull of what both readers of x need: with the convolution's share of it left out, the sum is
+// The needed region of x is the hull over both readers. Without the convolution's share the sum is
 // still right and the convolution is not.
 TEST(TileTest, AMissingHaloAtAJoinIsSeen) {
   for (const bool wrong : {false, true}) {
