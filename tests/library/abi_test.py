@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Compares functions and types of the C header with those on record in ashlar.abi. Exit 77 without abidiff.
+"""Compares functions and types of the C header with the ABI recorded in ashlar.abi. Exit 77 without
+abidiff.
 
 usage: abi_test.py HEADER [--record]
 
-The header is compiled as a library of its own, with functions that do nothing: the real one includes it, and exports what
-it declares (exports_test.py). What is on record changes only by a decision: within a major version fields may be appended and
-functions added; then --record writes it anew.
+The header is compiled as a library of its own, with functions that do nothing. The real library
+includes it, and exports its functions (exports_test.py). The record changes only by a decision:
+within a major version fields may be appended and functions added; --record then writes it anew.
 """
 import pathlib
 import re
@@ -15,7 +16,7 @@ import sys
 import tempfile
 
 RECORD = pathlib.Path(__file__).with_name("ashlar.abi")
-# (text of the header, an incompatible one): each must be seen.
+# (text of the header, an incompatible one): each change must be detected.
 BREAKS = [("int64_t id, lower, upper;", "int64_t id, upper, lower;"), ("int32_t proof, bottleneck_step;", "int64_t proof, bottleneck_step;"),
           ("ASHLAR_UNAVAILABLE = 5", "ASHLAR_UNAVAILABLE = 15"), ("ashlar_plan_load(const ashlar_plan* plan)", "ashlar_plan_load(int plan)"),
           ("ashlar_set_log", "ashlar_log")]
@@ -26,7 +27,7 @@ def write_abi(header, folder, path):
     stub.write_text(re.sub(r"(ASHLAR_API[^;{}]*\));", r"\1 { __builtin_trap(); }", header))
     library = folder / "libashlar.so"
     subprocess.run(["cc", "-g", "-shared", "-fPIC", "-Wl,-soname,libashlar.so.1", stub.name, "-o", library.name], check=True,
-                   cwd=folder)  # the record says where its source lay
+                   cwd=folder)  # the record contains the source's path
     subprocess.run(["abidw", "--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--no-elf-needed", "--out-file", path, library],
                    check=True)
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The library in programs with an allocator of their own: jemalloc, and the one that counts. Exit 77 without jemalloc.
+"""Runs the library in programs with other allocators: jemalloc, and the counting one. Exit 77
+without jemalloc.
 
 usage: allocators_test.py LIBRARY_TEST HEAP_COUNT
 """
@@ -8,7 +9,7 @@ import re
 import subprocess
 import sys
 
-TESTS = "SessionLibraryTest.*:TrainingTest.AStep*-*PageMore"  # limits count what an allocator has mapped
+TESTS = "SessionLibraryTest.*:TrainingTest.AStep*-*PageMore"  # limits count memory that an allocator has mapped
 
 
 def run(program, preload, **environment):
@@ -20,7 +21,7 @@ def run(program, preload, **environment):
 
 
 def main(program, heap_count):
-    run(program, heap_count)  # there heap_calls is 0, and not -1
+    run(program, heap_count)  # heap_calls is 0 there, not -1
     known = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout
     jemalloc = re.search(r"libjemalloc\.so\.2.*=> (\S+)", known)
     if jemalloc is None:

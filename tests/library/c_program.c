@@ -3,7 +3,7 @@
 #include <ashlar/ashlar.h>
 #include <stdlib.h>
 
-/* The layout that programs were compiled with: fields may be appended, and nothing else. */
+/* The layout that programs were compiled with: fields may only be appended. */
 #define PLACED(type, field, offset) \
   typedef char type##_##field##_placed[offsetof(type, field) == (offset) ? 1 : -1]
 PLACED(ashlar_tensor, dtype, 8);

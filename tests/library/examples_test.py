@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Builds and runs every example against the Debian packages, unpacked into a root of their own, and the Python sources beside
-them, as pip lays them down.
+"""Builds and runs every example against the Debian packages, unpacked into a root of their own. The
+Python sources lie beside them, in the layout that pip creates.
 
 usage: examples_test.py BUILD_FOLDER SOURCES
 """
@@ -20,7 +20,7 @@ def run(*command, **options):
 
 
 def run_python(sources, folder, environment, command):
-    """The examples in Python, as python/tests/wheel_test.py runs them over the wheel."""
+    """Runs the Python examples as python/tests/wheel_test.py runs them with the wheel."""
     sys.path.insert(0, str(sources / "python/tests"))
     import wheel_test
     shutil.copytree(sources / "python/ashlar_runtime", folder / "site/ashlar_runtime", ignore=shutil.ignore_patterns("__pycache__"))

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""What the shared library exports, and what it takes from the system.
+"""Checks the exports of the shared library, and the system functions that it uses.
 
-usage: exports_test.py LIBRARY HEADER [--static]      --static: of a wheel, which has protobuf-lite inside: its log is for stderr
+usage: exports_test.py LIBRARY HEADER [--static]
+--static: the library of a wheel, which contains protobuf-lite: its log may write to stderr
 """
 import re
 import subprocess
 import sys
 
-# Nothing of these may be called by a library: the environment, signals, the process and its console are the program's.
+# Functions that a library must not call: the environment, signals, the process and its console
+# belong to the program.
 FORBIDDEN = {"getenv", "secure_getenv", "setenv", "putenv", "signal", "sigaction", "exit", "_exit", "abort_handler",
              "printf", "puts", "system", "fork", "stdout", "stderr", "_ZSt4cout", "_ZSt4cerr"}
-# What it needs of other libraries: no kernels, no threads but its own.
+# The libraries that it may need: no kernels, and no threads except its own.
 NEEDED = re.compile(r"(lib(absl_\w+|protobuf-lite|z|stdc\+\+|gcc_s|m|mvec|c)|ld-linux-[\w-]+)\.so\.\S+")
 
 
@@ -20,7 +22,7 @@ def symbols(library, *options):
 
 
 def taken(library):
-    """Of others, by what is relocated: linkers list symbols, too, whose callers they have left out."""
+    """Reads the relocations: linkers also list symbols whose callers they have left out."""
     text = subprocess.run(["readelf", "-rW", library], check=True, capture_output=True, text=True).stdout
     return set(re.findall(r"^[0-9a-f]+ +[0-9a-f]+ +R_\S+ +[0-9a-f]+ +([\w.]+)", text, re.M))
 

@@ -1,4 +1,4 @@
-// What the tests of the library share: a model in a file, options in one line.
+// Shared helpers of the library's tests: a model in a file, options in one line.
 #ifndef ASHLAR_TESTS_LIBRARY_LIBRARY_TEST_H_
 #define ASHLAR_TESTS_LIBRARY_LIBRARY_TEST_H_
 
@@ -12,7 +12,7 @@ namespace ashlar::testing {
 
 inline constexpr int kInputs = 3 * 16 * 16, kOutputs = 10;  // of SmallModel(1), floats
 
-// Each test has a file of SmallModel(1).
+// A fixture that gives each test a file of SmallModel(1).
 class LibraryTest : public ::testing::Test {
  protected:
   void SetUp() override;
@@ -20,14 +20,14 @@ class LibraryTest : public ::testing::Test {
   std::string path_;  // of the model
 };
 
-// Input of a seed, and what one run makes of it.
+// Returns the input of a seed, and the result of one run.
 std::vector<float> InputOf(int seed);
 std::vector<float> RunOnce(Session& session, const std::vector<float>& input);
 
-// Options for so many threads.
+// Returns options for so many threads.
 ashlar_plan_options Threads(int threads);
 
-// The status of what is thrown; ASHLAR_OK where nothing is.
+// Returns the status of the error thrown by `body`; ASHLAR_OK if none is thrown.
 template <typename Body>
 ashlar_status StatusOf(const Body& body) {
   try {

@@ -1,4 +1,4 @@
-// Models opened, plans made and read, and the errors of both.
+// Opens models, makes and reads plans, and checks the errors of both.
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -14,7 +14,7 @@ namespace {
 using ModelLibraryTest = LibraryTest;
 using PlanLibraryTest = LibraryTest;
 
-// Ends planning at the first question, and keeps what it was told.
+// Cancels planning at the first call, and keeps the progress that was reported.
 int Cancel(void* told, const ashlar_progress* progress) {
   *static_cast<ashlar_progress*>(told) = *progress;
   return 1;
@@ -22,7 +22,7 @@ int Cancel(void* told, const ashlar_progress* progress) {
 
 TEST_F(PlanLibraryTest, IsCancelledOrEndsInTime) {
   auto options = Threads(1);
-  const ashlar_shape shape = {"data", 4, {64, 3, 16, 16}};  // which takes seconds
+  const ashlar_shape shape = {"data", 4, {64, 3, 16, 16}};  // planning takes seconds
   options.shapes = &shape;
   options.num_shapes = 1;
   options.memory_budget = ASHLAR_LEAST;
@@ -46,7 +46,7 @@ TEST_F(PlanLibraryTest, IsCancelledOrEndsInTime) {
   EXPECT_NE(std::string(ashlar_error_message()).find("0.03 seconds"), std::string::npos);
   options.time_limit = -1;
   EXPECT_EQ(StatusOf([&] { model.NewPlan(options); }), ASHLAR_INVALID_ARGUMENT);
-  // The plan is that of who does not watch, and errors are, too.
+  // With a callback, the plan and the errors are the same as without.
   options.memory_budget = 0;
   options.time_limit = 0;
   const ashlar_memory plain = model.NewPlan(options).Memory();
@@ -80,7 +80,7 @@ TEST_F(ModelLibraryTest, RunsFromCAsFromCpp) {
       << ashlar_error_message();
   Session session = Model(path_).NewPlan(Threads(1)).NewSession();
   EXPECT_EQ(output, RunOnce(session, input));
-  double sum = 0;  // of a softmax
+  double sum = 0;  // of a softmax, so 1
   for (const float probability : output) sum += probability;
   EXPECT_NEAR(sum, 1, 1e-5);
 }
@@ -109,7 +109,7 @@ TEST_F(ModelLibraryTest, RejectsFilesThatAreNone) {
   std::remove(text.c_str());
 }
 
-// Names came raw into messages, which programs write into logs and to terminals.
+// Regression: names got into messages unescaped, and programs write these to logs and terminals.
 TEST_F(ModelLibraryTest, MessagesArePrintable) {
   ashlar_model* model = nullptr;
   ASSERT_NE(ashlar_model_open("no\x1b[31m\nerror: such\xff.ash", &model), ASHLAR_OK);
@@ -223,7 +223,7 @@ TEST_F(PlanLibraryTest, StructsOfOlderProgramsAreRead) {
   auto options = Threads(1);
   options.prefer_memory = 1;
   const int64_t with = model.NewPlan(options).Memory().weights;
-  options.size = offsetof(ashlar_plan_options, prefer_memory);  // compiled before there was one
+  options.size = offsetof(ashlar_plan_options, prefer_memory);  // compiled before the field existed
   const Plan plan = model.NewPlan(options);
   EXPECT_EQ(plan.Memory().weights, model.NewPlan(Threads(1)).Memory().weights);
   EXPECT_LE(with, plan.Memory().weights);
@@ -232,7 +232,7 @@ TEST_F(PlanLibraryTest, StructsOfOlderProgramsAreRead) {
   memory.input = -7;
   ASSERT_EQ(ashlar_plan_memory(plan.get(), &memory), ASHLAR_OK);
   EXPECT_EQ(memory.arena, plan.Memory().arena);
-  EXPECT_EQ(memory.input, -7);  // behind its end
+  EXPECT_EQ(memory.input, -7);  // beyond its end
 }
 
 TEST_F(PlanLibraryTest, IsExported) {

@@ -1,4 +1,4 @@
-// Files with packed weights, written by the library: plans of them take no memory for weights.
+// Files with packed weights, written by the library: their plans need no memory for weights.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -42,7 +42,7 @@ TEST_F(PackedFileTest, IsOfTheShapesAskedFor) {
   options.shapes = &batch;
   options.num_shapes = 1;
   Model(path_).Pack(packed_, options);
-  const Plan plan = Model(packed_).NewPlan(Threads(2));  // threads are not the file's matter
+  const Plan plan = Model(packed_).NewPlan(Threads(2));  // the file does not depend on threads
   ASSERT_EQ(plan.Inputs()[0].shape[0], 3);
   EXPECT_GT(plan.Memory().weights_in_file, 0);
   std::vector<float> input, expected;
@@ -63,7 +63,7 @@ TEST_F(PackedFileTest, PackingAPackedFileAnewIsPackingTheModel) {
   auto least = Threads(1);
   least.prefer_memory = 1;
   const Model packed(packed_);
-  packed.Pack(packed_, least);  // its own file: replaced once all is written
+  packed.Pack(packed_, least);  // its own file, replaced after all is written
   EXPECT_GT(Model(packed_).NewPlan(least).Memory().weights_in_file, 0);
 }
 

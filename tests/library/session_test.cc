@@ -1,4 +1,4 @@
-// Sessions: arenas of the caller's, bindings, verification, and what may go on around them.
+// Sessions: arenas of the caller, bindings, verification, and concurrent use.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <sys/resource.h>
@@ -153,7 +153,7 @@ TEST_F(SessionLibraryTest, SessionsRunAndPlansAreMadeOnEightThreads) {
           wrong += RunOnce(of_shared, InputOf(seed)) != expected[seed];
           wrong += RunOnce(of_own, InputOf(seed)) != expected[seed];
         }
-        // The error of another thread is not this one's.
+        // Each thread has an error of its own.
         const std::string name = "thread " + std::to_string(t);
         wrong += ashlar_bind_input(of_own.get(), name.c_str(), &t, 4, ASHLAR_HOST) == ASHLAR_OK;
         wrong += std::string(ashlar_error_message()).find(name) == std::string::npos;
@@ -180,8 +180,8 @@ TEST_F(SessionLibraryTest, TenThousandLeaveNothingBehind) {
   EXPECT_EQ(mallinfo2().uordblks, before);
 }
 
-// Calls `run` on `threads` threads, so often each and until one was refused. Every call is right or
-// refused with ASHLAR_BUSY; returns how many were refused.
+// Calls `run` on `threads` threads, several times each and until a call was refused. Every call is
+// right or fails with ASHLAR_BUSY. Returns how many were refused.
 template <typename Run>  // (thread) -> whether the numbers are right
 int RefusedOnThreads(int threads, const Run& run) {
   constexpr int kCalls = 200;
@@ -216,7 +216,7 @@ TEST_F(SessionLibraryTest, OneSessionOnFourThreadsIsRightOrRefused) {
                              }),
             0);
   EXPECT_EQ(output, expected);
-  session.Run();  // once the others are gone
+  session.Run();  // after the others have ended
   EXPECT_EQ(output, expected);
 }
 
@@ -241,7 +241,7 @@ TEST_F(SessionLibraryTest, SessionsOfOverlappingArenasAreRightOrRefused) {
                                return outputs[t] == expected[t];
                              }),
             0);
-  // A session that is gone refuses nobody.
+  // A destroyed session no longer makes others busy.
   sessions.pop_back();
   EXPECT_EQ(RunOnce(sessions[0], inputs[2]), expected[2]);
 }
@@ -264,7 +264,7 @@ TEST_F(SessionLibraryTest, AForkedChildGoesOn) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
-// Bytes of private writable memory, as RLIMIT_DATA counts them.
+// Returns the bytes of private writable memory, as RLIMIT_DATA counts them.
 int64_t DataBytes() {
   std::FILE* const file = std::fopen("/proc/self/status", "r");
   char line[256];
@@ -276,7 +276,7 @@ int64_t DataBytes() {
   return kilobytes * 1024;
 }
 
-// A session in a child process that may take so many more bytes: its status.
+// Makes a session in a child process that may use so many more bytes; returns its status.
 int SessionWithin(const Plan& plan, int64_t bytes) {
   const pid_t child = fork();
   if (child == 0) {
@@ -303,7 +303,7 @@ int SessionWithin(const Plan& plan, int64_t bytes) {
 TEST_F(SessionLibraryTest, TakesTheArenaAndNoPageMore) {
   if (kSanitized) GTEST_SKIP() << "sanitizers take memory of their own";
   auto options = Threads(1);
-  const ashlar_shape shape = {"data", 4, {64, 3, 16, 16}};  // so that the heap is not asked for it
+  const ashlar_shape shape = {"data", 4, {64, 3, 16, 16}};  // too large for the heap
   options.shapes = &shape;
   options.num_shapes = 1;
   options.prefer_memory = 1;
@@ -332,7 +332,7 @@ TEST_F(SessionLibraryTest, NotesGoToTheCallersLog) {
   EXPECT_NE(lines.find("kernels by the table"), std::string::npos) << lines;
 }
 
-// The host copies nothing and has no streams.
+// On the host nothing is copied, and there are no streams.
 TEST_F(SessionLibraryTest, OnTheHostThereIsNothingToPinAndNoStream) {
   std::vector<float> input = InputOf(0);
   const Plan plan = Model(path_).NewPlan(Threads(1));
@@ -352,7 +352,7 @@ TEST_F(SessionLibraryTest, OnTheHostThereIsNothingToPinAndNoStream) {
   EXPECT_EQ(ashlar_pin("abacus", input.data(), 8), ASHLAR_INVALID_ARGUMENT);
 }
 
-// A program that was compiled when the struct ended with the arena.
+// A program compiled when the struct ended with the arena.
 TEST_F(SessionLibraryTest, OptionsOfBeforeHaveNoStream) {
   const Plan plan = Model(path_).NewPlan(Threads(1));
   auto options = Sized<ashlar_session_options>();

@@ -1,4 +1,4 @@
-// Several models: sessions of different ones in one arena, and a pipeline as one model.
+// Several models: sessions of different models in one arena, and a pipeline as one model.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -19,7 +19,7 @@ class SeveralModelsLibraryTest : public LibraryTest {
     LibraryTest::TearDown();
   }
   std::string tail() const { return path_ + ".tail.ash"; }
-  // Functions of so many numbers, with an arena of its own.
+  // Writes a model over so many numbers, with an arena of its own.
   void WriteTail(int64_t outputs) {
     GraphMaker maker;
     const int x = maker.Input("x", {1, outputs});

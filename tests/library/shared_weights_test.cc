@@ -1,4 +1,4 @@
-// Plans of one model at several shapes, whose weights are in memory once.
+// Plans of one model at several shapes, with one copy of the weights in memory.
 #include <cstdio>
 #include <memory>
 #include <numeric>
@@ -15,7 +15,8 @@ namespace {
 
 using SharedWeightsLibraryTest = LibraryTest;
 
-// A plan for a batch size, with the kernels of least memory: those are the same on any processor.
+// Returns a plan for a batch size, with the kernels of least memory: they are the same on all
+// processors.
 Plan ForBatch(const Model& model, const ashlar_tensor& input, int64_t batch, const Plan* share) {
   ashlar_shape shape = {};
   shape.input = input.name;
@@ -30,7 +31,7 @@ Plan ForBatch(const Model& model, const ashlar_tensor& input, int64_t batch, con
   return model.NewPlan(options);
 }
 
-// One for each batch size, that share with the first.
+// Returns a plan for each batch size; all share weights with the first.
 std::vector<Plan> Family(const Model& model, const std::vector<int64_t>& batches) {
   const Plan whole = model.NewPlan(Threads(1));
   std::vector<Plan> plans;
@@ -74,7 +75,7 @@ TEST_F(SharedWeightsLibraryTest, AnyPlanMayBeReleasedAtAnyTime) {
     if (released != 2) {
       EXPECT_EQ(RunBatch(plans[released < 2 ? 1 : 2], 3), expected);
     }
-    // The last one alone, whose places were found beside others.
+    // Only the last plan, whose offsets were chosen beside the others.
     std::vector<Plan> left = Family(model, {1, 2, 3});
     left.erase(left.begin(), left.begin() + 2);
     EXPECT_EQ(RunBatch(left[0], 3), expected);
@@ -122,7 +123,7 @@ TEST_F(SharedWeightsLibraryTest, SessionsComeUpOnManyThreads) {
   EXPECT_EQ(got, expected);
 }
 
-// Bytes at batch 1, 2, 4, 8 and 16: each plan's own, and all of them together.
+// Bytes at batch 1, 2, 4, 8 and 16: each plan's own, and of all together.
 struct Golden {
   const char* name;
   absl::StatusOr<Graph> (*build)(const ZooOptions& options);
@@ -144,7 +145,7 @@ TEST_F(SharedWeightsLibraryTest, OfFiveBatchSizesAreTheBytesOnRecord) {
       apart += memory.weights;
       together += memory.weights - memory.weights_shared;
     }
-    // Vectors of other lengths fill other channels up.
+    // Other vector lengths pad to other numbers of channels.
     EXPECT_NEAR(static_cast<double>(apart), golden.apart, 0.03 * golden.apart);
     EXPECT_NEAR(static_cast<double>(together), golden.together, 0.03 * golden.together);
     EXPECT_EQ(5 * together, apart);

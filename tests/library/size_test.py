@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The wheel's limit, kept by what is most of it and is there without a wheel: the shared library, stripped
-and compressed as a wheel is. scripts/test_wheel.sh weighs the wheel itself.
+"""Checks the wheel's size limit without a wheel, on its largest part: the shared library, stripped
+and compressed as in a wheel. scripts/test_wheel.sh measures the wheel itself.
 
 usage: size_test.py LIBRARY
 """
@@ -9,7 +9,7 @@ import sys
 import tempfile
 import zlib
 
-LARGEST = 3_040_000  # bytes; the wheel, with its static libraries and better packed, has some 35,000 more
+LARGEST = 3_040_000  # bytes; the wheel, with static libraries and better compression, has about 35,000 more
 
 
 def main(library):

@@ -1,4 +1,4 @@
-// Trainings through the library: in C, and in C++ from images to a model that learned.
+// Training through the library: in C, and in C++ from images to a trained model.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -107,10 +107,10 @@ TEST_F(TrainingTest, ABudgetIsMetByWhatIsMadeAgain) {
   EXPECT_EQ(ashlar_error_bytes(), least.Memory().arena);
 }
 
-// Tiles had been for the way to the loss alone, and budgets had none.
+// Regression: tiles covered only the forward pass, and budgets had no tiles at all.
 TEST_F(TrainingTest, NoTilesNeedLessThanTheLeastBudget) {
   const Model model(path_);
-  options_.frozen_batch_norm = 1;  // statistics of the batch are not taken apart
+  options_.frozen_batch_norm = 1;  // statistics of the batch are not split
   batch_.shape[0] = 1;
   images_.resize(kInputs);
   labels_.resize(1);
@@ -135,7 +135,7 @@ TEST_F(TrainingTest, NoTilesNeedLessThanTheLeastBudget) {
   EXPECT_GT(tiled, 10);
 }
 
-// A list of losses grew with the steps.
+// Regression: a list of losses grew with the steps.
 TEST_F(TrainingTest, AStepTakesNothingFromTheHeap) {
   using HeapCalls = int64_t (*)();
   const auto heap_calls = reinterpret_cast<HeapCalls>(dlsym(RTLD_DEFAULT, "ashlar_heap_calls"));
@@ -213,7 +213,7 @@ TEST_F(TrainingTest, TheTrainedModelRuns) {
   training.Save(File("trained.ash"));
   const std::vector<float> logits = Logits(training);
   Session session = Model(File("trained.ash")).NewPlan(Threads(1)).NewSession();
-  for (int i = 0; i < kBatch; ++i) {  // of one image, as the file was, and with its softmax
+  for (int i = 0; i < kBatch; ++i) {  // for one image, like the file, and with its softmax
     const std::vector<float> made = RunOnce(session, InputOf(i));
     double sum = 0;
     for (int k = 0; k < kOutputs; ++k) sum += std::exp(logits[i * kOutputs + k]);

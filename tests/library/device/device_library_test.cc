@@ -1,5 +1,5 @@
-// Programs that link the library alone: a device's library beside it has all that it needs of
-// Ashlar's, as the library exports the C interface only.
+// Programs that link only the library. It exports nothing but the C interface, so a device's
+// library beside it must contain every Ashlar function that it needs.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 
@@ -17,14 +17,15 @@ ashlar_plan_options On(const char* device) {
   return options;
 }
 
-// Of the library that the process has opened; null where it has opened none.
+// Returns the control of the library that the process has opened; null if it has opened none.
 emulated::Control* OpenedControl() {
   void* const library = dlopen("libashlar_cuda.so", RTLD_NOW | RTLD_NOLOAD);
   if (library == nullptr) return nullptr;
   return reinterpret_cast<emulated::GetControl>(dlsym(library, emulated::kGetControl))();
 }
 
-// "undefined symbol: ashlar::KernelRegistry::Register", as it took everything from the command.
+// Regression: "undefined symbol: ashlar::KernelRegistry::Register", as symbols came from the
+// command.
 TEST_F(DeviceLibraryTest, AProgramRunsAModelOnTheDevice) {
   const Model model(path_);
   Session host = model.NewPlan(On("cpu0:0")).NewSession();
@@ -41,7 +42,7 @@ TEST_F(DeviceLibraryTest, AProgramRunsAModelOnTheDevice) {
   EXPECT_GT(gpu->calls()["cudaGraphLaunch"], 0);
 }
 
-// Pinned memory, and a stream that the caller's own work goes to as well.
+// Pinned memory, and a stream that also runs the caller's own work.
 TEST_F(DeviceLibraryTest, AProgramHasItsOwnMemoryAndStream) {
   const Model model(path_);
   Session host = model.NewPlan(On("cpu0:0")).NewSession();
@@ -69,10 +70,10 @@ TEST_F(DeviceLibraryTest, AProgramHasItsOwnMemoryAndStream) {
       device.WaitForEvent(event);
       device.Start();
       const std::vector<float> late = InputOf(seed);
-      std::copy(late.begin(), late.end(), input.begin());  // read by the device, later
+      std::copy(late.begin(), late.end(), input.begin());  // the device reads it later
       device.RecordEvent(event);
       device.Wait();
-      if (seed == 0) continue;  // step by step: done when it was started
+      if (seed == 0) continue;  // step by step: done at the start
       for (int i = 0; i < kOutputs; ++i) EXPECT_NEAR(output[i], expected[i], 1e-5) << i;
     }
   }

@@ -1,4 +1,4 @@
-// Programs that link nothing of ours: the library is opened, called by name, and closed.
+// Programs that link no Ashlar library: they open it, call it by name, and close it.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -38,7 +38,7 @@ class OpenedLibrary {
 };
 #define ASHLAR_FIND(library, function) (library).Find<decltype(function)>(#function)
 
-// The outputs of one run, on two threads; nothing where a call failed.
+// Returns the outputs of one run on two threads; nothing if a call failed.
 std::vector<float> RunOnTwoThreads(const OpenedLibrary& library, const std::string& path) {
   ashlar_model* model = nullptr;
   ashlar_plan* plan = nullptr;
@@ -86,7 +86,7 @@ class OpenedLibraryTest : public ::testing::Test {
   std::string path_;  // of the model
 };
 
-// The devices are made known by whichever call comes first.
+// The first call, whichever it is, registers the devices.
 TEST_F(OpenedLibraryTest, EightThreadsMayCallItFirst) {
   const OpenedLibrary library;
   ASSERT_TRUE(library) << dlerror();
@@ -105,7 +105,7 @@ TEST_F(OpenedLibraryTest, EightThreadsMayCallItFirst) {
   for (const std::vector<float>& output : outputs) EXPECT_EQ(output, outputs[0]);
 }
 
-// SIGSEGV, as the code under its workers was gone.
+// Regression: SIGSEGV, because the code under the workers was unloaded.
 TEST_F(OpenedLibraryTest, ItsWorkersOutliveItsClosing) {
   std::vector<float> before;
   {
@@ -115,7 +115,7 @@ TEST_F(OpenedLibraryTest, ItsWorkersOutliveItsClosing) {
     ASSERT_EQ(before.size(), static_cast<size_t>(kOutputs));
     ASSERT_GT(ThreadsOfProcess(), 1);
   }
-  usleep(50000);  // workers that spin go to sleep meanwhile
+  usleep(50000);  // spinning workers go to sleep meanwhile
   EXPECT_GT(ThreadsOfProcess(), 1);
   const OpenedLibrary again;
   ASSERT_TRUE(again) << dlerror();

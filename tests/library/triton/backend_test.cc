@@ -1,5 +1,4 @@
-// The backend for Triton, over a host that stands for the server (host.h): requests, batches,
-// configurations.
+// The Triton backend on a stand-in for the server (host.h): requests, batches, configurations.
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -16,7 +15,7 @@ namespace {
 using triton::testing::Taken;
 using Json = nlohmann::json;
 
-// A model that is served, as the server does it.
+// A model, served the way that the server does it.
 class BackendTest : public LibraryTest {
  protected:
   void SetUp() override {
@@ -47,7 +46,7 @@ class BackendTest : public LibraryTest {
     return Taken(TRITONBACKEND_ModelInstanceInitialize(&instance_));
   }
 
-  // Rows of the seeds, in pieces of so many floats.
+  // Returns a request with the rows of the seeds, in pieces of so many floats.
   TRITONBACKEND_Request RequestOf(const std::vector<int>& seeds, size_t piece = SIZE_MAX) const {
     std::vector<float> all;
     for (const int seed : seeds) {
@@ -100,7 +99,7 @@ class BackendTest : public LibraryTest {
 
 TEST_F(BackendTest, RequestsRunTogetherInTheLeastBatchThatHoldsThem) {
   ASSERT_EQ(Serve({{"max_batch_size", 4}}), "");
-  // In place, in pieces, padded; 1 + 2 rows fit, and so do 4, and 3.
+  // Requests in place, in pieces, and padded. 1 + 2 rows fit together; 4 fit, and 3.
   const std::vector<std::vector<int>> seeds = {{1}, {2, 3}, {4, 5, 6, 7}, {8, 9, 10}};
   std::vector<TRITONBACKEND_Request> requests;
   for (size_t i = 0; i < seeds.size(); ++i) {
@@ -116,7 +115,7 @@ TEST_F(BackendTest, OneRequestARunWithoutBatches) {
   ASSERT_EQ(Serve({{"max_batch_size", 0}, {"parameters", {{"budget", {{"string_value", "min"}}}}}}),
             "");
   std::vector<TRITONBACKEND_Request> requests = {RequestOf({1}), RequestOf({2}, 7), RequestOf({3})};
-  requests[2].wanted.clear();  // nobody asks for the result
+  requests[2].wanted.clear();  // nobody wants the result
   Execute(requests);
   ExpectRows(requests[0], {1});
   ExpectRows(requests[1], {2});

@@ -1,5 +1,5 @@
-// Stands for the Triton server: the objects behind its interface for backends, so that the backend
-// runs without one.
+// A stand-in for the Triton server: the objects of its backend interface, so that the backend runs
+// without a server.
 #ifndef ASHLAR_TESTS_LIBRARY_TRITON_HOST_H_
 #define ASHLAR_TESTS_LIBRARY_TRITON_HOST_H_
 
@@ -50,7 +50,7 @@ struct TRITONBACKEND_Output {
 
 struct TRITONBACKEND_Response {
   std::list<TRITONBACKEND_Output> outputs;
-  std::string error;  // that was sent
+  std::string error;  // of the response sent
   int sent = 0;
 };
 
@@ -61,7 +61,7 @@ struct TRITONBACKEND_Request {
   int released = 0;
 };
 
-// What the backend defines.
+// The functions that the backend defines.
 extern "C" {
 TRITONSERVER_Error* TRITONBACKEND_Initialize(TRITONBACKEND_Backend* backend);
 TRITONSERVER_Error* TRITONBACKEND_ModelInitialize(TRITONBACKEND_Model* model);
@@ -75,7 +75,7 @@ TRITONSERVER_Error* TRITONBACKEND_ModelInstanceExecute(TRITONBACKEND_ModelInstan
 
 namespace ashlar::triton::testing {
 
-// The message of an error, which is deleted; "" for none.
+// Deletes the error and returns its message; "" for none.
 std::string Taken(TRITONSERVER_Error* error);
 
 }  // namespace ashlar::triton::testing
