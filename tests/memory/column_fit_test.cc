@@ -13,8 +13,8 @@
 namespace ashlar::memory {
 namespace {
 
-// Every attempt is a valid plan and the sequence repeats; one that came to nothing leaves the plan
-// of its line; with time plans get better.
+// Every attempt is a valid plan, and the sequence repeats. A failed attempt restores the plan of
+// its line. With more time plans get better.
 TEST(ColumnFitTest, AttemptsAreValidRepeatAndImprove) {
   int improved = 0;
   for (uint32_t seed = 0; seed < 20; ++seed) {
@@ -53,7 +53,7 @@ TEST(ColumnFitTest, StopsInTheMiddleOfAnAttempt) {
   EXPECT_EQ(fit.bases(), bases);
 }
 
-// A step of training that no dive brings closer to its bound than 1.0025 in seconds.
+// A training step on which no dive gets closer to its bound than 1.0025 within seconds.
 TEST(ColumnFitTest, NothingIsWastedAtTheFullestSection) {
   if (ashlar::testing::kSanitized) GTEST_SKIP() << "takes seconds there";
   const Problem problem = ashlar::testing::TrainingBuffers(10);

@@ -77,7 +77,7 @@ TEST(CsvTest, WritesWhatItReads) {
   EXPECT_FALSE(WriteCsv(*csv, Plan{}, out).ok());
 }
 
-// Lifetimes overlap where a buffer takes over bytes: the columns inside and at say so.
+// Lifetimes overlap when a buffer takes over bytes: the columns inside and at express it.
 TEST(CsvTest, WhatLiesInsideOfOthersIsTied) {
   const std::string text =
       "id,name,lower,upper,size,alignment,group,inside,at,offset\n"
@@ -169,7 +169,7 @@ TEST(CsvTest, EveryCellMayBeQuoted) {
   EXPECT_EQ(csv->problem.buffers[0].offset, std::nullopt);
 }
 
-// Offsets count as bytes when they are read, on top of the sizes.
+// A reader counts offsets as bytes, in addition to the sizes.
 TEST(CsvTest, PlansThatWouldNotBeReadBackAreNotWritten) {
   const int64_t half = int64_t{1} << 61;
   for (const int64_t size : {half / 2, half}) {

@@ -14,8 +14,8 @@ struct Packed {
   testing::Packing packing;
 };
 
-// Hundreds of buffers that fill the arena to the last byte, with everything that a problem may
-// have: the search reaches the bound.
+// Hundreds of buffers that fill the arena to the last byte, with every feature of a problem: the
+// search reaches the bound.
 TEST(ExactPlannerTest, MeetsTheBoundOfHundredsOfBuffers) {
   const Packed cases[] = {
       {"plain", {}},
@@ -45,8 +45,8 @@ TEST(ExactPlannerTest, MeetsTheBoundOfHundredsOfBuffers) {
   }
 }
 
-// Fifty times what fits no arena as small as its bound, one after the other, beside a group with an
-// overhang or a fixed offset.
+// Repeats fifty times buffers that do not fit an arena of their bound. Beside them lives a group
+// with an overhang or a fixed offset.
 TEST(ExactPlannerTest, ExcludesTheBoundOfHundredsOfBuffers) {
   const std::vector<Buffer> above_bound = {
       {.lower = 3, .upper = 6, .size = 2}, {.lower = 0, .upper = 4, .size = 3},

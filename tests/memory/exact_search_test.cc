@@ -16,7 +16,7 @@ using testing::BruteForce;
 using testing::RandomProblem;
 using testing::VarietyOf;
 
-// What is found is a plan within the capacity.
+// Expects a found result to be a plan within the capacity.
 void ExpectFits(const Problem& problem, const Instance& instance, const std::vector<int64_t>& bases,
                 int64_t capacity) {
   const Plan plan = instance.MakePlan(problem, bases);
@@ -25,7 +25,7 @@ void ExpectFits(const Problem& problem, const Instance& instance, const std::vec
   EXPECT_LE(plan.arena, capacity);
 }
 
-// Fits at the smallest arena, and proves that nothing fits below, whatever the order of choices.
+// Finds the smallest arena, and proves that nothing smaller fits, whatever the order of choices.
 TEST(ExactSearchTest, CompleteOnSmallProblems) {
   int complete = 0;
   for (uint32_t seed = 0; seed < 2000; ++seed) {

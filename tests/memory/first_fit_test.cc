@@ -11,8 +11,7 @@
 namespace ashlar::memory {
 namespace {
 
-// What was taken back leaves nothing behind: what is placed then stands as it does in a plan that
-// never had anything else.
+// Undone placements leave no trace: later placements are the same as in a plan without them.
 TEST(FirstFitTest, PlacesAnewWhatWasTakenBack) {
   for (uint32_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);

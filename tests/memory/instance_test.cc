@@ -41,7 +41,7 @@ TEST(InstanceTest, RejectsRelationsThatCannotHold) {
   EXPECT_THAT(ErrorOf(MakeProblem(buffers, {{1, 0, 5}})), HasSubstr("do not fit"));
   EXPECT_THAT(ErrorOf(MakeProblem(buffers, {{1, 0, -1}})), HasSubstr("do not fit"));
   EXPECT_THAT(ErrorOf(MakeProblem(buffers, {{1, 0, INT64_MAX}})), HasSubstr("do not fit"));
-  // 22 at 0 bytes from 20 by one way, at 1 + 0 by the other.
+  // 22 lies at byte 0 of 20 by one path, and at 1 + 0 by the other.
   EXPECT_THAT(ErrorOf(MakeProblem(buffers, {{1, 0, 1}, {2, 1, 0}, {2, 0, 0}})),
               HasSubstr("buffer 2"));
   EXPECT_EQ(ErrorOf(MakeProblem(buffers, {{1, 0, 1}, {2, 1, 0}, {2, 0, 1}})), "");

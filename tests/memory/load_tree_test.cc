@@ -1,4 +1,4 @@
-// The questions that dives ask, against looking at everything.
+// Compares the tree's queries, which dives use, with a scan of everything.
 #include "memory/load_tree.h"
 
 #include <gtest/gtest.h>

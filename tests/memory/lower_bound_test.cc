@@ -25,7 +25,7 @@ TEST(LowerBoundTest, LargestSumOfLiveBytesAndItsStep) {
 }
 
 TEST(LowerBoundTest, SharedBytesCountOnce) {
-  // A view, an overwrite, and two parts of a whole.
+  // A view, an overwrite, and two sub-buffers of a whole.
   EXPECT_EQ(BoundOf(MakeProblem({{.id = 0, .lower = 0, .upper = 4, .size = 8},
                                  {.id = 1, .lower = 1, .upper = 6, .size = 4}},
                                 {{1, 0, 2}}))
@@ -44,7 +44,7 @@ TEST(LowerBoundTest, GapsThatAlignmentForces) {
   // Three of 5 bytes at multiples of 8: 0..5, 8..13, 16..21.
   std::vector<Buffer> buffers(3, {.id = 0, .lower = 0, .upper = 2, .size = 5, .alignment = 8});
   EXPECT_EQ(BoundOf(MakeProblem(buffers)).bytes, 21);
-  // What is aligned to less can fill the gaps.
+  // A buffer with a smaller alignment can fill the gaps.
   buffers.push_back({.id = 1, .lower = 0, .upper = 2, .size = 4});
   EXPECT_EQ(BoundOf(MakeProblem(buffers)).bytes, 21);
   buffers.push_back({.id = 1, .lower = 0, .upper = 2, .size = 4});
@@ -73,7 +73,7 @@ TEST(LowerBoundTest, ProfileFollowsTheSteps) {
   EXPECT_TRUE(LiveProfile({})->empty());
 }
 
-// The largest entry of the profile is the bound where nothing else raises it.
+// The largest entry of the profile is the bound, unless something else raises it.
 TEST(LowerBoundTest, BoundIsThePeakOfTheProfile) {
   for (uint32_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);

@@ -17,12 +17,12 @@ struct Packing {
   int time_cuts = 80;  // Per cent of cuts that are between steps, not between addresses.
   int dropped = 0;     // Per cent of buffers left out.
   int fixed = 0;       // Per cent of buffers kept at their address.
-  int related = 0;     // Per cent of those that could lie inside of what dies or begins then.
+  int related = 0;  // Per cent of the possible containments in a buffer that dies or begins then.
   bool alignments = false;
 };
 
-// A full arena, steps x bytes, cut into buffers: with nothing dropped, a plan of `bytes` exists and
-// leaves not a byte free at any step.
+// Returns a full arena, steps x bytes, cut into buffers. If nothing is dropped, a plan of `bytes`
+// exists that leaves no byte free at any step.
 inline Problem PackedProblem(uint32_t seed, const Packing& packing) {
   std::mt19937 random(seed);
   const auto draw = [&](int64_t count) {

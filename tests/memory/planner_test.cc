@@ -22,7 +22,7 @@ using testing::RandomProblem;
 using testing::Variety;
 using testing::VarietyOf;
 
-// The same on every machine: limited by nodes, not by time.
+// Limits nodes, not time, so that results are the same on every machine.
 PlanResult PlanWith(const Problem& problem, const std::string& planner, int64_t nodes = 3000) {
   PlanOptions options;
   options.planner = planner;
@@ -60,7 +60,7 @@ TEST(PlannerTest, ReusesWhatDied) {
   }
 }
 
-// It stood behind the arena's end.
+// Regression: the buffer lay beyond the arena's end.
 TEST(PlannerTest, ABufferWithoutBytesLiesWithinTheArena) {
   const Problem problem = MakeProblem({{.id = 0, .lower = 0, .upper = 2, .size = 10},
                                        {.id = 1, .lower = 0, .upper = 2, .size = 0}});
@@ -68,7 +68,8 @@ TEST(PlannerTest, ABufferWithoutBytesLiesWithinTheArena) {
 }
 
 TEST(PlannerTest, ChainOfOverwritesIsExact) {
-  // 8 bytes live, then 4 of them overwritten in place, then 2: room opens above as they shrink.
+  // 8 bytes are live, then 4 of them are overwritten in place, then 2: room opens above as they
+  // shrink.
   const Problem problem = MakeProblem({{.id = 0, .lower = 0, .upper = 3, .size = 8},
                                        {.id = 1, .lower = 2, .upper = 5, .size = 4},
                                        {.id = 2, .lower = 4, .upper = 7, .size = 2},
@@ -147,8 +148,9 @@ TEST(PlannerTest, SumsNearTheLimitDoNotOverflow) {
   EXPECT_THAT(std::string(PlanMemory(more).status().message()), HasSubstr("2^62"));
 }
 
-// Every planner on every kind of small problem: valid (PlanMemory sees to it), never below brute
-// force, and what is called optimal is. Exact search finds the smallest and knows it.
+// Runs every planner on every kind of small problem. Plans are valid (PlanMemory checks), never
+// smaller than brute force, and "optimal" only if they are. Exact search finds the smallest plan
+// and proves it.
 TEST(PlannerTest, RandomSmallProblemsAgainstBruteForce) {
   for (uint32_t seed = 0; seed < (ashlar::testing::kSanitized ? 1000u : 10000u); ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
@@ -170,7 +172,7 @@ TEST(PlannerTest, RandomSmallProblemsAgainstBruteForce) {
   }
 }
 
-// A capacity that nothing fits makes no plan worse.
+// A capacity that cannot be met makes no plan worse.
 TEST(PlannerTest, CapacityOutOfReach) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
@@ -229,7 +231,7 @@ TEST(PlannerTest, ProofSaysWhatIsKnown) {
   const Problem high = MakeProblem({{.id = 0, .lower = 0, .upper = 2, .size = 1, .offset = 8},
                                     {.id = 1, .lower = 0, .upper = 2, .size = 7}});
   EXPECT_EQ(text(high, "auto"), "the smallest that the given offsets allow");
-  // 6 bytes are live at most, and no 6 will do.
+  // At most 6 bytes are live, but no arena of 6 suffices.
   const Problem above_bound = MakeProblem({{.id = 0, .lower = 3, .upper = 6, .size = 2},
                                            {.id = 1, .lower = 0, .upper = 4, .size = 3},
                                            {.id = 2, .lower = 3, .upper = 7, .size = 1},
@@ -261,8 +263,8 @@ struct Golden {
   int64_t arena;
 };
 
-// What is known of the recorded ResNet-50: the bound, and that best_fit, pushdown and interval_move
-// come out as MegEngine's own do (1.334, 1.0002 and 1.000 of it; in place 1.118, 1.117 and 1.005).
+// Known results of the recorded ResNet-50: the bound, and that best_fit, pushdown and interval_move
+// give MegEngine's own results (1.334, 1.0002 and 1.000 of it; in place 1.118, 1.117 and 1.005).
 TEST(PlannerTest, RecordedResNet50) {
   const Golden cases[] = {
       {"megengine-resnet50.csv", "auto", 96337920},

@@ -17,7 +17,7 @@ inline Problem MakeProblem(std::vector<Buffer> buffers, std::vector<Inside> insi
   return {std::move(buffers), std::move(inside)};
 }
 
-// What a random problem may have in it.
+// The features that a random problem may have.
 struct Variety {
   int buffers = 6;
   int64_t steps = 8;
@@ -28,7 +28,7 @@ struct Variety {
   bool zero_sizes = false;
 };
 
-// Small problems of every kind, by the bits of the seed.
+// Returns the variety of a small problem, by the bits of the seed.
 inline Variety VarietyOf(uint32_t seed, int buffers) {
   return {.buffers = buffers,
           .steps = 3 + seed % 7,
@@ -41,7 +41,7 @@ inline Variety VarietyOf(uint32_t seed, int buffers) {
 
 inline Problem RandomProblem(uint32_t seed, const Variety& variety);
 
-// Plain, with alignments, with fixed offsets, with relations: by the seed, in turn.
+// Returns a plain problem, or one with alignments, fixed offsets or relations, by the seed in turn.
 inline Problem RandomProblemInTurn(uint32_t seed, Variety variety) {
   variety.alignments = seed % 4 == 1;
   variety.fixed = seed % 4 == 2;
@@ -77,11 +77,11 @@ inline Problem RandomProblem(uint32_t seed, const Variety& variety) {
     }
   }
   if (variety.fixed) {
-    // Fixed at the addresses of a stack of everything: they cannot contradict each other. What lies
-    // inside of others goes with the outermost, and any of these may be what is fixed.
+    // Fixed at the addresses of a stack of all buffers, which cannot contradict each other. A
+    // buffer inside of others moves with the outermost, and any of the family may be fixed.
     std::vector<std::pair<int, int64_t>> place(problem.buffers.size());  // outermost, offset in it
     for (int i = 0; i < variety.buffers; ++i) place[i] = {i, 0};
-    for (const Inside& r : problem.inside) {  // each after those that its outer is inside of
+    for (const Inside& r : problem.inside) {  // after the relations of its outer
       place[r.inner] = {place[r.outer].first, place[r.outer].second + r.offset};
     }
     int64_t top = 0;
@@ -91,7 +91,7 @@ inline Problem RandomProblem(uint32_t seed, const Variety& variety) {
       for (int i = 0; i < variety.buffers; ++i) {
         if (place[i].first == outermost) family.push_back(i);
       }
-      // A family without bytes could be fixed beyond every arena, and brute force moves with it.
+      // A family without bytes could be fixed beyond every arena, and brute force would follow it.
       if (family.empty() || draw(0, 3) != 0 || (family.size() > 1 && out.size == 0)) continue;
       top = (top + draw(0, 3) + out.alignment - 1) / out.alignment * out.alignment;
       const int always = family[draw(0, static_cast<int64_t>(family.size()) - 1)];
@@ -104,8 +104,8 @@ inline Problem RandomProblem(uint32_t seed, const Variety& variety) {
   return problem;
 }
 
-// The smallest arena by trying every address for every buffer, lowest arena first; only for a
-// handful of small buffers. Knows nothing but the validator.
+// Finds the smallest arena by trying every address for every buffer, lowest arena first; only for a
+// handful of small buffers. Uses no planner code except the validator.
 class BruteForce {
  public:
   explicit BruteForce(const Problem& problem) : problem_(problem) {}
@@ -121,14 +121,14 @@ class BruteForce {
   bool Fits(size_t index, int64_t arena) {
     if (index == problem_.buffers.size()) return true;
     const int64_t last = arena - problem_.buffers[index].size;
-    // One without bytes may stand at the very end, but for its alignment.
+    // A buffer without bytes may lie at the very end, except for its alignment.
     const int64_t highest = problem_.buffers[index].size == 0 ? arena + 3 : last;
     for (int64_t offset = 0; offset <= highest; ++offset) {
       plan_.offsets.push_back(offset);
       if (PrefixIsValid() && Fits(index + 1, arena)) return true;
       plan_.offsets.pop_back();
     }
-    // A fixed buffer without bytes may stand beyond every arena.
+    // A fixed buffer without bytes may lie beyond every arena.
     const std::optional<int64_t> fixed = problem_.buffers[index].offset;
     if (fixed.has_value() && *fixed > highest && problem_.buffers[index].size == 0) {
       plan_.offsets.push_back(*fixed);
@@ -138,8 +138,8 @@ class BruteForce {
     return false;
   }
 
-  // The buffers placed so far, as a problem of their own. Relations among them only: one through a
-  // later buffer may excuse an overlap, so all later buffers' relations are kept by family.
+  // Checks the buffers placed so far, as a problem of their own. A relation through a later buffer
+  // may excuse an overlap, so all later buffers' relations are kept by family.
   bool PrefixIsValid() const {
     const size_t placed = plan_.offsets.size();
     const Buffer& b = problem_.buffers[placed - 1];

@@ -1,4 +1,5 @@
-// Other compilers' buffers: what is reached of their bounds, by counting, not by the clock.
+// Buffers of other compilers: how close plans get to their bounds, by counted work, not by the
+// clock.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ using ashlar::testing::HasSharedData;
 using ashlar::testing::SharedData;
 
 struct Recorded {
-  const char* name;  // Of a file in data/dsa.
+  const char* name;  // The name of a file in data/dsa.
   int64_t lower_bound;
   int64_t arena;  // At most.
   std::optional<int64_t> capacity = std::nullopt;
@@ -38,7 +39,7 @@ const Recorded kRecorded[] = {
     {"minimalloc-I", 1048576, 1048576, kMiniMallocCapacity},
     {"minimalloc-J", 989184, 1048576, kMiniMallocCapacity},
     {"minimalloc-K", 1048576, 1048576, kMiniMallocCapacity},
-    // As small as can be.
+    // The smallest arenas possible.
     {"minimalloc-C", 1039360, 1039360},
     {"minimalloc-J", 989184, 1036288, 1036288},
     {"megengine-resnet50", 96337920, 96337920},
@@ -83,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(, RecordedInstancesTest, ::testing::ValuesIn(kRecorded)
                            return name;
                          });
 
-// However early it is stopped, it has come far: the target is lowered step by step.
+// An early stop still gives a good plan: the target is lowered step by step.
 TEST(MiniMallocTest, GetsSmallerWithTime) {
   const std::string file = "data/dsa/minimalloc-J.csv";
   if (!HasSharedData(file)) GTEST_SKIP() << file << " is not there";
@@ -99,8 +100,8 @@ TEST(MiniMallocTest, GetsSmallerWithTime) {
   }
 }
 
-// Of 9, 11, 15 and 21 plain dives end 0.004 to 0.13 % above the bound, of 10 those that learn 0.25
-// %.
+// Plain dives on problems 9, 11, 15 and 21 end 0.004 to 0.13 % above the bound; learning dives on
+// problem 10 end 0.25 % above.
 TEST(TrainingBuffersTest, MeetTheirBound) {
   for (uint32_t seed = 1; seed <= 21; ++seed) {
     if (ashlar::testing::kSanitized && seed != 9) continue;
@@ -114,7 +115,7 @@ TEST(TrainingBuffersTest, MeetTheirBound) {
   }
 }
 
-// With some buffers kept where a plan within the capacity has them, there is such a plan still.
+// Fixing some buffers at their addresses in a plan within the capacity keeps such a plan possible.
 TEST(MiniMallocTest, FixedOffsetsOfAPlanKeepIt) {
   for (const char* name : {"A", "C", "I", "K"}) {
     const std::string file = absl::StrCat("data/dsa/minimalloc-", name, ".csv");
@@ -135,7 +136,7 @@ TEST(MiniMallocTest, FixedOffsetsOfAPlanKeepIt) {
   }
 }
 
-// Time reversed and the rows in another order: as hard for the problem, another path for a search.
+// Time reversed and rows in another order: an equally hard problem, but another path of the search.
 TEST(MiniMallocTest, FitsItsCapacityBackwards) {
   for (const char* name : {"A", "C", "G", "J", "K"}) {
     const std::string file = absl::StrCat("data/dsa/minimalloc-", name, ".csv");

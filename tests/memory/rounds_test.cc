@@ -1,4 +1,4 @@
-// Problems of equal rounds: what is planned for one round holds for all.
+// Problems of equal rounds: a plan of one round is valid for all.
 #include "memory/rounds.h"
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 namespace ashlar::memory {
 namespace {
 
-// `once`, whose last step is `steps`, so many times one after the other; of each round a result of
-// `result` bytes is left until the end.
+// Repeats `once`, whose last step is `steps`, `rounds` times. Each round leaves a result of
+// `result` bytes that lives until the end.
 Problem InRounds(const Problem& once, int rounds, int64_t steps, int64_t result) {
   Problem problem;
   const auto add = [&](Buffer b) {
@@ -57,7 +57,7 @@ TEST(RoundsTest, ImagesAreFoldedIntoOne) {
   }
 }
 
-// A plan of a round is one of all, whatever lives beside the rounds, before and behind them.
+// A plan of one round is valid for all, whatever lives beside, before and after the rounds.
 TEST(RoundsTest, WhatIsValidForOneIsValidForAll) {
   int folds = 0;
   for (uint32_t seed = 0; seed < 400; ++seed) {
@@ -97,7 +97,7 @@ TEST(RoundsTest, NoneAreFoundWhereThereAreNone) {
   const Instance packed = InstanceOf(testing::PackedProblem(1, {.buffers = 400}));
   EXPECT_FALSE(FoldRounds(packed, ComputeLowerBound(packed).bytes).has_value());
   EXPECT_FALSE(FoldRounds(InstanceOf({}), 0).has_value());
-  // Equal buffers, of which each lives into the next one's life, do not share an address.
+  // Equal buffers that each live into the next one's life do not share an address.
   Problem chain;
   for (int64_t i = 0; i < 20; ++i) {
     chain.buffers.push_back({.id = 2 * i, .lower = 2 * i, .upper = 2 * i + 3, .size = 5});
@@ -107,7 +107,7 @@ TEST(RoundsTest, NoneAreFoundWhereThereAreNone) {
   EXPECT_FALSE(FoldRounds(overlapping, ComputeLowerBound(overlapping).bytes).has_value());
 }
 
-// Four images were planned as one problem, with a quarter of the work for each.
+// Regression: four images were planned as one problem, with a quarter of the work for each.
 TEST(RoundsTest, FourImagesArePlannedLikeOne) {
   constexpr int64_t kSteps = 2000, kResult = 64;
   const Problem once = testing::PackedProblem(3, {.buffers = 2500, .steps = kSteps, .dropped = 3});
@@ -116,7 +116,7 @@ TEST(RoundsTest, FourImagesArePlannedLikeOne) {
   const absl::StatusOr<PlanResult> one = PlanMemory(InRounds(once, 1, kSteps, kResult), options);
   ASSERT_TRUE(one.ok()) << one.status();
   const Problem problem = InRounds(once, 4, kSteps, kResult);
-  options.limits.work = options.limits.work / 7 * 8;  // of which the whole has one
+  options.limits.work = options.limits.work / 7 * 8;  // one of the 8 shares is for the whole
   const absl::StatusOr<PlanResult> four = PlanMemory(problem, options);
   ASSERT_TRUE(four.ok()) << four.status();
   EXPECT_LE(four->plan.arena, one->plan.arena + 4 * kResult);

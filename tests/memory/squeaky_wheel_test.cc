@@ -9,7 +9,8 @@
 namespace ashlar::memory {
 namespace {
 
-// Every attempt is a valid plan, the sequence repeats, and it gets better than its first attempts.
+// Every attempt is a valid plan, the sequence repeats, and later attempts are better than the
+// first.
 TEST(SqueakyWheelTest, AttemptsAreValidRepeatAndImprove) {
   int improved = 0;
   for (uint32_t seed = 0; seed < 20; ++seed) {
@@ -37,7 +38,7 @@ TEST(SqueakyWheelTest, AttemptsAreValidRepeatAndImprove) {
   EXPECT_GT(improved, 8);
 }
 
-// Only the first attempt is finished however little work is allowed.
+// With little work allowed, only the first attempt is finished.
 TEST(SqueakyWheelTest, StopsInTheMiddleOfADive) {
   const Problem problem = testing::RandomProblem(1, {.buffers = 5000, .steps = 4000});
   const auto instance = Instance::Create(problem);

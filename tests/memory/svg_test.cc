@@ -68,7 +68,7 @@ TEST(SvgTest, AggregatesManyBuffers) {
   EXPECT_LT(svg.size(), 8u << 20);
 }
 
-// All that was full was one green area: nothing in it could be told apart.
+// Regression: a full plan was one green area without visible buffers.
 TEST(SvgTest, LargeBuffersAmongManyHaveBoxes) {
   Problem problem = testing::RandomProblem(3, {.buffers = 1200, .steps = 2000, .largest = 1000});
   problem.buffers.push_back({.id = 7777, .lower = 0, .upper = 2000, .size = 500'000});
@@ -81,20 +81,20 @@ TEST(SvgTest, FullArenaIsFullyShaded) {
   const Problem problem = testing::MakeProblem({{.id = 0, .lower = 0, .upper = 3, .size = 7},
                                                 {.id = 1, .lower = 3, .upper = 10, .size = 7}});
   const std::string svg = Draw(problem, {.max_boxes = 1});
-  // One rectangle of full shade, and nothing fainter.
+  // One rectangle of full shade, and nothing paler.
   EXPECT_THAT(svg, HasSubstr("<path opacity=\"1.000\" d=\"M0 0h436v244h-436z\"/>"));
   EXPECT_EQ(Count(svg, "<path opacity="), 1u);
   EXPECT_THAT(svg, HasSubstr("crispEdges"));
 }
 
-// Every cell is in the rectangles of one shade, as full as the buffers over it make it.
+// Every cell is in the rectangles of one shade, as dense as the buffers over it.
 TEST(SvgTest, MergedRectanglesCoverWhatIsCovered) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 20; ++round) {
     SCOPED_TRACE(round);
     Problem problem;
     Plan plan;
-    // Edges on cells' edges, so that each cell is full or empty.
+    // Edges lie on cells' edges, so that each cell is full or empty.
     std::vector<bool> full(kRasterColumns * kRasterRows, false);
     for (int i = 0; i < 40; ++i) {
       const int64_t lower = random() % kRasterColumns, offset = random() % kRasterRows;
@@ -131,7 +131,7 @@ TEST(SvgTest, HasALegend) {
   EXPECT_THAT(tensors, Not(HasSubstr(">workspace<")));
   const std::string both = Draw(problem, {.workspaces = {false, true}});
   EXPECT_THAT(both, HasSubstr(">workspace<"));
-  EXPECT_EQ(Count(both, "fill=\"url(#workspace)\""), 2u);  // the buffer's and the legend's
+  EXPECT_EQ(Count(both, "fill=\"url(#workspace)\""), 2u);  // in the buffer and the legend
   EXPECT_THAT(Draw(problem, {.max_boxes = 1}), HasSubstr("2 buffers, large ones by size; empty"));
 }
 
@@ -147,7 +147,7 @@ TEST(SvgTest, NamesStandWhereThereIsRoom) {
   EXPECT_THAT(small, HasSubstr("\xE2\x80\xA6xx"));
 }
 
-// Of two that share their bytes one after the other each step is drawn once.
+// Two buffers that share bytes in turn: each step is drawn once.
 TEST(SvgTest, HeirsBeginWhereTheirBoxesBegin) {
   const Problem problem = testing::MakeProblem({{.id = 0, .lower = 0, .upper = 5, .size = 64},
                                                 {.id = 1, .lower = 4, .upper = 10, .size = 64}},

@@ -75,7 +75,7 @@ Problem OneInside(int64_t offset, int64_t lower_1, int64_t lower_2) {
 }
 
 TEST(ValidatorTest, RelatedBuffersMayOverlapButNotOthers) {
-  // 0 is written in place by 1; 2 is unrelated and live with both.
+  // 1 overwrites 0 in place; 2 is unrelated and live with both.
   const Problem problem = OneInside(2, 2, 2);
   EXPECT_TRUE(ValidatePlan(problem, PlanOf({0, 2, 8}, 12)).ok());
   EXPECT_EQ(ValidatePlan(problem, PlanOf({0, 2, 6}, 10)).fault, Fault::kOverlap);
@@ -86,7 +86,7 @@ TEST(ValidatorTest, RelatedBuffersMayOverlapButNotOthers) {
 }
 
 TEST(ValidatorTest, BytesAreFreeOnlyWhenAllThatShareThemDied) {
-  // 1 outlives 0 in half of its bytes; 2 comes when only 1 is left.
+  // 1 outlives 0 in half of its bytes; 2 is born when only 1 is left.
   const Problem problem = OneInside(4, 0, 3);
   EXPECT_TRUE(ValidatePlan(problem, PlanOf({0, 4, 0}, 8)).ok());
   const Verdict verdict = ValidatePlan(problem, PlanOf({0, 4, 2}, 8));
@@ -94,7 +94,7 @@ TEST(ValidatorTest, BytesAreFreeOnlyWhenAllThatShareThemDied) {
   EXPECT_EQ(verdict.second, 1);
 }
 
-// Moves one buffer of a valid plan at random; the verdict must be that of comparing all pairs.
+// Moves one buffer of a valid plan at random; the verdict must equal a comparison of all pairs.
 TEST(ValidatorTest, AgreesWithComparingAllPairs) {
   int faults = 0;
   for (uint32_t seed = 0; seed < 3000; ++seed) {
