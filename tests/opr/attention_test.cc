@@ -15,7 +15,7 @@
 namespace ashlar::testing {
 namespace {
 
-// By the operators that it stands for.
+// Computes attention by the operators that it replaces.
 HostTensor ByProducts(const AttentionParam& param, const std::vector<HostTensor>& inputs) {
   MatrixMulParam transposed;
   transposed.transposeB = true;
@@ -85,7 +85,7 @@ TEST(Attention, CutsQueries) {
   EXPECT_EQ((*regions)[0], (Region{{1, 2}, {0, 3}, {2, 6}, {0, 4}}));
   EXPECT_EQ((*regions)[1], (Region{{1, 2}, {0, 3}, {0, 9}, {0, 4}}));
   EXPECT_EQ((*regions)[3], (Region{{2, 6}, {0, 9}}));
-  // Query 2 becomes query 0, and sees what it saw.
+  // Query 2 becomes query 0, and sees the same keys.
   const auto replacement = op.AtRegion(part, *regions, site);
   EXPECT_EQ(static_cast<const Attention&>(*replacement->op).param().offset, 5);
 }

@@ -1,5 +1,5 @@
-// Operators that compute gradients, in Float64: against central differences where there is a
-// forward operator in Float64, against what their adjoints must satisfy where it is linear.
+// Operators that compute gradients, in Float64. They are compared with central differences if a
+// forward operator exists in Float64, and checked as adjoints if it is linear.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ double Product(const HostTensor& a, const HostTensor& b) {
   return sum;
 }
 
-// The loss is sum(conv(x, w) * d), in which x and w are linear.
+// The loss is sum(conv(x, w) * d), which is linear in x and in w.
 TEST(BackwardOperators, FilterAndDataAreOfOneConvolution) {
   constexpr uint64_t kSeed = 5;
   SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
@@ -48,7 +48,7 @@ TEST(BackwardOperators, FilterAndDataAreOfOneConvolution) {
     const ConvolutionBackwardData data(param);
     const auto inferred =
         data.Infer(std::vector<InputInfo>{{{DType::kFloat64, diff}}, {{DType::kFloat64, filter}}});
-    if (!inferred.ok()) continue;  // nothing is left
+    if (!inferred.ok()) continue;  // the result is empty
     const HostTensor x = Doubles(random, (*inferred)[0].shape), w = Doubles(random, filter);
     const HostTensor d = Doubles(random, diff);
     const HostTensor dw = Evaluate(ConvolutionBackwardFilter(param), {x, d, w});
@@ -58,8 +58,7 @@ TEST(BackwardOperators, FilterAndDataAreOfOneConvolution) {
   }
 }
 
-// The value that a maximum or a mean hands on, weighted by diff, is that of the elements weighted
-// by the gradient.
+// The value of a maximum or a mean, weighted by diff, equals the elements weighted by the gradient.
 TEST(BackwardOperators, PoolingHandsAllOfDiffBack) {
   constexpr uint64_t kSeed = 6;
   SCOPED_TRACE(::testing::Message() << "seed " << kSeed);

@@ -42,7 +42,7 @@ TEST(Concat, RandomParts) {
       expected.push_back(inputs[part].At(OffsetOf(index, inputs[part].shape())));
     }
     EXPECT_TRUE(Near(y, expected, 0));
-    // Where an input has a place in the output, its bytes must be there.
+    // If an input has a place in the output, its bytes must be there.
     for (size_t i = 0; i < inputs.size(); ++i) {
       const std::optional<int64_t> place =
           PlaceOf(*op, static_cast<int>(i), {infos, {{dtype, shape}}});
@@ -78,14 +78,14 @@ TEST(Concat, PlacesWholeChannelBlocks) {
   // One block of one image: rows are contiguous.
   EXPECT_EQ(PlaceOf(*MakeConcat(2), 1, {{{one}, {one}}, {Image({1, 16, 4, 2})}}), 16 * 4 * 4);
   EXPECT_FALSE(PlaceOf(*MakeConcat(2), 1, {{{two}, {two}}, {Image({1, 32, 4, 2})}}));
-  // Rows are contiguous in any case, and blocks of channels are not.
+  // Rows are contiguous in any case; blocks of channels are not.
   const TensorType rows = Image({1, 32, 2, 2}, Format::kNHCW16c);
   EXPECT_EQ(
       PlaceOf(*MakeConcat(2), 1, {{{rows}, {rows}}, {Image({1, 32, 4, 2}, Format::kNHCW16c)}}),
       32 * 4 * 4);
   EXPECT_FALSE(
       PlaceOf(*MakeConcat(1), 1, {{{rows}, {rows}}, {Image({1, 64, 2, 2}, Format::kNHCW16c)}}));
-  // Channels last, whatever their number: rows of an image are contiguous, channels are not.
+  // Channels last, for any number of them: rows of an image are contiguous, channels are not.
   const TensorType last = Image({1, 3, 2, 5}, Format::kNHWC);
   EXPECT_EQ(PlaceOf(*MakeConcat(2), 1, {{{last}, {last}}, {Image({1, 3, 4, 5}, Format::kNHWC)}}),
             2 * 5 * 3 * 4);

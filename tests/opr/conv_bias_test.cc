@@ -66,7 +66,7 @@ TEST(ConvBias, OverwritesZ) {
       OverwrittenBy(*MakeConvBias(), {{{src}, {filter}, {bias}, {blocked}}, {src}}).empty());
 }
 
-// Bounds of the source are those of a clamp in front; zeros of the padding stay.
+// Bounds of the source act like a clamp before the convolution; zeros of the padding stay.
 TEST(ConvBias, BoundsOfTheSourceAreAClampInFront) {
   for (int seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);

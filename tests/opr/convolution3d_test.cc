@@ -9,7 +9,7 @@
 namespace ashlar::testing {
 namespace {
 
-// With a filter that is one slice deep, slice by slice the convolution of images.
+// A filter one slice deep gives, slice by slice, the convolution of images.
 TEST(Convolution3D, SlicesAreImages) {
   Random random(1);
   const HostTensor src = RandomTensor(random, Shape{2, 3, 4, 5, 6});
@@ -35,7 +35,7 @@ TEST(Convolution3D, SlicesAreImages) {
   }
 }
 
-// What depth means is what height means: axes may change places.
+// Depth behaves like height: the axes may be swapped.
 TEST(Convolution3D, AxesMayChangePlaces) {
   for (int seed = 0; seed < 30; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -54,7 +54,7 @@ TEST(Convolution3D, AxesMayChangePlaces) {
     param.pad_h_end = 0;
     const HostTensor src = RandomTensor(random, Shape{1, 2, 6, 5, 3});
     const HostTensor filter = RandomTensor(random, Shape{2, 2, 3, 2, 2});
-    // Depth and height.
+    // Swaps depth and height.
     const auto turn = [](const HostTensor& x) {
       const Shape& s = x.shape();
       HostTensor y = HostTensor::Zeros(x.dtype(), {s[0], s[1], s[3], s[2], s[4]});

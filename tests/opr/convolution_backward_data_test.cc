@@ -28,7 +28,7 @@ ConvolutionParam RandomParam(Random& random, bool grouped) {
   return param;
 }
 
-// <convolution(x), y> = <x, backward(y)> for every x and y: what defines it.
+// <convolution(x), y> = <x, backward(y)> for every x and y: the defining property.
 TEST(ConvolutionBackwardData, IsTheTransposeOfTheConvolution) {
   int compared = 0;
   for (int seed = 0; seed < 200; ++seed) {
@@ -49,7 +49,7 @@ TEST(ConvolutionBackwardData, IsTheTransposeOfTheConvolution) {
     if (!types.ok()) continue;
     const HostTensor spread = Evaluate(op, {y, filter});
     const HostTensor x = RandomTensor(random, spread.shape());
-    // The filter of the convolution is the same: its outputs are the channels of y.
+    // The convolution uses the same filter: its outputs are the channels of y.
     const HostTensor convolved = Evaluate(ConvolutionForward(param), {x, filter});
     ASSERT_EQ(convolved.shape(), y.shape());
     double left = 0, right = 0;
@@ -71,7 +71,7 @@ TEST(ConvolutionBackwardData, SpreadsOneElement) {
                    std::vector<double>{2, 20, 203, 30, 300}, 0));
 }
 
-// ONNX's output_padding is less padding at the end.
+// ONNX's output_padding means less padding at the end.
 TEST(ConvolutionBackwardData, SizesAreThoseOfTheFormula) {
   ConvolutionParam param;
   param.stride_h = param.stride_w = 2;

@@ -9,7 +9,7 @@
 
 namespace ashlar::testing {
 
-// The definition of a convolution, one output element after another.
+// Computes a convolution by its definition, one output element after another.
 inline std::vector<double> ConvolutionReference(const ConvolutionParam& p, const HostTensor& src,
                                                 const HostTensor& filter, const Shape& output) {
   const int first = p.sparse == SparseMode::kGroup ? 1 : 0;
@@ -50,7 +50,8 @@ struct ConvolutionCase {
   HostTensor src, filter;
 };
 
-// Odd sizes, strides, dilations, groups and paddings that differ between the two ends.
+// Returns a case with odd sizes, strides, dilations, groups, and paddings that differ between the
+// two ends.
 inline ConvolutionCase RandomConvolution(std::mt19937_64& random) {
   const auto pick = [&random](int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random);

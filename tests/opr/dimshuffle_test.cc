@@ -16,7 +16,7 @@ OperatorPtr MakeDimshuffle(std::vector<int64_t> pattern) {
   return std::make_shared<const Dimshuffle>(DimshuffleParam{std::move(pattern)});
 }
 
-// A random order of the axes, some of size 1 dropped, new ones put between.
+// Returns a random order of the axes, with some of size 1 dropped and new ones inserted.
 std::vector<int64_t> RandomPattern(Random& random, const Shape& shape) {
   std::vector<int64_t> pattern;
   for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -46,7 +46,7 @@ TEST(Dimshuffle, RandomPatterns) {
       expected.push_back(x.At(OffsetOf(from, x.shape())));
     }
     EXPECT_TRUE(Near(y, expected, 0));
-    // Where it says that it is a view, the bytes must be those of the input.
+    // If it says that it is a view, the bytes must be the input's.
     const TensorType x_type{dtype, x.shape()}, y_type{dtype, y.shape()};
     if (ViewOf(*MakeDimshuffle(pattern), {{{x_type}}, {y_type}})) {
       EXPECT_TRUE(Near(y, Values(x), 0));

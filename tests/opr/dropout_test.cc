@@ -9,7 +9,7 @@
 namespace ashlar::testing {
 namespace {
 
-// Of ones.
+// Returns ones after dropout.
 HostTensor Dropped(DropoutParam param, int64_t step, int64_t elements) {
   HostTensor x = HostTensor::Zeros(DType::kFloat32, {elements});
   for (int64_t i = 0; i < elements; ++i) x.Set(i, 1);
@@ -35,7 +35,7 @@ TEST(Dropout, ZeroesTheShareThatItSaysAndKeepsTheMean) {
   }
 }
 
-// A checkpoint goes on with the masks that it would have had.
+// Training continued from a checkpoint gets the same masks.
 TEST(Dropout, MasksAreThoseOfTheirSeedAndStepForEver) {
   const HostTensor y = Dropped({0.5, 1}, 2, 16);
   EXPECT_TRUE(Near(y, {2, 2, 2, 2, 2, 0, 2, 0, 0, 2, 2, 2, 2, 0, 2, 0}, 0));

@@ -22,7 +22,7 @@ std::vector<InputInfo> Infos(const std::vector<HostTensor>& tensors) {
   return infos;
 }
 
-// sigmoid(x) * x + y, y being one value a channel.
+// sigmoid(x) * x + y, with one value of y per channel.
 const ElemwiseChainParam kSwish = {
     {Number(ScalarFunction::kSigmoid), Number(ScalarFunction::kMul), Number(ScalarFunction::kAdd)},
     {kChained, kChained, kChained},

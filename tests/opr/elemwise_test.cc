@@ -28,7 +28,7 @@ struct ModeCase {
 
 double Logistic(double x) { return std::exp(x) / (1 + std::exp(x)); }
 
-// By central differences of the fourth order: off by some 1e-12.
+// Returns the slope by central differences of fourth order: off by about 1e-12.
 double Slope(double (*function)(double), double x) {
   constexpr double kStep = 1e-3;
   const auto difference = [&](double step) {
@@ -37,7 +37,7 @@ double Slope(double (*function)(double), double x) {
   return (4 * difference(kStep) - difference(2 * kStep)) / 3;
 }
 
-// What each mode means, said a second time.
+// Returns the modes with a second, independent definition of each.
 const std::vector<ModeCase>& Modes() {
   static const auto* const modes = new std::vector<ModeCase>{
       {ScalarFunction::kRelu, "RELU", 1, false,
@@ -181,7 +181,7 @@ const std::vector<ModeCase>& Modes() {
 
 ElemwiseParam ParamOf(ScalarFunction mode) { return {mode, {0.25, 1.5}}; }
 
-// A shape that broadcasts to `shape`: leading dimensions dropped, others made 1.
+// Returns a shape that broadcasts to `shape`: leading dimensions dropped, others set to 1.
 Shape Broadcastable(Random& random, const Shape& shape) {
   Shape result;
   for (int axis = static_cast<int>(Pick(random, 0, shape.rank())); axis < shape.rank(); ++axis) {
@@ -198,7 +198,7 @@ double AtBroadcast(const HostTensor& tensor, absl::Span<const int64_t> index) {
   return tensor.At(OffsetOf(own, tensor.shape()));
 }
 
-// Wide enough to meet each branch, narrow enough for 16-bit floats.
+// Returns values wide enough for each branch and narrow enough for 16-bit floats.
 HostTensor Argument(Random& random, DType dtype, const Shape& shape, ScalarFunction mode) {
   const bool positive = mode == ScalarFunction::kLog || mode == ScalarFunction::kSqrt ||
                         mode == ScalarFunction::kPow || mode == ScalarFunction::kTrueDiv;
@@ -239,7 +239,7 @@ TEST(ElemwiseTest, EveryModeOnRandomShapes) {
           Argument(random, d.dtype, i == 0 ? shape : Broadcastable(random, shape), mode.mode));
     }
     absl::StatusOr<std::vector<TensorType>> types = op.Infer(InfosOf(inputs));
-    if (!types.ok()) {  // modes that leave the integers
+    if (!types.ok()) {  // the mode's result is no integer
       EXPECT_FALSE(IsFloat(d.dtype)) << types.status();
       EXPECT_TRUE(FailsWith(types.status(), "is not defined for")) << mode.name;
       continue;
@@ -339,7 +339,7 @@ TEST(ElemwiseTest, BooleansAreLogical) {
   check(ScalarFunction::kSelect, {a, b, c}, {1, 1, 0, 1});
 }
 
-// As IEEE 754-2019 has maximum and minimum.
+// Follows the maximum and minimum of IEEE 754-2019.
 TEST(ElemwiseTest, ZerosHaveSigns) {
   for (const double a : {0.0, -0.0}) {
     for (const double b : {0.0, -0.0}) {
@@ -406,7 +406,7 @@ TEST(ElemwiseTest, ParametersTravel) {
   EXPECT_TRUE(FailsWith(Operators().Make("Elemwise", {{"mode", "SPIN"}}).status(), "SPIN"));
 }
 
-// Wherever a mode calls itself affine, scale * x + shift must be what it computes.
+// If a mode says that it is affine, it must compute scale * x + shift.
 TEST(ElemwiseTest, ChannelAffineIsTheFunction) {
   const Shape shape{2, 3, 2, 2};
   const Shape kConstants[] = {{1, 3, 1, 1}, {3, 1, 1}, {1}, {}, {1, 1, 1, 1}};
@@ -456,7 +456,7 @@ TEST(ElemwiseTest, ChannelAffineNeedsOneConstantAChannel) {
   EXPECT_FALSE(add.AsChannelAffine({matrix, InfoOf(row)}));
 }
 
-// Found by fuzzing: a number beside 2^27 channels became vectors of as many.
+// Regression, found by fuzzing: one number beside 2^27 channels was expanded to that many.
 TEST(ElemwiseTest, ANumberIsNotWrittenOutForAnyNumberOfChannels) {
   const HostTensor number = HostTensor::Zeros(DType::kFloat32, {});
   const InputInfo image{{DType::kFloat32, {1, int64_t{1} << 27, 8, 8}}};

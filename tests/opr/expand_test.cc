@@ -20,7 +20,7 @@ TEST(Expand, RepeatsAlongDimensionsOfSizeOne) {
          ++axis) {
       shape.push_back(Pick(random, 0, 1) == 0 ? 1 : output[axis]);
     }
-    // A 1 in the target keeps what x has.
+    // A 1 in the target keeps the dimension of x.
     std::vector<int64_t> target(output.dims().begin(), output.dims().end());
     const int leading = output.rank() - shape.rank();
     for (int axis = 0; axis < shape.rank(); ++axis) {

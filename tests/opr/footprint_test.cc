@@ -1,4 +1,4 @@
-// The footprints of a real run of MegEngine: ResNet-50, batch 10.
+// Compares footprints with a real run of MegEngine: ResNet-50, batch 10.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -12,7 +12,7 @@
 namespace ashlar::testing {
 namespace {
 
-// Indices in [-size, size).
+// Returns indices in [-size, size).
 HostTensor Indices(Random& random, const Shape& shape, int64_t size) {
   return RandomTensor(random, Pick(random, 0, 1) == 0 ? DType::kInt64 : DType::kInt32, shape,
                       static_cast<double>(-size), static_cast<double>(size - 1));

@@ -1,4 +1,4 @@
-// Operators on operands at which their gradients are checked by differences.
+// Operators, and operands on which their gradients are compared with differences.
 #ifndef ASHLAR_TESTS_OPR_GRADIENT_CASES_H_
 #define ASHLAR_TESTS_OPR_GRADIENT_CASES_H_
 
@@ -16,7 +16,7 @@ namespace ashlar::testing {
 
 struct GradientCase {
   OperatorPtr op;
-  std::vector<HostTensor> inputs;  // those of Float64 are differentiated
+  std::vector<HostTensor> inputs;  // the Float64 ones are differentiated
 };
 
 class GradientCases {
@@ -27,7 +27,7 @@ class GradientCases {
   void Add(typename Op::Param param, std::vector<HostTensor> inputs) {
     cases_.push_back({std::make_shared<const Op>(std::move(param)), std::move(inputs)});
   }
-  // Float64. Those of which nothing is compared, and those that are.
+  // Return Float64 values: Smooth for operators without comparisons, Distinct for others.
   HostTensor Smooth(const Shape& shape, double low = -1, double high = 1) {
     return RandomTensor(random_, DType::kFloat64, shape, low, high);
   }
@@ -45,7 +45,7 @@ class GradientCases {
   std::vector<GradientCase> cases_;
 };
 
-// By families, as the operators' files are.
+// One function per family, like the operators' files.
 void AddImageCases(GradientCases& cases);
 void AddRowCases(GradientCases& cases);
 void AddMovementCases(GradientCases& cases);

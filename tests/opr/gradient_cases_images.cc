@@ -1,4 +1,4 @@
-// Convolutions, pooling and normalisations.
+// Gradient cases of convolutions, pooling and normalisations.
 #include "opr/batch_norm_training.h"
 #include "opr/conv_bias.h"
 #include "opr/convolution3d.h"
@@ -23,7 +23,7 @@ ConvolutionParam With(void (*change)(ConvolutionParam&)) {
   return param;
 }
 
-// Strides that leave rows out, padding of each side and none, dilation, groups, flipped filters.
+// Returns strides that skip rows, padding on each side and none, dilation, groups, flipped filters.
 const std::vector<Convolution>& Convolutions() {
   using P = ConvolutionParam;
   static const auto* const rows = new std::vector<Convolution>{
@@ -56,7 +56,7 @@ void AddConvolutions(GradientCases& cases) {
     cases.Add<ConvolutionForward>(row.param, {cases.Smooth(row.src), cases.Smooth(row.filter)});
     const bool grouped = row.param.sparse == SparseMode::kGroup;
     const Shape& f = row.filter;
-    // The same filter goes back from an image with as many channels as it makes.
+    // The same filter, from an image with as many channels as it produces.
     Shape image = row.src;
     image[1] = grouped ? f[0] * f[1] : f[0];
     if (row.param.pad_h >= 0) {
@@ -69,8 +69,8 @@ void AddConvolutions(GradientCases& cases) {
     cases.Add<ConvBiasForward>(
         {row.param}, {cases.Smooth(row.src), cases.Smooth(row.filter), cases.Smooth(bias)});
   }
-  // Each activation, of sums that are far from their kinks: one channel below, one between, one
-  // above them.
+  // Adds each activation, on sums far from its kinks: one channel below, one between, one above
+  // them.
   for (const ScalarFunction activation : Activations()) {
     for (const double centre : {-8.0, 0.75, 9.0}) {
       ConvBiasParam param;
@@ -115,7 +115,7 @@ void AddNormalisations(GradientCases& cases) {
     for (const Shape& channels : {Shape{x[1]}, each}) {
       cases.Add<BatchNorm>({1e-3}, {cases.Smooth(x), cases.Smooth(channels), cases.Smooth(channels),
                                     cases.Smooth(channels), cases.Smooth(channels, 0.5, 2)});
-      // All three outputs have a gradient: mean and variance, too.
+      // All three outputs have a gradient, mean and variance included.
       cases.Add<BatchNormTraining>(
           {1e-2}, {cases.Smooth(x), cases.Smooth(channels), cases.Smooth(channels)});
     }

@@ -1,4 +1,4 @@
-// Operators that move elements.
+// Gradient cases of operators that move elements.
 #include "opr/concat.h"
 #include "opr/dimshuffle.h"
 #include "opr/expand.h"
@@ -15,7 +15,7 @@
 namespace ashlar::testing {
 namespace {
 
-// A box with begin, end and step along one axis.
+// Adds a box with begin, end and step along one axis.
 void AddBox(GradientCases& cases, const Shape& shape, int64_t axis, int64_t begin, int64_t end,
             int64_t step) {
   cases.Add<Subtensor>({{axis}, {1}, {1}, {1}, {0}}, {cases.Smooth(shape), Int64Vector({begin}),
@@ -30,7 +30,7 @@ void AddBoxes(GradientCases& cases) {
   AddBox(cases, {3, 7, 2}, 1, 5, 0, -2);
   AddBox(cases, {3, 7, 2}, 1, 6, -100, -4);
   AddBox(cases, {5}, 0, 4, 5, 1);
-  // One index, whose axis goes away.
+  // A single index, which removes the axis.
   cases.Add<Subtensor>({{1}, {0}, {0}, {0}, {1}}, {cases.Smooth({3, 4}), Int64Vector({-2})});
   cases.Add<Subtensor>({{0, 2}, {0, 1}, {0, 0}, {0, 0}, {1, 0}},
                        {cases.Smooth({3, 2, 4}), Int64Vector({1}), Int64Vector({2})});
@@ -66,7 +66,7 @@ void AddIndexed(GradientCases& cases) {
   cases.Add<GatherND>({0}, {cases.Smooth({3, 4, 2}), cases.Indices({5, 2}, 3)});
   cases.Add<GatherND>({1}, {cases.Smooth({3, 4, 2}), cases.Indices({3, 2, 1}, 4)});
   cases.Add<GatherND>({2}, {cases.Smooth({2, 3, 4, 2}), cases.Indices({2, 3, 2, 1}, 4)});
-  // Several updates of one element, but where the last would stay.
+  // Updates an element several times, except if only the last update would count.
   for (const ScatterReduction reduction :
        {ScatterReduction::kNone, ScatterReduction::kAdd, ScatterReduction::kMul,
         ScatterReduction::kMax, ScatterReduction::kMin}) {

@@ -1,4 +1,4 @@
-// Products, rows and losses.
+// Gradient cases of products, rows and losses.
 #include "opr/attention.h"
 #include "opr/cross_entropy.h"
 #include "opr/cum_sum.h"
@@ -15,7 +15,7 @@
 namespace ashlar::testing {
 namespace {
 
-// All transposes of [m, k] x [k, n], alone, in batches, and with one matrix for many.
+// Adds all transposes of [m, k] x [k, n]: single, in batches, and with one matrix for many.
 void AddProducts(GradientCases& cases) {
   const std::pair<Shape, Shape> kBatches[] = {{{}, {}},  {{3}, {3}},       {{2, 3}, {}},
                                               {{}, {2}}, {{2, 1}, {1, 3}}, {{1, 2}, {2}}};

@@ -1,12 +1,13 @@
-// Every scalar function, on operands that are far from its kinks.
+// Gradient cases of every scalar function, on operands far from its kinks.
 #include "opr/elemwise.h"
 #include "tests/opr/gradient_cases.h"
 
 namespace ashlar::testing {
 namespace {
 
-// Operands on each side of the kinks of all functions, which lie at whole numbers, at the
-// parameters 0.25 and 1.5, and at -2.5 and 2.5. Positive ones for functions that want them.
+// Returns operands on each side of the kinks of all functions. Kinks lie at whole numbers, at the
+// parameters 0.25 and 1.5, and at -2.5 and 2.5. `positive`: for functions that need positive
+// operands.
 std::vector<double> Operands(bool positive) {
   std::vector<double> values = {0.13, 0.41, 0.83, 1.21, 1.77, 2.36, 2.71, 3.3, 6.4};
   if (positive) return values;
@@ -23,7 +24,7 @@ bool WantsPositive(ScalarFunction mode) {
          mode == ScalarFunction::kFmod;
 }
 
-// Operand i of a function: the same values from another one on, so that no two are equal.
+// Returns operand i of a function: the same values from another start, so that no two are equal.
 HostTensor OperandOf(ScalarFunction mode, int i) {
   std::vector<double> values = Operands(WantsPositive(mode));
   const auto count = static_cast<int64_t>(values.size());
@@ -42,7 +43,7 @@ void AddScalarCases(GradientCases& cases) {
     for (int i = 0; i < Arity(mode); ++i) inputs.push_back(OperandOf(mode, i));
     cases.Add<Elemwise>({mode, {0.25, 1.5}}, std::move(inputs));
   }
-  // Every way to broadcast, the operands being the same var now and then.
+  // Broadcasts in every way, sometimes with the same var as several operands.
   const std::vector<Shape> kShapes[] = {{{2, 3}, {2, 3}, {2, 3}},
                                         {{2, 3}, {3}, {2, 1}},
                                         {{1}, {2, 1, 2}, {3, 1}},

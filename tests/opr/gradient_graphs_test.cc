@@ -1,6 +1,6 @@
-// Gradients of random graphs of several operators by central differences. ASHLAR_RANDOM_CASES=1000
-// tries more of them than a usual run of the tests does; ASHLAR_RANDOM_SEED=N only the one of that
-// number, as a failure says.
+// Compares gradients of random graphs of several operators with central differences.
+// ASHLAR_RANDOM_CASES=1000 tries more graphs than a usual run. ASHLAR_RANDOM_SEED=N runs only the
+// case with that number, as printed by a failure.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ namespace {
 
 using F = ScalarFunction;
 
-// Images, to which operators are applied one after the other; values stay within some units.
+// Images to which operators are applied one after another; values stay within some units.
 class RandomGraph {
  public:
   explicit RandomGraph(uint64_t seed) : random_(seed) {
@@ -78,7 +78,7 @@ class RandomGraph {
   int Add(typename Op::Param param, std::vector<int> inputs) {
     return Value(builder_.Add(std::make_shared<const Op>(std::move(param)), std::move(inputs)))[0];
   }
-  // Where inference refuses an operator, it is left out.
+  // Adds the operator, unless inference refuses it.
   template <typename Op>
   void Try(typename Op::Param param, std::vector<int> inputs) {
     const auto made = builder_.Add(std::make_shared<const Op>(std::move(param)), std::move(inputs));
@@ -149,8 +149,8 @@ class RandomGraph {
     }
   }
 
-  // A classification of the last image, so that operators behind each other are met, and a little
-  // of all others.
+  // Adds a loss: a classification of the last image, so that it depends on chains of operators, and
+  // a small share of all others.
   void AddLoss() {
     const int last = images_.back();
     const int64_t rows = shape(last)[0], columns = shape(last).num_elements() / rows;

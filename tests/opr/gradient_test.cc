@@ -1,5 +1,5 @@
-// The gradient of every operator that has one, by central differences in double precision; and the
-// list of those that have none.
+// Checks the gradient of every operator that has one by central differences in double precision,
+// and lists the operators without one.
 #include "opr/gradient.h"
 
 #include <gtest/gtest.h>
@@ -36,27 +36,28 @@ TEST(Gradient, OfRowsIsThatByDifferences) { CheckFamily(AddRowCases); }
 TEST(Gradient, OfMovementsIsThatByDifferences) { CheckFamily(AddMovementCases); }
 TEST(Gradient, OfScalarFunctionsIsThatByDifferences) { CheckFamily(AddScalarCases); }
 
-// What has no gradient, and why. A new operator has cases, or stands here.
+// Returns the operators without a gradient, by reason. A new operator has cases, or is listed here.
 const std::set<std::string>& WithoutGradient() {
   static const auto* const types = new std::set<std::string>{
       // Whole numbers.
       "ArgReduce", "ElemwiseMultiType", "GetVarShape", "IntegerElemwise",
-      // What goes in and out.
+      // Inputs and outputs.
       "Host2DeviceCopy", "ImmutableTensor", "InputCallback", "OutputCallback",
       // States and their updates.
       "AdamUpdate", "AddUpdate", "ConvolutionFilterUpdate", "MatrixMulUpdate", "SgdUpdate",
       "SharedDeviceTensor",
-      // Made by passes, behind which nothing is differentiated.
+      // Made by passes, after differentiation.
       "BatchNormApply", "BatchNormStatistics", "ElemwiseChain", "MatrixMulBias", "PoolingIndex",
       // Gradients themselves.
       "BatchNormBackward", "ConvolutionBackwardFilter", "CrossEntropyBackward", "LRNBackward",
       "PoolingBackward", "PoolingIndexBackward", "SoftmaxBackward",
-      // Nobody has asked yet.
+      // Not requested yet.
       "GridSample"};
   return *types;
 }
 
-// The sum of all outputs of floats, in Float32; nullopt where inference refuses the dtype.
+// Adds the sum of all floating-point outputs, in Float32; returns nullopt if inference refuses the
+// dtype.
 std::optional<int> AddLossOf(GraphBuilder& builder, const OperatorPtr& op,
                              const std::vector<int>& inputs) {
   const absl::StatusOr<std::vector<int>> outputs = builder.Add(op, inputs);
@@ -71,7 +72,7 @@ std::optional<int> AddLossOf(GraphBuilder& builder, const OperatorPtr& op,
   return loss;
 }
 
-// A gradient has the dtype of what it is by, whichever that is.
+// A gradient has the dtype of its input, for all dtypes.
 TEST(Gradient, OfEveryDTypeHasThatDType) {
   for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
     for (const Family add : kFamilies) {
@@ -102,7 +103,7 @@ TEST(Gradient, OfEveryDTypeHasThatDType) {
   }
 }
 
-// y = 2 x whose rule says 3.
+// y = 2 x, with a wrong rule that says 3.
 class Misjudged final : public OperatorWithParam<NoParam> {
  public:
   ASHLAR_OPERATOR("Misjudged", "misjudged")

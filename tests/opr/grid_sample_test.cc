@@ -17,7 +17,7 @@ namespace {
 using Mode = GridSampleMode;
 using Padding = GridSamplePadding;
 
-// A pixel of an image that goes on without end; reflection is found by walking.
+// Returns a pixel of an image that continues without end; reflection is found by walking.
 double Pixel(const HostTensor& x, int64_t plane, Padding padding, bool align, int64_t row,
              int64_t column) {
   const auto inside = [&](int64_t i, int64_t size) -> int64_t {
@@ -26,7 +26,8 @@ double Pixel(const HostTensor& x, int64_t plane, Padding padding, bool align, in
     if (padding == Padding::kBorder) return i < 0 ? 0 : size - 1;
     if (size == 1) return 0;
     int64_t at = 0, step = 1;
-    // Pixels 0, 1, ..., size - 1 and back; the ends twice where the image ends at edges.
+    // Walks over pixels 0, 1, ..., size - 1 and back; the end pixels come twice if the image ends
+    // at their edges.
     for (int64_t k = 0; k != std::abs(i < 0 && !align ? i + 1 : i); ++k) {
       const int64_t next = at + step;
       if (next < 0 || next >= size) {
@@ -65,7 +66,7 @@ TEST(GridSample, SumsThePixelsAround) {
         const auto length = static_cast<double>(size);
         const double there =
             param.align_corners ? (at + 1) / 2 * (length - 1) : ((at + 1) * length - 1) / 2;
-        // A point is moved to the border before the pixels around are looked at, but by cubic.
+        // A point is moved to the border before its pixels are read, except in cubic mode.
         const double margin = param.align_corners ? 0 : 0.5;
         const bool outside = there < -margin || there > length - 1 + margin;
         const bool moves = param.padding == Padding::kBorder && param.mode != Mode::kCubic;

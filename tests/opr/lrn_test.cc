@@ -39,7 +39,7 @@ TEST(LRN, OfSixteenBitsIsRoundedOnce) {
     const HostTensor x = RandomTensor(random, dtype, Shape{1, 40, 2, 3}, 100, 200);
     HostTensor wide = HostTensor::Zeros(DType::kFloat32, x.shape());
     for (int64_t i = 0; i < x.num_elements(); ++i) wide.Set(i, x.At(i));
-    // The sums of squares are far beyond the largest Float16.
+    // The sums of squares far exceed the largest Float16.
     const LRNParam p{40, 0.001, 0.75, 1};
     const HostTensor y = Evaluate(*MakeLrn(p), {x});
     EXPECT_EQ(y.dtype(), dtype);

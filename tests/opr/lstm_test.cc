@@ -17,7 +17,7 @@ HostTensor Floats(const Shape& shape, std::vector<float> values) {
 
 double Logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
-// One element of everything, so that each gate's weight is a number.
+// One element per tensor, so that each gate's weight is a number.
 TEST(LSTM, IsItsFormulas) {
   const double i = 0.3, o = -0.2, f = 0.5, c = 0.9, ri = 0.7, ro = 0.1, rf = -0.6, rc = 0.4;
   const std::vector<HostTensor> inputs = {
@@ -49,7 +49,7 @@ TEST(LSTM, IsItsFormulas) {
   }
 }
 
-// Each direction is the operator of that direction.
+// Each direction equals the operator of that direction.
 TEST(LSTM, DirectionsAreIndependent) {
   std::mt19937_64 random(3);
   const auto tensor = [&](const Shape& shape) { return RandomTensor(random, shape); };

@@ -13,14 +13,13 @@ OperatorPtr MakeMatrixMul(bool transpose_a = false, bool transpose_b = false) {
       MatrixMulParam{.transposeA = transpose_a, .transposeB = transpose_b});
 }
 
-// The batch dimensions of both operands, and of the output with the strides that broadcasting
-// means.
+// The batch dimensions of both operands, and of the output, with the strides of broadcasting.
 struct Batches {
   Shape a, b, output;
 };
 
-// Index of the matrix of an operand with batch dimensions `operand` for element `index` of
-// `output`.
+// Returns the index of the matrix of an operand with batch dimensions `operand` for element `index`
+// of `output`.
 int64_t MatrixOf(const Shape& operand, const Shape& output, int64_t index) {
   int64_t result = 0, step = 1;
   for (int i = 1; i <= operand.rank(); ++i) {

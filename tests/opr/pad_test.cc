@@ -31,10 +31,10 @@ TEST(Pad, EachModeFillsAsItSays) {
       {PadMode::kConstant, 2, 1, {9, 9, 1, 2, 3, 9}},
       {PadMode::kEdge, 2, 1, {1, 1, 1, 2, 3, 3}},
       {PadMode::kReflect, 2, 1, {3, 2, 1, 2, 3, 2}},
-      {PadMode::kReflect, 5, 0, {2, 1, 2, 3, 2, 1, 2, 3}},  // again and again
+      {PadMode::kReflect, 5, 0, {2, 1, 2, 3, 2, 1, 2, 3}},  // reflected repeatedly
       {PadMode::kWrap, 2, 4, {2, 3, 1, 2, 3, 1, 2, 3, 1}},
       {PadMode::kConstant, -1, 1, {2, 3, 9}},
-      {PadMode::kEdge, -1, 1, {2, 3, 3}},  // what is taken away goes first
+      {PadMode::kEdge, -1, 1, {2, 3, 3}},  // cropping comes first
       {PadMode::kReflect, 1, -1, {2, 1, 2}},
       {PadMode::kWrap, 1, -1, {2, 1, 2}},
       {PadMode::kConstant, -3, 2, {9, 9}},
@@ -45,7 +45,7 @@ TEST(Pad, EachModeFillsAsItSays) {
   }
 }
 
-// Of several dimensions: one after the other gives the same.
+// Padding several dimensions equals padding one after another.
 TEST(Pad, DimensionsAreIndependent) {
   for (int seed = 0; seed < 80; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);

@@ -11,7 +11,7 @@
 namespace ashlar::testing {
 namespace {
 
-// Element i of the part of `tensor` at `region`.
+// Returns element i of the slice of `tensor` at `region`.
 double At(const HostTensor& tensor, const Region& region, int64_t i) {
   std::vector<int64_t> index = IndexOf(i, ShapeOf(region));
   for (size_t axis = 0; axis < index.size(); ++axis) index[axis] += region[axis].begin;

@@ -1,4 +1,4 @@
-// Parts of an operator's output, made of parts of its input.
+// Slices of an operator's output, computed from slices of its input.
 #ifndef ASHLAR_TESTS_OPR_PARTS_H_
 #define ASHLAR_TESTS_OPR_PARTS_H_
 
@@ -9,19 +9,20 @@
 
 namespace ashlar::testing {
 
-// Output 0 and input 0 are Float32 and cut along dimensions 2 and 3; other inputs are given whole.
+// A slice of output 0. Output 0 and input 0 are Float32 and cut along dimensions 2 and 3; other
+// inputs are given whole.
 struct Part {
   OwnedSite site;
   Region wanted;  // of the output
-  Region needed;  // of input 0, as the operator names it
+  Region needed;  // of input 0, as the operator states it
 };
 
-// A random part of `whole`, what `op` makes of `inputs`.
+// Returns a random slice of `whole`, the result of `op` on `inputs`.
 Part RandomPart(Random& random, const Operator& op, const std::vector<HostTensor>& inputs,
                 const HostTensor& whole);
 
-// Expects the part of `whole` when made of what it needs of `inputs`, and of up to `more` rows and
-// columns beyond at every side.
+// Expects the slice of `whole`, computed from the needed region of `inputs` and from up to `more`
+// additional rows and columns on every side.
 void ExpectPartOfTheWhole(Random& random, const Operator& op, const std::vector<HostTensor>& inputs,
                           const HostTensor& whole, const Part& part, int64_t more);
 

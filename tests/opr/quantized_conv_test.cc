@@ -15,7 +15,7 @@ TensorType Quantised(DType dtype, Shape shape, std::vector<float> scales, int32_
           Value(Quantization::Make(dtype, std::move(scales), zero_point))};
 }
 
-// Of an image of 3 channels, 2 output channels and 1x1 windows.
+// A layer on an image of 3 channels, with 2 output channels and 1x1 windows.
 struct Layer {
   ConvBiasParam param;
   std::vector<TensorType> types = {
@@ -83,7 +83,7 @@ TEST(QuantizedConv, AnOutputTypeThatIsNoneIsRefusedByName) {
   layer.Refuse("QuantizedS32");
 }
 
-// 65,793 products of 255 and 128 are the most that 31 bits hold.
+// 31 bits hold at most 65,793 products of 255 and 128.
 TEST(QuantizedConv, SumsThat32BitsMayNotHoldAreRefused) {
   for (const int64_t channels : {65793, 65794}) {
     Layer layer;
@@ -122,7 +122,7 @@ TEST(QuantizedConv, AResidualNeedsTheTypeThatIsRoundedToBeforeItIsAdded) {
   layer.Refuse("addend_scale is for quantised images");
 }
 
-// Of one product a channel: round(5 * 3 / 2) = 8 (half to even) of 0.5 is 4; with 2.25 of z, and
+// One product per channel: round(5 * 3 / 2) = 8 (half to even), times 0.5 is 4; with 2.25 of z, and
 // with -6.
 TEST(QuantizedConv, ASumIsRoundedTwice) {
   const auto bytes = [](DType dtype, Shape shape, std::vector<int8_t> values, float scale,

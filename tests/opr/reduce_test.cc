@@ -46,7 +46,8 @@ double ReduceValues(ReduceMode mode, const std::vector<double>& values) {
   return 0;
 }
 
-// Gathers, for each output element, the inputs whose coordinates match it where it is not 1.
+// Returns, for each output element, the reduction of the inputs whose coordinates match it in every
+// dimension except dimensions of size 1.
 std::vector<double> Expected(ReduceMode mode, const HostTensor& x, const Shape& target) {
   std::vector<std::vector<double>> parts(target.num_elements());
   for (int64_t i = 0; i < x.num_elements(); ++i) {

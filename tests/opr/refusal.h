@@ -1,4 +1,4 @@
-// Inputs of several dtypes that inference refuses; of Float32 alone, Rejection says them.
+// Inputs of several dtypes that inference refuses; Rejection suffices for Float32 alone.
 #ifndef ASHLAR_TESTS_OPR_REFUSAL_H_
 #define ASHLAR_TESTS_OPR_REFUSAL_H_
 

@@ -41,7 +41,8 @@ ResizeParam Param(Mode mode, Coordinates coordinates = Coordinates::kHalfPixel) 
   return param;
 }
 
-// One output of one axis, said a second time: no tables, no filters of several inputs.
+// Returns one output of one axis by a second, independent formula: no tables, no filters over
+// several inputs.
 double Sample(const std::vector<double>& x, Mode mode, double at, double a) {
   const auto size = static_cast<int64_t>(x.size());
   const auto read = [&](double index) {
@@ -117,7 +118,7 @@ TEST(Resize, GivesTheExamplesOfOnnx) {
 }
 
 TEST(Resize, RoundsHalvesAsItIsTold) {
-  // Twice as small: coordinates 0.5, 2.5.
+  // Half the size: coordinates 0.5, 2.5.
   const struct {
     Rounding rounding;
     std::vector<double> expected;
@@ -134,8 +135,9 @@ TEST(Resize, RoundsHalvesAsItIsTold) {
   }
 }
 
-// Scale 1.7 of 5 elements makes 8, whose corners are those of the input: values of ONNX Runtime
-// 1.32 and PyTorch's interpolate(align_corners=True). A fractional length of 8.5 was once taken.
+// Scale 1.7 of 5 elements makes 8, whose corners match the input's. Values are from ONNX Runtime
+// 1.32 and PyTorch's interpolate(align_corners=True). Regression: a fractional length of 8.5 was
+// used.
 TEST(Resize, CornersAreAlignedToTheWholeSize) {
   ResizeParam param = Param(Mode::kLinear, Coordinates::kAlignCorners);
   param.axes = {0};
@@ -148,7 +150,7 @@ TEST(Resize, CornersAreAlignedToTheWholeSize) {
                    expected, 1e-6));
 }
 
-// Scale 1.5 of 5 elements makes 7: what lies at 1.5 o, not at 5 / 7 o.
+// Scale 1.5 of 5 elements makes 7: samples lie at 1.5 o, not at 5 / 7 o.
 TEST(Resize, AScaleThatWasGivenIsKept) {
   ResizeParam param = Param(Mode::kLinear, Coordinates::kAsymmetric);
   param.axes = {0};
@@ -166,7 +168,7 @@ TEST(Resize, OutsideIsExtrapolated) {
            std::vector<double>{-7, 1, 2, 3, -7}, 1e-6));
 }
 
-// Each part, out of the inputs that it names, is that part of the whole.
+// Each slice, computed from the inputs that it names, equals that slice of the whole.
 TEST(Resize, PartsAreThoseOfTheWhole) {
   ForSeeds(200, [](int seed, Random& random) {
     ResizeParam param = Param(static_cast<Mode>(seed % 3), static_cast<Coordinates>(seed / 3 % 6));
@@ -228,7 +230,8 @@ TEST(Resize, RefusesWhatItCannotCompute) {
   EXPECT_TRUE(FailsWith(Resize(Param(Mode::kLinear)).Infer(unknown).status(), "known before"));
 }
 
-// 17 / 1.7f is below 10, and 10 in single precision, which is what PyTorch and ONNX Runtime take.
+// 17 / 1.7f is below 10 in double precision, and 10 in single precision, which PyTorch and ONNX
+// Runtime use.
 TEST(Resize, NearestIsFoundInSinglePrecision) {
   ResizeParam param = Param(Mode::kNearest, Coordinates::kAsymmetric);
   param.rounding = Rounding::kFloor;

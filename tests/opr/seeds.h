@@ -9,7 +9,7 @@
 
 namespace ashlar::testing {
 
-// Runs `test` for the seeds 0 to `count` - 1, to the first fatal failure.
+// Runs `test` for the seeds 0 to `count` - 1, until the first fatal failure.
 inline void ForSeeds(int count, absl::FunctionRef<void(int seed, Random& random)> test) {
   for (int seed = 0; seed < count && !::testing::Test::HasFatalFailure(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);

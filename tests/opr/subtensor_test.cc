@@ -46,7 +46,7 @@ std::vector<HostTensor> InputsOf(const HostTensor& x, const std::vector<Cut>& cu
   return inputs;
 }
 
-// The indices that a Python slice takes, found by walking.
+// Returns the indices of a Python slice, found by walking.
 std::vector<int64_t> Taken(const Cut& cut, int64_t size) {
   if (cut.idx) return {*cut.idx < 0 ? *cut.idx + size : *cut.idx};
   const int64_t step = cut.step.value_or(1);
@@ -103,7 +103,7 @@ TEST(Subtensor, RandomCuts) {
       expected.push_back(x.At(OffsetOf(from, x.shape())));
     }
     EXPECT_TRUE(Near(y, expected, 0));
-    // Where it says that it is a view, the bytes must be there.
+    // If it says that it is a view, the bytes must be there.
     const std::vector<HostTensor> inputs = InputsOf(x, cuts);
     const std::optional<Aliasing::View> view =
         testing::ViewOf(Subtensor(ParamOf(cuts)), {InfosOf(inputs), {{dtype, shape}}});
@@ -115,8 +115,8 @@ TEST(Subtensor, RandomCuts) {
   });
 }
 
-// Exporters cut rows and columns one after the other: of what YOLOX takes apart at its beginning,
-// every tensor of half of the rows took twice the memory of its result.
+// Exporters cut rows and columns one after another. Regression: in YOLOX's first operators, every
+// tensor of half of the rows took twice the memory of its result.
 TEST(Subtensor, TakesABoxOfItsBoxIn) {
   ForSeeds(300, [](int, Random& random) {
     const HostTensor x =
@@ -224,14 +224,14 @@ TEST(Subtensor, IsAViewOfWholeChannelBlocks) {
   EXPECT_EQ(ViewOfCuts(x, {{0, 1, {}, {}, {}}})->offset, 48 * 15 * 4);
   EXPECT_EQ(ViewOfCuts(one, {{1, 16, 32, {}, {}}})->offset, 16 * 15 * 4);
   EXPECT_EQ(ViewOfCuts(one, {{1, 16, {}, {}, {}}})->offset,
-            16 * 15 * 4);                              // to the last, part block
-  EXPECT_FALSE(ViewOfCuts(x, {{1, 16, 32, {}, {}}}));  // of two images
+            16 * 15 * 4);                              // to the end, partial block
+  EXPECT_FALSE(ViewOfCuts(x, {{1, 16, 32, {}, {}}}));  // in two images
   EXPECT_FALSE(ViewOfCuts(one, {{1, 8, 24, {}, {}}}));
   EXPECT_FALSE(ViewOfCuts(one, {{1, 0, 8, {}, {}}}));
   EXPECT_FALSE(ViewOfCuts(one, {{2, 1, 2, {}, {}}}));
 }
 
-// Not these channels, nor columns.
+// Expects that neither these channels nor columns are views.
 void ExpectOnlyRowsAreViews(const TensorType& image, int64_t offset_of_row_1, const Cut& channels) {
   EXPECT_EQ(ViewOfCuts(image, {{2, 1, 3, {}, {}}})->offset, offset_of_row_1);
   EXPECT_FALSE(ViewOfCuts(image, {channels}));

@@ -1,6 +1,6 @@
-// Gradients of graphs in tiles: those of the same graphs untiled, bit for bit in integers; and of a
-// recorded run of another system, by its tiles and by others. ASHLAR_RANDOM_CASES=2000 tries more
-// graphs than a usual run of the tests does; ASHLAR_RANDOM_SEED=N only that one.
+// Gradients of tiled graphs. They must equal the untiled graphs' gradients, bit for bit in
+// integers, and a recorded run of another system, with its tiles and with others.
+// ASHLAR_RANDOM_CASES=2000 tries more graphs than a usual run; ASHLAR_RANDOM_SEED=N only that one.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -30,7 +30,7 @@
 namespace ashlar::testing {
 namespace {
 
-// Of Float64, in [-most, most].
+// Returns Float64 integers in [-most, most].
 HostTensor Integers(std::mt19937_64& random, const Shape& shape, int64_t most) {
   HostTensor tensor = HostTensor::Zeros(DType::kFloat64, shape);
   std::uniform_int_distribution<int64_t> value(-most, most);
@@ -40,7 +40,7 @@ HostTensor Integers(std::mt19937_64& random, const Shape& shape, int64_t most) {
   return tensor;
 }
 
-// The graph with weights that are small integers, and with integers wherever it gets some.
+// Returns the graph with small integer weights, and with operators that keep integers exact.
 absl::StatusOr<Graph> InIntegers(const Graph& graph, std::mt19937_64& random) {
   GraphRewriter rewriter(graph);
   for (const OperatorNode& node : graph.nodes()) {
@@ -74,7 +74,7 @@ absl::StatusOr<Graph> InIntegers(const Graph& graph, std::mt19937_64& random) {
   return std::move(rewriter).Finish();
 }
 
-// Of the weighed sum of all outputs, by the ids of inputs and weights.
+// Returns the gradients of the weighted sum of all outputs, by the ids of inputs and weights.
 std::map<int, HostTensor> GradientsOf(const Graph& graph, const HostTensor& x,
                                       const std::vector<HostTensor>& weights) {
   GraphRewriter rewriter(graph);
@@ -140,8 +140,8 @@ TEST(TiledGradients, AreThoseOfWholeGraphsBitForBitInIntegers) {
   }
 }
 
-// Two convolutions and pools of one channel, 16 x 16: the gradient of the input as the log has it,
-// with four decimals, and those of filters, which follow from it, for any tiles.
+// Two convolutions and pools of one channel, 16 x 16. The log has the gradient of the input with
+// four decimals; the gradients of filters follow from it. Both must come out for any tiles.
 class RecordedRun : public ::testing::TestWithParam<const char*> {};
 
 constexpr char kRecord[] = "data/training/seed001_backward.json";

@@ -1,4 +1,4 @@
-// Updates against the formulas of torch.optim, written out in double, over five steps.
+// Compares updates with the formulas of torch.optim, written out in double, over five steps.
 #include "opr/update.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace ashlar::testing {
 namespace {
 
 constexpr double kRate = 0.1;
-// Of one weight; the gradient of step t.
+// Returns the gradient of the only weight at step t.
 double GradientOf(int step) { return 0.7 * std::sin(1.3 * step) - 0.2; }
 constexpr int kSteps = 5;
 
@@ -23,7 +23,7 @@ HostTensor One(double value, DType dtype = DType::kFloat32) {
   return tensor;
 }
 
-// The weight after each step, by the operator.
+// Returns the weight after each step of the operator.
 std::vector<double> StepsOf(const UpdateOperator& op, bool counts) {
   std::vector<HostTensor> states(op.StateInputs().size(), One(0));
   states[0] = One(1.5);
@@ -43,7 +43,7 @@ void ExpectSteps(const UpdateOperator& op, bool counts, const std::vector<double
   for (int i = 0; i < kSteps; ++i) EXPECT_NEAR(weights[i], expected[i], 2e-6) << "step " << i + 1;
 }
 
-// torch.optim.SGD: the first velocity is the gradient, as it is with one of 0 before it.
+// torch.optim.SGD: the first velocity is the gradient, as if the velocity before were 0.
 TEST(Update, SgdIsThatOfTorch) {
   for (const SgdUpdateParam& p :
        {SgdUpdateParam{0, 0, false}, SgdUpdateParam{0, 0.05, false},
