@@ -3,7 +3,7 @@
 
 usage: packaged_test.py BUILD_FOLDER SOURCE_FOLDER      Exit 77 without ninja.
 
-CMake's install script names the files; ninja knows which of them it builds, and what the target `packaged` needs.
+CMake's install script names the files; ninja lists the ones that it builds, and the ones that the target `packaged` needs.
 """
 import pathlib
 import re
@@ -25,7 +25,7 @@ def installed(script, build):
 
 
 def missing(build, files, target):
-    """Files whose last command, the one that makes the file, is not run for a target."""
+    """Returns files whose last command, the one that makes the file, does not run for a target."""
     commands = set(ninja(build, "commands", target))
     return sorted(file for file in files if ninja(build, "commands", file)[-1] not in commands)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that the command, the library, its header, the packages, the wheel and the documents say one version: the one of
-project() in CMakeLists.txt.
+"""Checks that the command, the library, its header, the packages, the wheel and the documents state
+one version: the version of project() in CMakeLists.txt.
 
 usage: version_test.py VERSION BUILD_FOLDER SOURCE_FOLDER COMMAND LIBRARY
 """
@@ -12,7 +12,7 @@ import sys
 
 
 def number(version):
-    """The version as ASHLAR_VERSION has it: major * 10000 + minor * 100 + patch."""
+    """The version in the form of ASHLAR_VERSION: major * 10000 + minor * 100 + patch."""
     major, minor, patch = map(int, version.split("."))
     return str(major * 10000 + minor * 100 + patch)
 
