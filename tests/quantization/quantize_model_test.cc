@@ -1,4 +1,4 @@
-// Models of floats as models of 8 bits: against the floats that they were made of.
+// Quantises Float32 models to 8 bits, and compares the result with the original.
 #include "quantization/quantize_model.h"
 
 #include <gmock/gmock.h>
@@ -73,12 +73,12 @@ QuantizeOptions Keeping(std::vector<std::string> names, int worst) {
   return options;
 }
 
-// Every operator that has 8 bits, in one network after the other.
+// Every operator with an 8-bit version, in one network or another.
 struct NetCase {
   const char* name;
   Graph (*make)(uint64_t seed);
   double least_db;
-  int in_floats;  // operators that stay so
+  int in_floats;  // operators that stay in floats
 };
 
 const Shape kImage = {2, 3, 12, 10};
@@ -127,8 +127,8 @@ class EveryNet : public QuantizeModelTest, public ::testing::WithParamInterface<
 INSTANTIATE_TEST_SUITE_P(Nets, EveryNet, ::testing::ValuesIn(kNets),
                          [](const auto& net) { return net.param.name; });
 
-// Noise of 8 bits in a few layers is a three-hundredth of the signal or so: an operator that is
-// quantised wrongly makes a tenth at the least. Layers say what they lose, as the whole does.
+// 8-bit noise in a few layers is about 1/300 of the signal; a wrongly quantised operator causes at
+// least a tenth. Each layer reports its own error, like the whole model.
 TEST_P(EveryNet, ComputesAboutWhatFloatsDo) {
   for (const RangeMethod method : {RangeMethod::kMinMax, RangeMethod::kMse}) {
     for (uint64_t seed = 1; seed <= 4; ++seed) {
@@ -146,7 +146,7 @@ TEST_P(EveryNet, ComputesAboutWhatFloatsDo) {
       }
       EXPECT_EQ(in_floats, GetParam().in_floats);
       EXPECT_GT(model.outputs.sqnr_db, GetParam().least_db);
-      // On inputs that were not seen.
+      // With inputs that calibration did not use.
       std::mt19937_64 random(seed + 100);
       const InputTensors inputs = {{"x", RandomTensor(random, kImage)}};
       Noise noise;
@@ -156,8 +156,8 @@ TEST_P(EveryNet, ComputesAboutWhatFloatsDo) {
   }
 }
 
-// The same bytes from the host's reference and the kernels, on any number of threads, out of both
-// file formats, and when it is made again.
+// Expects the same bytes from the host's reference and from the kernels, with any number of
+// threads, from both file formats, and if quantised twice.
 TEST_P(EveryNet, GivesTheSameBitsHoweverItIsRun) {
   const Graph graph = GetParam().make(7);
   const RandomData data("x", kImage, 3);
@@ -166,7 +166,7 @@ TEST_P(EveryNet, GivesTheSameBitsHoweverItIsRun) {
   const InputTensors inputs = {{"x", RandomTensor(random, kImage)}};
   const HostTensor expected = Run(model.graph, inputs)[0];
 
-  // Of what stays in floats sums are rounded otherwise.
+  // Sums in operators that stay in floats are rounded differently.
   const HostTensor reference = Value(EvaluateGraph(model.graph, {{"x", inputs.at("x")}}))[0];
   EXPECT_LE(LargestDifference(expected, reference), GetParam().in_floats == 0 ? 0 : 1e-6);
   EXPECT_TRUE(SameBytes(Run(model.graph, inputs, 3)[0], expected));
@@ -195,8 +195,8 @@ TEST_P(EveryNet, TwinNeedsWhatTheQuantisedModelNeeds) {
   EXPECT_LT(of_twin->plan.plan.arena * 2, floats->plan.plan.arena);
 }
 
-// Channels between layers that are 2^-6 to 2^6 of what they would be, and back in the next layer:
-// in floats the same function to the bit.
+// Returns a net whose inner channels are scaled by 2^-6 to 2^6, and scaled back in the next layer.
+// In floats both functions are the same to the bit.
 Graph SkewedNet(bool skewed) {
   std::vector<int> up, down;
   for (int c = 0; c < 16 && skewed; ++c) {
@@ -224,8 +224,8 @@ TEST_F(QuantizeModelTest, ChannelsThatDifferAreEqualised) {
   EXPECT_LT(Value(QuantizeModel(skewed, data, NotEqualised())).outputs.sqnr_db, as_it_was - 10);
 }
 
-// What a run makes too much on average, by channel, is taken from biases: a network of which each
-// channel is off by a part of its steps is off by less, on inputs that were not seen, too.
+// Bias correction subtracts each channel's mean error. A network whose channels are off by a
+// fraction of a step is then more accurate, on new inputs too.
 TEST_F(QuantizeModelTest, CorrectedBiasesTakeTheMeanError) {
   NetOfFloats net(4, kImage);
   const std::vector<int> apart = {3, 0, 1, 0, 2, 0, 3, 0, 1, 0, 2, 0};
@@ -305,7 +305,7 @@ TEST_F(QuantizeModelTest, KeptOperatorsStayInFloats) {
   EXPECT_GT(kept.outputs.sqnr_db, all.outputs.sqnr_db);
 }
 
-// A ReLU behind a sum needs no operator: the type of the sum has no numbers below zero.
+// A ReLU after a sum needs no operator: the sum's type has no negative numbers.
 TEST_F(QuantizeModelTest, ClampsAreWhatTypesSaturateTo) {
   const QuantizedModel model =
       Value(QuantizeModel(kNets[0].make(1), RandomData("x", kImage, 2), {}));
@@ -320,8 +320,8 @@ TEST_F(QuantizeModelTest, ClampsAreWhatTypesSaturateTo) {
   }
 }
 
-// scikit-learn's digits: of the second model each channel is 2^-6 to 2^6 of what it is in the
-// first, and both are one function. Other quantisers are right in three of ten then.
+// scikit-learn's digits. In the second model each channel is scaled by 2^-6 to 2^6, and both models
+// are the same function. Other quantisers then classify three of ten correctly.
 class DigitsModel : public QuantizeModelTest, public ::testing::WithParamInterface<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Models, DigitsModel, ::testing::Values("digits", "digits_skewed"));
 
@@ -391,8 +391,8 @@ TEST_P(DigitsModel, KeepsItsAccuracy) {
   }
 }
 
-// (byte - 128) / 127: the model takes bytes, which are its first layer's without a conversion, and
-// computes what the floats that they stand for make, out of both file formats.
+// (byte - 128) / 127: the model takes bytes, which its first layer reads without a conversion. It
+// computes the result of the floats that they represent, from both file formats.
 TEST_F(QuantizeModelTest, AnInputOfBytesStandsForFloats) {
   const Graph graph = kNets[0].make(3);
   QuantizeOptions options;

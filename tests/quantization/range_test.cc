@@ -1,4 +1,4 @@
-// Ranges that histograms give, and weights as integers.
+// Ranges from histograms, and weights as integers.
 #include "quantization/range.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 constexpr RangeMethod kMethods[] = {RangeMethod::kMinMax, RangeMethod::kPercentile,
                                     RangeMethod::kMse, RangeMethod::kEntropy};
 
-// Normal values, rectified or not, and one of ten thousand far away.
+// Returns normal values, rectified or not, with one of ten thousand far away.
 std::vector<float> SomeValues(bool rectified, double outlier) {
   std::mt19937_64 random(11);
   std::normal_distribution<float> normal;
@@ -37,7 +37,7 @@ Histogram HistogramOf(const std::vector<float>& values) {
   return histogram;
 }
 
-// The mean square of the errors of 8 bits, value by value.
+// Returns the mean square error of 8 bits, value by value.
 double MeanError(const std::vector<float>& values, const ValueRange& range) {
   const TensorType type = Value(TypeOfRange(range, {1}));
   const double scale = type.quantization.scale(), zero = type.quantization.zero_point();
@@ -71,7 +71,8 @@ TEST(RangeTest, MinMaxIsAllValues) {
   EXPECT_EQ(ClippedShare(HistogramOf(values), range), 0);
 }
 
-// An outlier costs all others their precision. By squares one of ten thousand still counts.
+// An outlier costs the other values precision. In the mean square, one of ten thousand still
+// counts.
 TEST(RangeTest, OtherMethodsLeaveOutliersOut) {
   for (const bool rectified : {false, true}) {
     const std::vector<float> values = SomeValues(rectified, 40);
@@ -88,7 +89,8 @@ TEST(RangeTest, OtherMethodsLeaveOutliersOut) {
   }
 }
 
-// Against all ranges with ends at 20 places each, with the errors of the values themselves.
+// Compares with all ranges whose ends are each at one of 20 places, by the errors of the values
+// themselves.
 TEST(RangeTest, MseIsNearTheLeastThatThereIs) {
   for (const double outlier : {0.0, 6.0, 15.0}) {
     const std::vector<float> values = SomeValues(false, outlier);
@@ -113,8 +115,8 @@ TEST(RangeTest, ZerosAloneHaveAnyType) {
   }
 }
 
-// Each weight is half a step away at most, of its own channel's steps; a channel whose bias is
-// beyond 32 bits of the sums' steps has coarser ones.
+// Each weight is off by at most half a step of its channel. A channel gets coarser steps if its
+// bias would exceed 32 bits of the sums' steps.
 TEST(QuantizedWeightsTest, ScalesHoldWeightsAndBias) {
   std::mt19937_64 random(2);
   HostTensor filter = RandomTensor(random, {4, 3, 3, 3});

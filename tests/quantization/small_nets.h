@@ -1,4 +1,4 @@
-// Networks of floats with seeded weights, and data for them.
+// Float networks with seeded weights, and data for them.
 #ifndef ASHLAR_TESTS_QUANTIZATION_SMALL_NETS_H_
 #define ASHLAR_TESTS_QUANTIZATION_SMALL_NETS_H_
 
@@ -20,7 +20,7 @@
 
 namespace ashlar::testing {
 
-// Layers of seeded weights, one behind the other.
+// Builds networks of layers with seeded weights, one after another.
 class NetOfFloats {
  public:
   explicit NetOfFloats(uint64_t seed, const Shape& input) : random_(seed) {
@@ -30,7 +30,7 @@ class NetOfFloats {
   int x() const { return x_; }
   const Shape& shape(int var) const { return maker_.var(var).type.shape; }
 
-  // Output and input channel c of the weights times 2^exponents[c], where there are any.
+  // Multiplies output and input channel c of the weights by 2^exponents[c], if there are any.
   struct Skew {
     std::vector<int> made, read;
   };
@@ -106,7 +106,7 @@ class NetOfFloats {
     return param;
   }
   std::string Name(absl::string_view what) { return absl::StrCat(what, ++names_); }
-  // Sums of so many products are about as large as what is summed.
+  // Returns weights for which sums of so many products are about as large as the inputs.
   HostTensor Weights(const Shape& shape, int64_t products) {
     const double most = std::sqrt(3.0 / static_cast<double>(products));
     return RandomTensor(random_, shape, -most, most);
@@ -122,7 +122,7 @@ class NetOfFloats {
   int x_ = 0, names_ = 0;
 };
 
-// Seeded inputs of one tensor, in [-1, 1].
+// Seeded inputs for one tensor, in [-1, 1].
 class RandomData final : public CalibrationData {
  public:
   RandomData(std::string input, Shape shape, int64_t runs)
