@@ -1,4 +1,4 @@
-// A device for tests, under comp node gpu0:0: host memory, and kernels that a test provides.
+// A test device that opens as gpu0:0: host memory, and kernels that a test provides.
 #ifndef ASHLAR_TESTS_RUNTIME_FAKE_DEVICE_H_
 #define ASHLAR_TESTS_RUNTIME_FAKE_DEVICE_H_
 
@@ -13,17 +13,17 @@
 
 namespace ashlar::testing {
 
-// Adds one to each float of its input; its workspace, time and overrun are as a test wants them.
+// Adds one to each float of its input, with the workspace, time and overrun that a test chooses.
 class ScriptedKernel final : public Kernel {
  public:
   struct Behaviour {
     std::string name = "fake";
     int64_t workspace = 0;
     double time = 1.0;
-    int64_t overrun = 0;  // bytes that EXP writes behind its output
+    int64_t overrun = 0;  // bytes that EXP writes beyond its output
     // Called in each run, with the operator's base name.
     std::function<void(const std::string& base_name)> during = nullptr;
-    // The same, with the bytes of its output.
+    // Called in each run, with the bytes of the output.
     std::function<void(int64_t bytes)> sized = nullptr;
   };
   ScriptedKernel(Behaviour behaviour, int64_t bytes, std::string base_name)
@@ -53,7 +53,8 @@ class ScriptedKernel final : public Kernel {
 
 class FakeDevice final : public Device {
  public:
-  // Opens as gpu0:0 from now on; Elemwise runs on kernels of these behaviours, fastest first.
+  // Makes it open as gpu0:0 from now on. Elemwise runs on kernels of these behaviours, fastest
+  // first.
   static FakeDevice& Install(std::vector<ScriptedKernel::Behaviour> behaviours) {
     static FakeDevice* const device = new FakeDevice();
     device->registry_.Register(
@@ -67,7 +68,7 @@ class FakeDevice final : public Device {
           }
           return list;
         });
-    // Takes no time, and joins nothing.
+    // Takes no time, and copies nothing.
     device->registry_.Register("Concat", [](const KernelRequest&) -> absl::StatusOr<KernelList> {
       KernelList list;
       list.push_back(std::make_unique<ScriptedKernel>(ScriptedKernel::Behaviour(), 0, "Concat"));

@@ -1,4 +1,4 @@
-// What a graph computes on the device, and by which kernels.
+// Runs a graph on the device and reports its outputs and kernels.
 #ifndef ASHLAR_TESTS_RUNTIME_INFERENCE_H_
 #define ASHLAR_TESTS_RUNTIME_INFERENCE_H_
 
@@ -16,10 +16,10 @@ namespace ashlar::testing {
 
 struct Inference {
   std::vector<HostTensor> outputs;
-  std::map<std::string, std::string> kernels;  // families, by operator
+  std::map<std::string, std::string> kernels;  // implementation families, by operator
 };
 
-// Runs a graph with one input, whose passes have run.
+// Runs a graph that has one input and has been through the passes.
 inline Inference Infer(const Graph& graph, PlanRequest request, const HostTensor& input) {
   request.means.passes = "none";
   auto executable = Value(Executable::Compile(graph, request));
@@ -27,7 +27,7 @@ inline Inference Infer(const Graph& graph, PlanRequest request, const HostTensor
   Inference result;
   std::vector<HostTensor> outputs = Value(BindTensors(*session, {{graph.inputs()[0].name, input}}));
   EXPECT_TRUE(session->Run().ok());
-  // In the order of the graph, which the tiled one need not have.
+  // In the order of `graph`; the tiled graph may have another.
   for (const Binding& wanted : graph.outputs()) {
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (executable->graph().outputs()[i].name != wanted.name) continue;
@@ -43,13 +43,13 @@ inline Inference Infer(const Graph& graph, PlanRequest request, const HostTensor
   return result;
 }
 
-// Whether each operator of `whole` runs on the same kind of kernel in all parts, which have its
-// name with the part's behind it.
+// Returns whether each operator of `whole` runs on the same kind of kernel in all tiles. A tile's
+// operator has the same name with a suffix.
 inline bool SameKernels(const Inference& whole, const Inference& tiled) {
   for (const auto& [name, kernel] : whole.kernels) {
     for (auto it = tiled.kernels.lower_bound(name + "/"); it != tiled.kernels.end(); ++it) {
       if (it->first.compare(0, name.size() + 1, name + "/") != 0) break;
-      const bool part = it->first.find(':', name.size()) == std::string::npos;  // no copy of it
+      const bool part = it->first.find(':', name.size()) == std::string::npos;  // no copy
       if (part && it->second != kernel) return false;
     }
   }

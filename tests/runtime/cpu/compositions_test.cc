@@ -1,4 +1,4 @@
-// Operators made of others, where a device has no kernel for them.
+// Operators composed of others, on devices without a kernel for them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,8 +21,8 @@ HasKernel AllBut(absl::string_view type) {
   return [type](const Operator& op) { return op.type() != type; };
 }
 
-// Every case of Float32 or integers of every operator that is made of others, which round what lies
-// between them.
+// Compares every Float32 or integer case of every composed operator. Other types would round
+// intermediate results.
 TEST(Compose, MeansTheSame) {
   std::set<std::string> composed;
   ForEachCase(CpuScope(), 41, [&](const KernelCase& test) {

@@ -1,5 +1,5 @@
-// Which kernels the CPU has for convolutions, and what they need. What they compute is checked with
-// the cases of tests/cases/convolution.cc.
+// The CPU's kernels for convolutions, and their memory. tests/cases/convolution.cc checks their
+// results.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,8 +25,8 @@ namespace {
 using testing::Layer;
 using testing::Window;
 
-// The candidates for a layer in NCHW16c (the first layer: behind a row-major image), with constant
-// weights, bias, ReLU, and z where `residual`.
+// Returns the candidates for a layer in NCHW16c, with constant weights, bias, ReLU, and z if
+// `residual`. The first layer reads a row-major image.
 KernelList Candidates(const Layer& layer, bool residual, int threads,
                       const KernelPolicy& policy = {}) {
   ConvBiasParam param = layer.param;
@@ -105,7 +105,7 @@ TEST(ConvTest, CandidatesShareTheirPackedFilter) {
   EXPECT_FALSE(kernels[0]->packing(ConvBiasForward::kBias).has_value());
 }
 
-// What gives up precision or memory is not among the candidates where that is not allowed.
+// Kernels that cost precision or memory are candidates only if the policy allows it.
 TEST(ConvTest, PoliciesLeaveTheDirectKernels) {
   if (HostProcessor().isa == Isa::kBaseline)
     GTEST_SKIP() << "the processor has no vectors that it needs";
@@ -119,12 +119,12 @@ TEST(ConvTest, PoliciesLeaveTheDirectKernels) {
     ASSERT_FALSE(kernels.empty());
     const bool any = std::any_of(kernels.begin(), kernels.end(), winograd);
     EXPECT_EQ(any, policy == KernelPolicy{});
-    // Winograd's is expected to be faster where it is allowed.
+    // Winograd's kernel is expected to be faster, if it is allowed.
     EXPECT_EQ(winograd(kernels[0]), any);
   }
 }
 
-// Winograd's products are others than those of the operands.
+// Winograd's kernel does not multiply the operands themselves.
 TEST(ConvTest, ProductsThatAreToBeSummedAsTheyAreAreNotTransformed) {
   Layer layer{"3x3", 1, 128, 128, 28, 28, 3, 3, 1, Window(1, 1)};
   layer.param.compute_mode = ComputeMode::kFloat32;
@@ -133,7 +133,7 @@ TEST(ConvTest, ProductsThatAreToBeSummedAsTheyAreAreNotTransformed) {
   }
 }
 
-// Root mean square of the difference of Float32 bytes and doubles.
+// Returns the root mean square of the difference of Float32 bytes and doubles.
 double RmsError(const std::string& bytes, const HostTensor& want) {
   double squares = 0;
   for (int64_t i = 0; i < want.num_elements(); ++i) {
@@ -144,7 +144,7 @@ double RmsError(const std::string& bytes, const HostTensor& want) {
   return std::sqrt(squares / static_cast<double>(want.num_elements()));
 }
 
-// Against sums in double; plans and `compare` state the factor.
+// Compares with sums in double; plans and `compare` state the factor.
 TEST(ConvTest, WinogradRoundsNoFurtherThanStated) {
   if (HostProcessor().isa == Isa::kBaseline)
     GTEST_SKIP() << "the processor has no vectors that it needs";
@@ -189,7 +189,7 @@ TEST(ConvTest, WinogradRoundsNoFurtherThanStated) {
   }
 }
 
-// Images that are not in blocks have one kernel, which needs no workspace.
+// Images outside of blocks have one kernel, which needs no workspace.
 TEST(ConvTest, RowMajorImagesHaveTheDirectKernel) {
   const ConvBiasForward op{ConvBiasParam()};
   KernelRequest request;

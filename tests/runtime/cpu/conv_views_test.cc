@@ -1,5 +1,6 @@
-// Our convolution kernels on views of larger buffers, for every instruction set that the host has:
-// against the operator's evaluation in double precision, and bitwise between numbers of threads.
+// Our convolution kernels on views of larger buffers, for every instruction set of the host.
+// Results are compared with the operator's evaluation in double precision, and bitwise between
+// numbers of threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,10 +23,10 @@ namespace {
 
 using testing::RandomTensor;
 
-constexpr double kTolerance = 1e-5;  // of the root mean square of the output
+constexpr double kTolerance = 1e-5;  // relative to the root mean square of the output
 constexpr float kCanary = -12345.5f;
 
-// A blocked image inside a larger buffer, as a row strip, a tile or a range of channels is.
+// A blocked image inside a larger buffer, like a row strip, a tile or a range of channels.
 class ImageView {
  public:
   enum class Lie { kContiguous, kRowStrip, kTile };
@@ -154,7 +155,7 @@ Problem MakeProblem(const Case& c, std::mt19937_64& random) {
 
 using Maker = std::function<std::unique_ptr<Kernel>(const ConvProblem&, const ConvStrides&)>;
 
-// What the kernel leaves in the whole buffer of the output; z is apart from it, or in it.
+// Returns the output's whole buffer after the kernel; z is a separate tensor, or the output.
 std::vector<float> Result(const Problem& problem, Isa isa, int threads, ImageView::Lie lie,
                           bool in_place, const Maker& make) {
   KernelRequest request = problem.request;
@@ -174,7 +175,7 @@ std::vector<float> Result(const Problem& problem, Isa isa, int threads, ImageVie
   const HostTensor& filter = problem.inputs[ConvBiasForward::kFilter];
   std::vector<float> packed(kernel->packing(ConvBiasForward::kFilter)->bytes / 4);
   EXPECT_TRUE(kernel->Pack(ConvBiasForward::kFilter, filter, packed.data()).ok());
-  // A canary stands behind the workspace.
+  // A canary follows the workspace.
   std::vector<float> workspace(kernel->workspace_bytes() / 4 + 1,
                                std::numeric_limits<float>::quiet_NaN());
   workspace.back() = kCanary;
@@ -185,7 +186,7 @@ std::vector<float> Result(const Problem& problem, Isa isa, int threads, ImageVie
   EXPECT_TRUE(kernel->Run(args, nullptr).ok());
   EXPECT_EQ(workspace.back(), kCanary);
 
-  // Every value where it belongs, and nothing anywhere else.
+  // Every value is in its place, and nothing was written anywhere else.
   double square = 0, worst = 0;
   const absl::Span<const float> expected = problem.expected.data<float>();
   std::vector<float> outside = dst.values();
@@ -223,7 +224,8 @@ void CheckEverywhere(const Problem& problem, Isa isa, const std::vector<Maker>& 
   }
 }
 
-// Those whose code runs here: NEON's everywhere, as it is no other than vectors of four floats.
+// Returns the instruction sets whose code runs here. NEON's always does: it is written with vectors
+// of four floats.
 std::vector<Isa> HostIsas() {
   std::vector<Isa> isas = {Isa::kNeon};
   for (const Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
@@ -248,7 +250,7 @@ TEST(ConvViewsTest, Panels) {
   }
 }
 
-// The blocking does not change a bit either.
+// Blocking does not change a bit either.
 TEST(ConvViewsTest, Winograd) {
   std::mt19937_64 random(2);
   const WinogradBlocking blockings[] = {{14, false}, {3, false}, {1000, false}, {5, true}};

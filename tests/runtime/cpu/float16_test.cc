@@ -1,4 +1,4 @@
-// Tensors of Float16: kernels compute with floats, and round what they store.
+// Float16 tensors: kernels compute in floats, and round the results they store.
 #include "runtime/cpu/float16.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 namespace ashlar::testing {
 namespace {
 
-// Every Float16 there is, and floats around the border between each two of them.
+// Tries every Float16, and floats around the midpoint between each two neighbours.
 TEST(Float16, RowsAreConvertedAsTheReferenceDoes) {
   std::vector<uint16_t> halves(1 << 16);
   for (size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<uint16_t>(i);
@@ -43,7 +43,7 @@ TEST(Float16, RowsAreConvertedAsTheReferenceDoes) {
         near.push_back(at);
       }
     }
-    // Rows of every length have an end of their own.
+    // Rows of every length, as each has another remainder.
     std::vector<uint16_t> got(near.size());
     cpu::NarrowFor(isa)(near.data(), got.data(), static_cast<int64_t>(near.size()) - 3);
     cpu::NarrowFor(isa)(near.data() + near.size() - 3, got.data() + got.size() - 3, 3);
@@ -60,7 +60,7 @@ HostTensor As(DType dtype, const HostTensor& tensor) {
   return Value(TypeCvt({dtype}).Evaluate({tensor}))[0];
 }
 
-// With one NaN of all that there are.
+// Replaces every NaN by the same one.
 std::string WithOneNaN(std::string halves) {
   for (size_t i = 0; i + 1 < halves.size(); i += sizeof(uint16_t)) {
     uint16_t half;
@@ -71,7 +71,7 @@ std::string WithOneNaN(std::string halves) {
   return halves;
 }
 
-// The bytes of floats, rounded.
+// Returns the bytes of floats, rounded to Float16.
 std::string Rounded(const std::string& floats) {
   std::string halves(floats.size() / 2, '\0');
   for (size_t i = 0; i < floats.size() / sizeof(float); ++i) {
@@ -89,8 +89,8 @@ INSTANTIATE_TEST_SUITE_P(Operators, Float16Kernels,
                                            "PoolingForward", "MatrixMul", "Attention", "LayerNorm",
                                            "LRN", "Softmax"));
 
-// What a kernel makes of Float16 is what the same kernel makes of the same floats, rounded: however
-// long its runs are, and on any number of threads.
+// A kernel's Float16 result equals its Float32 result on the same values, rounded, for any length
+// of runs and any number of threads.
 TEST_P(Float16Kernels, GiveWhatThoseOfFloatsGive) {
   constexpr uint64_t kSeed = 11;
   SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
@@ -126,7 +126,7 @@ TEST_P(Float16Kernels, GiveWhatThoseOfFloatsGive) {
     }
   });
   file->add(cases);
-  // The first case is always one of them, on one thread and on three.
+  // The first case is always compared, on one thread and on three.
   EXPECT_GE(compared, 2);
 }
 

@@ -1,4 +1,4 @@
-// The CPU's kernels on every case of every operator (tests/cases).
+// Runs the CPU's kernels on every case of every operator (tests/cases).
 #include <gtest/gtest.h>
 
 #include <set>
@@ -41,7 +41,7 @@ TEST_P(CpuKernels, ComputeWhatTheirOperatorMeans) {
       }
     }
   });
-  if (type == "ElemwiseChain" || type == "MatrixMulBias") {  // passes make them for GPUs only
+  if (type == "ElemwiseChain" || type == "MatrixMulBias") {  // passes make them only for GPUs
     EXPECT_EQ(device.kernels().Find(type), nullptr);
     return;
   }
@@ -64,7 +64,7 @@ TEST(CpuKernelsTest, SameBitsWithAnyNumberOfThreads) {
   }
 }
 
-// What has not rounded its results differently on any instruction set: operators of 8 bits.
+// 8-bit operators round alike, so all instruction sets give the same bits.
 TEST_P(CpuKernels, OfEightBitsGiveTheSameBitsOnEveryInstructionSet) {
   constexpr uint64_t kSeed = 5;
   SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
@@ -99,7 +99,7 @@ TEST_P(CpuKernels, OfEightBitsGiveTheSameBitsOnEveryInstructionSet) {
   }
 }
 
-// A step of training gives the same weights to the last bit on any number of threads.
+// A training step gives the same weights, to the last bit, on any number of threads.
 TEST_P(CpuKernels, GradientsAreTheSameBitsWithAnyNumberOfThreads) {
   const std::string type = GetParam().type;
   if (!absl::StrContains(type, "Backward") && !absl::StrContains(type, "Training")) return;

@@ -1,5 +1,4 @@
-// Properties of the kernel of MatrixMul. What it computes is checked with the cases of
-// tests/cases/matrix_mul.cc.
+// Properties of MatrixMul's kernels. tests/cases/matrix_mul.cc checks their results.
 #include "opr/matrix_mul.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +29,7 @@ struct Product {
   std::string implementation;
 };
 
-// By every kernel that there is for the request. `halves`: b may be kept as Float16.
+// Returns the products by every kernel for the request. `halves`: b may be stored as Float16.
 std::vector<Product> MultiplyByAll(const MatrixMul& op, const HostTensor& a, const HostTensor& b,
                                    bool constant, Isa isa, int threads, bool halves = false) {
   KernelRequest request = Value(testing::RequestOf(op, {a, b}, {}, {false, constant}));
@@ -71,7 +70,7 @@ Product Multiply(const MatrixMul& op, const HostTensor& a, const HostTensor& b, 
 class MatrixMulTest : public ::testing::TestWithParam<Isa> {
  protected:
   void SetUp() override {
-    // NEON's tiles are plain loops, which every processor runs.
+    // NEON's tiles are plain loops, which run on every processor.
     if (GetParam() != Isa::kNeon && !Contains(HostProcessor().isa, GetParam()))
       GTEST_SKIP() << "the processor has no " << Name(GetParam());
   }
@@ -79,8 +78,8 @@ class MatrixMulTest : public ::testing::TestWithParam<Isa> {
 INSTANTIATE_TEST_SUITE_P(Isas, MatrixMulTest, ::testing::ValuesIn(kIsas),
                          [](const auto& info) { return std::string(Name(info.param)); });
 
-// A constant of Float16 is kept as such, at half the bytes, and what is computed is the same to the
-// bit: by the loops for few rows, by those for many, and in columns behind the last whole panel.
+// A Float16 constant stays Float16, with half the bytes, and the results are the same to the bit.
+// This holds for the loops over few rows and over many, and for columns after the last whole panel.
 TEST_P(MatrixMulTest, HalvesGiveTheBitsOfFloats) {
   std::mt19937_64 random(3);
   for (const bool transposed : {false, true}) {
@@ -111,7 +110,7 @@ TEST_P(MatrixMulTest, HalvesGiveTheBitsOfFloats) {
   }
 }
 
-// Tiles, strips and batches of a graph have fewer rows, and nobody may see it.
+// Tiles, strips and batches of a graph have fewer rows; the results must not depend on that.
 TEST_P(MatrixMulTest, ARowIsTheSameWhicheverOthersThereAre) {
   std::mt19937_64 random(1);
   constexpr int64_t kRows = 31, kDepth = 600, kColumns = 83;
@@ -139,7 +138,7 @@ TEST_P(MatrixMulTest, ARowIsTheSameWhicheverOthersThereAre) {
   }
 }
 
-// The last columns are taken by narrower tiles: half a panel, or what there is of one.
+// Narrower tiles compute the last columns: half a panel, or the rest of one.
 TEST_P(MatrixMulTest, AColumnIsTheSameWhicheverOthersThereAre) {
   std::mt19937_64 random(1);
   constexpr int64_t kRows = 29, kDepth = 300, kColumns = 83;
@@ -175,8 +174,7 @@ TEST_P(MatrixMulTest, NeedsNoWorkspaceAndPacksWeightsIntoAsManyBytes) {
   }
 }
 
-// Rows of A at a multiple of 4 KiB crowd into few sets of the caches: they are packed where there
-// is workspace for it.
+// Rows of A at a multiple of 4 KiB share few cache sets: they are packed if there is workspace.
 TEST_P(MatrixMulTest, APackedAGivesTheSameBits) {
   std::mt19937_64 random(1);
   constexpr int64_t kRows = 281, kDepth = 1024, kColumns = 16 * 17 + 5;

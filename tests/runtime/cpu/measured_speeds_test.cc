@@ -1,4 +1,4 @@
-// Speeds of this machine: not how large they are, but that they are of one.
+// Measured speeds of this machine: whether they are plausible, not how high they are.
 #include "runtime/cpu/measured_speeds.h"
 
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@ namespace {
 
 using testing::Value;
 
-// Within bounds that any processor of these decades keeps, so that nothing was left out or counted
-// twice: 0.1 GB/s to 10 TB/s, and 0.1 GFLOP/s to 10 TFLOP/s.
+// The bounds are wide enough for any current processor, and show whether work was left out or
+// counted twice: 0.1 GB/s to 10 TB/s, and 0.1 GFLOP/s to 10 TFLOP/s.
 TEST(MeasuredSpeeds, AreThoseOfAProcessor) {
   if (testing::kSanitized) GTEST_SKIP() << "measures the sanitizer";
   RegisterDevice();

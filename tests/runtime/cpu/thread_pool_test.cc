@@ -29,7 +29,7 @@ void RunLoop(ThreadPool& pool, int threads, int64_t count, const Body& body) {
       &body);
 }
 
-// Whether `condition` comes true within some seconds.
+// Returns whether `condition` becomes true within some seconds.
 bool Await(const std::function<bool()>& condition) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (!condition()) {
@@ -39,7 +39,7 @@ bool Await(const std::function<bool()>& condition) {
   return true;
 }
 
-// Chunks that each wait for all others to begin: they need so many threads at once.
+// Runs chunks that each wait for all others to begin, and so need that many threads at once.
 bool RunAtOnce(ThreadPool& pool, int threads) {
   std::atomic<int> begun{0};
   std::atomic<bool> met{true};
@@ -70,8 +70,8 @@ TEST(ThreadPoolTest, CallsEachChunkOnceWhateverTheThreads) {
   }
 }
 
-// On chiplets of their own, two threads that took any chunks read each other's results most of the
-// time: Inception v1 took 16.1 ms for 10.0.
+// Regression: on separate chiplets, two threads that took arbitrary chunks mostly read each other's
+// results. Inception v1 took 16.1 ms instead of 10.0.
 TEST(ThreadPoolTest, AThreadTakesItsOwnPartAndThenFromTheEndsOfOthers) {
   ThreadPool pool;
   pool.Reserve(2);
@@ -178,7 +178,7 @@ TEST(ThreadPoolTest, ALoopEndsWhileAllWorkersAreHeldUpElsewhere) {
 TEST(ThreadPoolTest, ManyCallersAtOnce) {
   ThreadPool pool;
   pool.Reserve(3);
-  constexpr int kCallers = 20;  // more than loops that workers can see
+  constexpr int kCallers = 20;  // more loops than workers can see
   std::atomic<int> right{0};
   std::vector<std::thread> callers;
   for (int c = 0; c < kCallers; ++c) {
@@ -227,8 +227,8 @@ TEST(ThreadPoolTest, AChildProcessStartsItsWorkersAnew) {
   ThreadPool& pool = ThreadPool::Shared();
   pool.Reserve(3);
   const int workers = pool.workers();
-  // The address sanitizer's locks do not survive a fork beside a thread that is just starting: the
-  // child's own threads would wait for them for ever.
+  // The address sanitizer's locks do not survive a fork while a thread starts: the child's own
+  // threads would wait for them forever.
   ASSERT_TRUE(RunAtOnce(pool, workers + 1));
   const pid_t child = fork();
   ASSERT_GE(child, 0);

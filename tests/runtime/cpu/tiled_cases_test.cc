@@ -1,5 +1,5 @@
-// Every case of every operator tiled: the same values as whole, by the operators' own
-// evaluation.
+// Tiles every case of every operator: the operators' own evaluation must give the same values as
+// untiled.
 #include <gtest/gtest.h>
 
 #include <map>

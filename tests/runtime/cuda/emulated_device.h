@@ -1,6 +1,6 @@
-// A CUDA device for tests where there is none: host memory, streams that do their work when they
-// are waited for, and our own kernels compiled for the host (emulation/). There are no libraries
-// but what a test puts in their place.
+// An emulated CUDA device for tests without one. It has host memory, streams that work when they
+// are waited for, and our own kernels compiled for the host (emulation/). It has no libraries
+// except the ones that a test installs.
 #ifndef ASHLAR_TESTS_RUNTIME_CUDA_EMULATED_DEVICE_H_
 #define ASHLAR_TESTS_RUNTIME_CUDA_EMULATED_DEVICE_H_
 
@@ -18,25 +18,26 @@ namespace ashlar::testing {
 
 class EmulatedDevice final : public Device {
  public:
-  // Opens as gpu0:0 from now on.
+  // Makes this device open as gpu0:0 from now on.
   static EmulatedDevice& Install();
 
-  // Bytes that may be allocated; what is allocated now.
+  // Bytes that may be allocated, and bytes allocated now.
   int64_t capacity = int64_t{1} << 40;
   int64_t taken_by_others = 0;
   int64_t allocated = 0;
-  int64_t staging = 0;  // likewise, in the host's memory
-  // How many recordings were replayed, and copies to the device handed over outside of them.
+  int64_t staging = 0;  // bytes allocated in the host's memory
+  // The number of replayed recordings, and of copies to the device enqueued outside of them.
   int64_t replays = 0;
   int64_t copies_in = 0;
-  // Streams, and whether one that is waited for works alone or all of them do, by turns at random.
+  // The streams. If `interleaving` is set, waiting for one runs work of all, in random turns;
+  // otherwise the stream works alone.
   std::vector<EmulatedStream*> streams;
   std::optional<std::mt19937_64> interleaving;
-  // Asked by a stream's CopyIn, CopyOut, Replay, Mark, EndRecording and Wait: the error to return.
-  // Null: none.
+  // Called by a stream's CopyIn, CopyOut, Replay, Mark, EndRecording and Wait; returns their error.
+  // Null: no error.
   std::function<absl::Status(absl::string_view call)> fault;
   bool leaves_whole_images = false;  // Device::leaves_images
-  // What the library that it has has for a convolution; null: it has none.
+  // Returns the library's kernels for a convolution; null: there is no library.
   std::function<absl::StatusOr<KernelList>(const cuda::ConvProblem&)> convolution_library;
 
   CompNode comp_node() const override { return {CompNode::Type::kGpu, 0, 0}; }

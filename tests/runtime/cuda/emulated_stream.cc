@@ -103,7 +103,7 @@ absl::Status EmulatedStream::Mark(int index) {
   return absl::OkStatus();
 }
 
-// A second for each piece of work.
+// Each piece of work takes a second.
 absl::StatusOr<double> EmulatedStream::SecondsBetween(int first, int second) {
   return marks_[static_cast<size_t>(second)].passed_at -
          marks_[static_cast<size_t>(first)].passed_at;

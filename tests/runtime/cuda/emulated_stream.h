@@ -1,5 +1,5 @@
-// A stream of the emulated device: its work is done when it, or a stream that waits for it, is
-// waited for.
+// A stream of the emulated device. Its work is done when the stream, or a stream that depends on
+// it, is waited for.
 #ifndef ASHLAR_TESTS_RUNTIME_CUDA_EMULATED_STREAM_H_
 #define ASHLAR_TESTS_RUNTIME_CUDA_EMULATED_STREAM_H_
 
@@ -23,9 +23,9 @@ class EmulatedStream final : public cuda::CudaStream {
   using Work = std::function<void()>;
   void Enqueue(Work work) { Enqueue(Piece{std::move(work)}); }
 
-  // Whether all that was handed over is done.
+  // Returns whether all enqueued work is done.
   bool idle() const { return next_ == pending_.size(); }
-  // Does what does not have to wait for other streams, and returns how many pieces that was.
+  // Does the work that does not have to wait for other streams; returns the number of pieces.
   int WorkAlone();
 
   void* handle() const override { return const_cast<EmulatedStream*>(this); }
@@ -44,24 +44,24 @@ class EmulatedStream final : public cuda::CudaStream {
  private:
   struct Piece {
     Work work;
-    // Not before so many pieces of another stream are done.
+    // The piece waits until this many pieces of another stream are done.
     EmulatedStream* other = nullptr;
     int others_done = 0;
   };
   void Enqueue(Piece piece) { (recording_ ? recorded_ : pending_).push_back(std::move(piece)); }
   absl::Status Fault(absl::string_view call) const;
   bool blocked() const;
-  // Does one piece: the next one, or what that one waits for.
+  // Does one piece: the next one, or a piece for which it waits.
   void Advance();
 
   EmulatedDevice& device_;
   bool recording_ = false;
   std::vector<Piece> pending_, recorded_;
-  size_t next_ = 0;  // of pending_
+  size_t next_ = 0;  // index in pending_
   int done_ = 0;     // pieces
   struct MarkState {
     int handed_over = 0;  // pieces up to the mark
-    int passed_at = 0;    // pieces that were done before
+    int passed_at = 0;    // pieces that were done by then
   };
   std::vector<MarkState> marks_;
 };

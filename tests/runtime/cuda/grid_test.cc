@@ -1,5 +1,4 @@
-// The emulation of a device's threads: that it runs them as a device does, and finds what would
-// fail.
+// The emulation of a device's threads: it must run them as a device does, and detect errors.
 #include "tests/runtime/cuda/emulation/grid.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +44,7 @@ TEST_P(Grid, BarriersKeepThreadsTogether) {
   });
 }
 
-// Threads of a warp go on as soon as their warp is there, whatever others do.
+// Threads of a warp continue as soon as their warp has arrived, whatever others do.
 TEST_P(Grid, WarpsExchange) {
   RunGrid({2, 1, 1}, {96, 1, 1}, [&] {
     uint64_t sum = Number();
@@ -62,7 +61,7 @@ TEST_P(Grid, WarpsExchange) {
 INSTANTIATE_TEST_SUITE_P(Orders, Grid,
                          ::testing::Values(ThreadOrder::kForward, ThreadOrder::kBackward));
 
-// What one thread leaves for another without a barrier comes before or after it.
+// Without a barrier, a write by one thread comes before or after another thread's read.
 TEST(Grid, RacesDependOnTheOrder) {
   const auto last_writer = [](ThreadOrder order) {
     SetThreadOrder(order);

@@ -1,4 +1,4 @@
-// The kernels of CUDA devices that are our own, compiled for the host.
+// Our own kernels for CUDA devices, compiled for the host.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -14,7 +14,7 @@
 namespace ashlar::testing {
 namespace {
 
-// Where more than one implementation is to be met, all of them.
+// Operators with several implementations; the cases must use all of them.
 const std::map<std::string, std::set<std::string>>& Implementations() {
   static const auto* const names = new std::map<std::string, std::set<std::string>>{
       {"CumSum", {"cum_sum", "cum_sum:teams"}},
@@ -56,7 +56,7 @@ TEST_P(CudaKernels, ComputeWhatTheirOperatorMeans) {
   }
 }
 
-// What is right whichever thread of a block comes first does not race.
+// If the result is right whichever thread of a block runs first, there is no race.
 TEST_P(CudaKernels, DoNotDependOnTheOrderOfThreads) {
   if (kSanitized) GTEST_SKIP() << "the accesses are those of the other order";
   constexpr uint64_t kSeed = 14;

@@ -1,4 +1,4 @@
-// Several runs on the way on a device with streams: what overlaps, what does not, and errors.
+// Several runs in flight on a device with streams: overlap, order and errors.
 #include "runtime/session/pipeline.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ Graph Network() {
   return std::move(make).Build();
 }
 
-// One run's tensors.
+// The tensors of one run.
 struct Tensors {
   explicit Tensors(uint64_t seed) {
     std::mt19937_64 random(seed);
@@ -79,7 +79,7 @@ class CudaPipeline : public ::testing::Test {
   static std::unique_ptr<Pipeline> Make(const PipelineOptions& options) {
     return Value(Pipeline::Create(Compiled(), options));
   }
-  // Runs until each session has recorded.
+  // Runs until every session has recorded.
   static void RunOnceEach(Pipeline& pipeline) {
     for (int i = 0; i < pipeline.in_flight(); ++i) {
       Tensors tensors(static_cast<uint64_t>(i));
@@ -131,7 +131,7 @@ TEST_F(CudaPipeline, WithAnArenaEachTheStepsOverlapToo) {
   EXPECT_TRUE(second.Right());
 }
 
-// Streams that work by turns, piece by piece, in many orders: runs must not disturb each other.
+// Streams work in turns, piece by piece, in many orders: runs must not disturb each other.
 TEST_F(CudaPipeline, AnyInterleavingGivesTheSameResults) {
   for (uint64_t seed = 0; seed < 16; ++seed) {
     const PipelineOptions options{.in_flight = 1 + static_cast<int>(seed % 4),
@@ -219,7 +219,7 @@ TEST_F(CudaPipeline, AllocatesNothingOnceEverySessionHasRun) {
   }
 }
 
-// Whatever call fails, one run is lost: those before and after it are right.
+// Whichever call fails, one run is lost: the runs before and after it are right.
 TEST_F(CudaPipeline, TheErrorOfARunLeavesTheOthersAlone) {
   for (const char* call : {"CopyIn", "Replay", "Mark", "CopyOut", "Wait"}) {
     for (int nth = 1; nth <= 4; ++nth) {

@@ -26,8 +26,8 @@ TEST(RecentlyUsed, AKeyHasItsLastValue) {
   const auto first = std::make_shared<int>(1);
   values.Put("a", first);
   values.Put("b", std::make_shared<int>(2));
-  values.Put("a", std::make_shared<int>(3));  // needs no room
-  EXPECT_EQ(first.use_count(), 1);            // given up
+  values.Put("a", std::make_shared<int>(3));  // replaces, removes nothing
+  EXPECT_EQ(first.use_count(), 1);            // released
   EXPECT_EQ(**values.Find("a"), 3);
   EXPECT_EQ(**values.Find("b"), 2);
 }

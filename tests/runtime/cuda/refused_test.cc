@@ -1,5 +1,5 @@
-// What the CPU runs and a GPU refuses: every case of the CPU's, planned for a GPU. docs/gpu.md says
-// the same in words.
+// Plans every case of the CPU for a GPU, and lists the ones that a GPU refuses. docs/gpu.md has the
+// same list in words.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 namespace ashlar::testing {
 namespace {
 
-// By operator, the dtypes of input 0.
+// The dtypes of input 0, by operator.
 using DTypesByOperator = std::map<std::string, std::set<std::string>>;
 
 TEST(CudaRefusals, AreOfTheseOperatorsAndDTypes) {
@@ -26,13 +26,13 @@ TEST(CudaRefusals, AreOfTheseOperatorsAndDTypes) {
   PlanRequest request;
   request.wishes.comp_node = {CompNode::Type::kGpu, 0, 0};
   DTypesByOperator refused, planned;
-  std::map<std::pair<std::string, std::string>, int> seen;  // of an operator and dtype
+  std::map<std::pair<std::string, std::string>, int> seen;  // cases by operator and dtype
   ForEachCase(CpuScope(), 51, [&](const KernelCase& test) {
     const bool again = !test.formats.empty() || test.in_place.has_value();
     if (again || test.op->role() != Role::kCompute) return;
     const std::string type(test.op->type());
     const std::string dtype(Name(test.inputs[0].dtype()));
-    // Most cases of an operator differ in sizes alone.
+    // Most cases of an operator differ only in sizes.
     if (++seen[{type, dtype}] > 8 && !LongTests()) return;
     const absl::Status status = PlanGraph(GraphOf(test).graph, request).status();
     if (status.ok()) {

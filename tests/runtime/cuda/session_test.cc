@@ -31,7 +31,7 @@ namespace {
 
 constexpr int64_t kBatch = 2;
 
-// A residual network in small: two outputs, one of them an image.
+// A small residual network with two outputs, one of them an image.
 Graph Network(uint64_t seed) {
   std::mt19937_64 random(seed);
   GraphMaker make;
@@ -77,7 +77,7 @@ class CudaSession : public ::testing::Test {
     return Value(Session::Create(Value(Executable::Compile(Network(1), request)), session));
   }
 
-  // Host tensors for the outputs, bound.
+  // Binds host tensors to the outputs and returns them.
   std::vector<HostTensor> BindOutputs(Session& session) {
     std::vector<HostTensor> outputs;
     for (const Binding& binding : session.executable().graph().outputs()) {
@@ -99,7 +99,7 @@ class CudaSession : public ::testing::Test {
     }
   }
 
-  // One run for each of the seeds from `first` to before `last`.
+  // Runs once for each seed in [first, last).
   void RunImages(Session& session, const std::vector<HostTensor>& outputs, uint64_t first,
                  uint64_t last) {
     for (uint64_t seed = first; seed < last; ++seed) {
@@ -129,7 +129,7 @@ TEST_F(CudaSession, RunsWithoutRecordingToo) {
   EXPECT_EQ(device_.replays, 0);
 }
 
-// What a device cannot record runs all the same, and says why it is slower.
+// A session that cannot be recorded still runs, and says why it is slower.
 TEST_F(CudaSession, RunsStepByStepWhereItCannotBeRecorded) {
   const std::unique_ptr<Session> session = Make();
   const std::vector<HostTensor> outputs = BindOutputs(*session);
@@ -176,7 +176,7 @@ TEST_F(CudaSession, TakesTensorsThatAreOnTheDevice) {
   const HostTensor first = Image(30), second = Image(31);
   BindImage(*session, first);
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(IsOk(session->Run()));
-  // Bound anew, on the device: the recording is made anew, and the host's tensor is left alone.
+  // After a new binding on the device, it is recorded again, and the host's tensor is not used.
   const std::unique_ptr<DeviceMemory> input = Value(device_.Allocate(second.bytes()));
   ASSERT_TRUE(IsOk(device_.CopyIn(input->data(), second.raw(), second.bytes())));
   const Binding& binding = session->executable().graph().outputs()[0];
@@ -241,7 +241,7 @@ TEST_F(CudaSession, StartReturnsBeforeTheWorkIsDone) {
   const HostTensor other = Image(41);
   BindImage(*session, other);
   ASSERT_TRUE(IsOk(session->Start()));
-  ExpectOutputs(outputs, 40, 1e-4);  // the emulated stream works when it is waited for
+  ExpectOutputs(outputs, 40, 1e-4);  // the stream works when it is waited for
   ASSERT_TRUE(IsOk(session->Wait()));
   ExpectOutputs(outputs, 41, 1e-4);
 }
@@ -295,7 +295,7 @@ TEST_F(CudaSession, ProfilesOnBothClocks) {
     }
     busy += device.end > device.start;
   }
-  EXPECT_GE(busy, 5);  // an emulated second for each launch
+  EXPECT_GE(busy, 5);  // a launch takes an emulated second
 }
 
 TEST_F(CudaSession, VerifyMeasuresTheDevicesMemory) {
@@ -330,7 +330,7 @@ TEST_F(CudaSession, WhatDoesNotFitIsFoundAtPlanning) {
   EXPECT_TRUE(FailsWith(
       status, absl::StrCat("gpu0:0 has ", device_.capacity, " bytes, ", arena + weights + tensors,
                            " are needed: arena ", arena, ", weights ", weights)));
-  // In parts it fits, with the budget that the message names.
+  // Tiled, it fits the budget that the message names.
   PlanRequest parts = OnGpu();
   parts.wishes.budget = MemoryBudget{.bytes = arena - 1};
   EXPECT_TRUE(FailsWith(status, absl::StrCat("the arena may have ", arena - 1)));
@@ -354,15 +354,15 @@ TEST_F(CudaSession, WhatIsNotHeldCanBeTriedAgainAndNothingLeaks) {
   EXPECT_EQ(device_.allocated, before);
 }
 
-// A quantised constant of any integers.
+// Returns a quantised constant of arbitrary integers.
 HostTensor Bytes(std::mt19937_64& random, DType dtype, const Shape& shape,
                  std::vector<float> scales) {
   return RandomTensor(random, StoredAs(dtype), shape, -100, 100)
       .As(dtype, Value(Quantization::Make(dtype, std::move(scales))));
 }
 
-// A network in 8 bits between Float32: convolutions of three channels, by fours, of one channel
-// each; a sum, a table, both kinds of pooling.
+// An 8-bit network between Float32 tensors. It has convolutions of three channels, of channels in
+// fours and of one channel each; a sum, a table, both kinds of pooling.
 Graph NetworkOfBytes() {
   std::mt19937_64 random(5);
   GraphMaker make;
@@ -424,7 +424,7 @@ TEST_F(CudaSession, ConvolutionsOf8BitsWithoutKernelAreNamed) {
     const HostTensor filter = Bytes(random, DType::kQuantizedS8, {channels, 4, 1, 1}, {0.5f});
     ConvBiasParam param;
     param.output = {DType::kQuantizedS8, 1, 0};
-    const ConvBiasForward op(param);  // of which the request keeps the address
+    const ConvBiasForward op(param);  // the request keeps its address
     const KernelRequest request =
         Value(RequestOf(op,
                         {Bytes(random, DType::kQuantizedS8, {1, 4, 2, 2}, {0.5f}), filter,

@@ -1,4 +1,4 @@
-// Tiled graphs on a device with images in NHWC: its kernels compiled for the host.
+// Tiled graphs on a device with images in NHWC, whose kernels are compiled for the host.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class CudaTiles : public ::testing::Test {
   EmulatedDevice& device_ = EmulatedDevice::Install();
 };
 
-// A kernel gives each element the same sum, wherever its tile begins.
+// A kernel computes an element with the same sum, wherever its tile begins.
 TEST_F(CudaTiles, AnyGraphInAnyTilesComputesTheSame) {
   for (uint64_t seed = 0; seed < 120; ++seed) {
     std::mt19937_64 random(seed);
@@ -81,8 +81,8 @@ bool HasImagesIn(const Graph& graph, Format format) {
                      [&](const Var& var) { return var.type.format == format; });
 }
 
-// What a device leaves in NCHW when it executes it whole is in its own format where it is tiled,
-// and a budget that the whole fits is met by the whole.
+// Images that a device leaves in NCHW in untiled graphs have its own format in tiled ones. A budget
+// that the untiled graph fits is met by the untiled graph.
 TEST_F(CudaTiles, WholeImagesMayLieOtherwise) {
   device_.leaves_whole_images = true;
   std::mt19937_64 random(3);
@@ -108,7 +108,7 @@ TEST_F(CudaTiles, WholeImagesMayLieOtherwise) {
   request.wishes.budget = MemoryBudget{.bytes = arena};
   EXPECT_FALSE(HasImagesIn(Value(PlanGraph(Graph(graph), request))->graph, Format::kNHWC));
   check(request);
-  request.wishes.budget->bytes = 0;  // as little as can be, one way or the other
+  request.wishes.budget->bytes = 0;  // smallest possible, in either format
   const std::unique_ptr<PlannedGraph> least = Value(PlanGraph(Graph(graph), request));
   EXPECT_LE(least->plan.plan.arena, arena);
   EXPECT_EQ(least->smallest_budget, least->plan.plan.arena);
@@ -116,7 +116,7 @@ TEST_F(CudaTiles, WholeImagesMayLieOtherwise) {
   device_.leaves_whole_images = false;
 }
 
-// The whole need not fit the device where a budget asks for parts.
+// If a budget requires tiles, the untiled plan need not fit the device.
 TEST_F(CudaTiles, ABudgetIsMetOnADeviceThatIsTooSmallForTheWhole) {
   device_.leaves_whole_images = true;
   const auto needed = [](const PlannedGraph& planned) {
@@ -146,7 +146,7 @@ TEST_F(CudaTiles, ABudgetIsMetOnADeviceThatIsTooSmallForTheWhole) {
   device_.leaves_whole_images = false;
 }
 
-// Where a library takes whole images only, it is given a copy of the part that is wanted.
+// A library that takes only whole images gets a copy of the slice.
 TEST_F(CudaTiles, ALibraryThatTakesNoPartsIsGivenCopies) {
   device_.convolution_library = [](const cuda::ConvProblem& problem) -> absl::StatusOr<KernelList> {
     KernelList kernels;

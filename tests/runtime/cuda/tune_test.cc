@@ -1,4 +1,4 @@
-// Kernels chosen by measurement on a device with streams: times are those of the device's clock.
+// Kernels chosen by measurement on a device with streams; times are from the device's clock.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,8 @@
 namespace ashlar::testing {
 namespace {
 
-// The direct convolution under another name, after `extra` more launches: an emulated second each.
+// The direct convolution under another name, after `extra` more launches of an emulated second
+// each.
 class SlowedConvolution final : public Kernel {
  public:
   SlowedConvolution(const cuda::ConvProblem& problem, std::string name, int extra,
@@ -44,8 +45,8 @@ class SlowedConvolution final : public Kernel {
   const int64_t workspace_;
 };
 
-// After as many more launches as `extra` says of the session, which is counted from 1 on among all
-// kernels of `sessions`.
+// The direct convolution after as many more launches as `extra` returns for its session. Sessions
+// are numbered from 1 over all kernels that share `sessions`.
 class ConvolutionBySession final : public Kernel {
  public:
   ConvolutionBySession(const cuda::ConvProblem& problem, std::string name, int& sessions,
@@ -73,12 +74,12 @@ class ConvolutionBySession final : public Kernel {
   int (*const extra_)(int session);
 };
 
-// All turns, however busy the machine is.
+// Enough time for all turns, however busy the machine is.
 const TuneOptions kUnhurried = {.seconds = 1e9};
 
 class CudaTune : public ::testing::Test {
  protected:
-  // The library expects "first" to be the fastest, and names others only when it is asked for all.
+  // The library expects "first" to be the fastest, and names others only if all are requested.
   CudaTune() {
     device_.convolution_library =
         [](const cuda::ConvProblem& problem) -> absl::StatusOr<KernelList> {
@@ -119,7 +120,7 @@ class CudaTune : public ::testing::Test {
   }
 
   EmulatedDevice& device_ = EmulatedDevice::Install();
-  int sessions_ = 0;  // of ConvolutionBySession
+  int sessions_ = 0;  // counts sessions of ConvolutionBySession
 };
 
 TEST_F(CudaTune, TheFastestOnTheDevicesClockIsTakenFromThenOn) {
@@ -135,7 +136,7 @@ TEST_F(CudaTune, TheFastestOnTheDevicesClockIsTakenFromThenOn) {
   PlanRequest tuned = OnGpu();
   tuned.means.record = std::make_shared<const KernelRecord>(record);
   EXPECT_EQ(Chosen(tuned), "fast");
-  // Products of rounded operands are other problems, of which nothing is on record.
+  // Products of rounded operands are other problems, and the record does not have them.
   tuned.means.kernels.allow_tf32 = true;
   EXPECT_EQ(Chosen(tuned), "first");
 }
@@ -148,14 +149,14 @@ TEST_F(CudaTune, TheWholeNetworkIsTimedWithTheChoicesAndWithout) {
   EXPECT_DOUBLE_EQ(tuning.ratio->low, tuning.ratio->high) << "the emulated clock is exact";
 }
 
-// A kernel that is fast between two marks, and makes the network no faster.
+// A kernel that is fast between two marks, but does not speed up the network.
 TEST_F(CudaTune, WhatMakesTheNetworkNoFasterIsNotTaken) {
   device_.convolution_library =
       [this](const cuda::ConvProblem& problem) -> absl::StatusOr<KernelList> {
     KernelList kernels;
     kernels.push_back(std::make_unique<SlowedConvolution>(problem, "first", 2));
     if (problem.policy.all_candidates) {
-      // None in the sessions of the four turns, and many from then on.
+      // No more launches in the sessions of the four turns, many afterwards.
       kernels.push_back(std::make_unique<ConvolutionBySession>(
           problem, "late", sessions_, [](int session) { return session > 4 ? 5 : 0; }));
     }
@@ -170,8 +171,7 @@ TEST_F(CudaTune, WhatMakesTheNetworkNoFasterIsNotTaken) {
   EXPECT_FALSE(tuning.ratio.has_value());
 }
 
-// The kernel that is expected to be best has no room: the next one is what others are compared
-// with.
+// The kernel that is expected to be best does not fit: others are compared with the next one.
 TEST_F(CudaTune, WhatHasNoRoomIsNotWhatStays) {
   device_.convolution_library = [](const cuda::ConvProblem& problem) -> absl::StatusOr<KernelList> {
     KernelList kernels;
@@ -189,8 +189,8 @@ TEST_F(CudaTune, WhatHasNoRoomIsNotWhatStays) {
   EXPECT_FALSE(tuning.ratio.has_value()) << "nothing changes";
 }
 
-// Two layers of one kind, at one of which the peak has no room for the workspace of a kernel: what
-// it took at the other alone is no reason to take it.
+// Two layers of one kind. At one of them the peak leaves no room for a kernel's workspace: its time
+// on the other layer alone must not get it chosen.
 TEST_F(CudaTune, AKernelThatRanOnSomeLayersIsComparedByTheLayer) {
   device_.convolution_library = [](const cuda::ConvProblem& problem) -> absl::StatusOr<KernelList> {
     KernelList kernels;
@@ -224,7 +224,7 @@ TEST_F(CudaTune, AKernelThatRanOnSomeLayersIsComparedByTheLayer) {
   EXPECT_EQ(problems[0].chosen, 0);
 }
 
-// Preparing kernels may take longer than all the time for measuring.
+// Preparing kernels may take longer than the whole time for measuring.
 TEST_F(CudaTune, TwoCandidatesAreTimedHoweverShortTheTime) {
   KernelRecord record;
   const std::vector<TunedProblem> problems =
@@ -237,7 +237,7 @@ TEST_F(CudaTune, TwoCandidatesAreTimedHoweverShortTheTime) {
   EXPECT_EQ(record.choices.size(), 1u);
 }
 
-// A library compiles a kernel when it is asked for its workspace.
+// A library compiles a kernel when asked for its workspace.
 TEST_F(CudaTune, TheClockIsLookedAtAfterEachPreparation) {
   class Compiled final : public Kernel {
    public:
@@ -295,7 +295,7 @@ TEST_F(CudaTune, TheClockIsLookedAtAfterEachPreparation) {
   }
 }
 
-// Three kernels want the filter alike, and a fourth wants it in another layout.
+// Three kernels need the filter in one layout, and a fourth in another.
 TEST_F(CudaTune, WeightsArePackedOnceForAllThatWantThemAlike) {
   class Packs final : public Kernel {
    public:
@@ -352,7 +352,7 @@ TEST_F(CudaTune, WhenNothingWasTimedItSaysSo) {
   device_.convolution_library =
       [count = 0](const cuda::ConvProblem& problem) mutable -> absl::StatusOr<KernelList> {
     KernelList kernels;
-    for (int i = 0; i < 2; ++i) {  // under names that are never asked for again
+    for (int i = 0; i < 2; ++i) {  // under names that are used once
       kernels.push_back(
           std::make_unique<SlowedConvolution>(problem, absl::StrCat("of call ", ++count), 0));
     }
@@ -364,8 +364,8 @@ TEST_F(CudaTune, WhenNothingWasTimedItSaysSo) {
   EXPECT_TRUE(record.choices.empty());
 }
 
-// Of seven runs in each of four turns, the second kernel's take 0, 0, 1 and 3 more launches: the
-// median is less than the first's 2, by no more than what lies between the quartiles.
+// Seven runs in each of four turns: the second kernel takes 0, 0, 1 and 3 more launches. Its median
+// is below the first's 2, but by no more than the distance of its quartiles.
 TEST_F(CudaTune, WhatIsFasterByNoMoreThanItsSpreadIsNotTaken) {
   device_.convolution_library =
       [this](const cuda::ConvProblem& problem) -> absl::StatusOr<KernelList> {
@@ -392,7 +392,8 @@ TEST_F(CudaTune, WhatIsFasterByNoMoreThanItsSpreadIsNotTaken) {
   EXPECT_EQ(problems[0].chosen, 0);
 }
 
-// The families that stay on the host, whatever the number of threads, are tried anew on a device.
+// On a device, a second tuning tries all candidates again. On the host it tries only the recorded
+// family, for any number of threads.
 TEST_F(CudaTune, TuningAgainTriesAll) {
   KernelRecord record;
   for (int i = 0; i < 2; ++i) {

@@ -1,5 +1,4 @@
-// The kernels of generated C on the cases of their operators (tests/cases), as this machine runs
-// them.
+// Runs the kernels of generated C on this machine, with the cases of their operators (tests/cases).
 #include <gtest/gtest.h>
 
 #include "runtime/mcu/mcu_device.h"
@@ -15,7 +14,7 @@ Device& McuDevice() {
   return *Value(OpenDevice(mcu::kCompNode));
 }
 
-// Whether the device takes a request of this kind.
+// Returns whether the device supports a request of this kind.
 bool Takes(Device& device, const KernelCase& test) {
   const KernelFactory* const factory = device.kernels().Find(test.op->type());
   if (factory == nullptr) return false;

@@ -1,4 +1,4 @@
-// Intervals of medians against the binomial distribution, summed term by term.
+// Compares intervals of medians with the binomial distribution, summed term by term.
 #include "runtime/measure/median_interval.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace ashlar::testing {
 namespace {
 
-// That the median lies between the k-th smallest and the k-th largest of n samples.
+// The probability that the median lies between the k-th smallest and the k-th largest of n samples.
 double Coverage(int n, int k) {
   double outside = 0;
   for (int i = 0; i < k; ++i) {
@@ -37,7 +37,7 @@ TEST(MedianInterval, IsTheNarrowestOfItsConfidence) {
 
 TEST(MedianInterval, HoldsTheMedianAsOftenAsItSays) {
   std::mt19937_64 random(5);
-  std::lognormal_distribution<double> distribution(0, 1);  // whose median is 1
+  std::lognormal_distribution<double> distribution(0, 1);  // its median is 1
   constexpr int kTimes = 2000;
   for (const int n : {6, 12, 25}) {
     int held = 0;

@@ -1,4 +1,4 @@
-// What `tune` takes on the host: kernels that sleep for known times.
+// The choices of `tune` on the host, among kernels that sleep for known times.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -23,7 +23,7 @@ std::function<void(const std::string&)> Sleeps(int milliseconds) {
   return [milliseconds](const std::string&) { Sleep(milliseconds); };
 }
 
-// EXP, twice, and NEGATE behind them: a problem of two nodes and one of one.
+// EXP twice, then NEGATE: a problem of two nodes and a problem of one.
 Graph Network() {
   GraphMaker make;
   const int data = make.Input("data", {1, 64});
@@ -86,7 +86,7 @@ TEST(TuneHost, WhatIsSlowerIsNotTaken) {
   EXPECT_FALSE(tuning.ratio.has_value());
 }
 
-// Lucky in its trial, four runs of three nodes, and slow from then on.
+// Fast in its trial (four runs of three nodes), and slow afterwards.
 TEST(TuneHost, AGainOfATrialThatIsNotConfirmedIsNotTaken) {
   KernelRecord record;
   int runs = 0;
@@ -102,7 +102,7 @@ TEST(TuneHost, AGainOfATrialThatIsNotConfirmedIsNotTaken) {
   EXPECT_FALSE(tuning.ratio.has_value());
 }
 
-// A kernel that leaves work to its neighbour, as one does that leaves nothing in the caches.
+// A kernel that delays its neighbour, as one does by emptying the caches.
 TEST(TuneHost, AKernelThatSlowsTheWholeNetworkIsNotTaken) {
   KernelRecord record;
   bool left = false;

@@ -1,4 +1,5 @@
-// What `tune` takes of tiles: kernels that sleep for times that depend on how much is made at once.
+// The choice of tiles by `tune`, with kernels that sleep for times that depend on the size of their
+// output.
 #include "runtime/measure/tune_tiles.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +35,7 @@ PlanRequest RequestOnFake() {
   return request;
 }
 
-// Kernels that take so many milliseconds for one image, two and four of them.
+// Installs kernels that take so many milliseconds for one image, two and four.
 void InstallSized(int one, int two, int four) {
   FakeDevice::Install({{.name = "sized", .sized = [=](int64_t bytes) {
                           const int64_t images = bytes / kImage;
@@ -63,7 +64,7 @@ TEST(TuneTiles, TheFasterPartsOfTheBatchGoOnRecord) {
   const std::string key = TilesKey(network, request.wishes, request.means);
   EXPECT_EQ(record.tiles.at(key).at(1), tuned.chosen);
 
-  // Plans have them, unless they are asked for others.
+  // Plans use the tuned tiles only on request, and not instead of requested ones.
   PlanRequest with = RequestOnFake();
   with.means.record = std::make_shared<const KernelRecord>(record);
   EXPECT_TRUE(Value(PlanGraph(Graph(network), with))->wishes.tiles.empty());
@@ -96,8 +97,8 @@ TEST(TuneTiles, WhatIsSlowerInPartsStaysWhole) {
   EXPECT_TRUE(record.tiles.at(TilesKey(network, request.wishes, request.means)).at(1).empty());
 }
 
-// Stretches have numbers of parts of their own: of the first half of the operators one image at a
-// time is faster; the second half is slower in parts.
+// Ranges of operators have tile counts of their own. In the first half one image at a time is
+// faster; tiles make the second half slower.
 TEST(TuneTiles, StretchesHaveTheirOwnNumbersOfParts) {
   GraphMaker make;
   int var = make.Input("data", {4, 64});
@@ -105,7 +106,7 @@ TEST(TuneTiles, StretchesHaveTheirOwnNumbersOfParts) {
   for (int i = 0; i < 2; ++i) var = make.Add<Elemwise>({ScalarFunction::kNegate}, {var});
   make.Output(var);
   const Graph network = std::move(make).Build();
-  static std::string at;  // outlives the device's kernels
+  static std::string at;  // must outlive the device's kernels
   FakeDevice::Install({{.name = "sized",
                         .during = [](const std::string& name) { at = name; },
                         .sized =
@@ -122,7 +123,7 @@ TEST(TuneTiles, StretchesHaveTheirOwnNumbersOfParts) {
   EXPECT_EQ(network.node(2).id, tuned.chosen.segments[0].to) << tuned.chosen.ToString();
 }
 
-// A record that names tiles which the graph does not have is no error.
+// A record may name tiles that the graph does not have, without an error.
 TEST(TuneTiles, TilesThatAGraphDoesNotHaveAreLeftOut) {
   InstallSized(0, 0, 0);
   const Graph network = ThreeOperators();

@@ -28,8 +28,8 @@ std::vector<std::shared_ptr<const Kernel>> Make(const std::vector<Candidate>& ca
 TEST(KernelChoice, WorkspaceMayRaiseThePeakOnlyWhereLessOfItCostsMuch) {
   struct Case {
     std::vector<Candidate> candidates;
-    int64_t live;   // beside a node with 100000 bytes, and no kernels
-    int64_t least;  // what the order is chosen with
+    int64_t live;   // beside a node of 100000 bytes without kernels
+    int64_t least;  // the workspace assumed by the order
     size_t chosen;
   };
   const std::vector<Case> cases = {

@@ -1,4 +1,4 @@
-// Steps of local search between tilings: each is another tiling of the same graph.
+// Steps of local search between tilings: each gives another tiling of the same graph.
 #include "runtime/plan/tiling_moves.h"
 
 #include <gtest/gtest.h>

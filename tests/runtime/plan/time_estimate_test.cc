@@ -1,4 +1,4 @@
-// Rates of a processor on several threads, and what follows for operators bound by memory.
+// Rates of a processor on several threads, and estimates for memory-bound operators.
 #include "runtime/plan/time_estimate.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 struct Rates {
   int threads;
-  double flops, second_level, third_level, memory;  // over those of one thread
+  double flops, second_level, third_level, memory;  // relative to one thread
 };
 
 ProcessorSpeed SpeedOn(int threads) {
@@ -22,8 +22,8 @@ ProcessorSpeed SpeedOn(int threads) {
   return SpeedOf(host, Value(Processor::Parse("avx2/32K/512K")), threads);
 }
 
-// Once rates behind the second-level caches grew with the threads: what is made again in a step of
-// training on two seemed to take half of what it took.
+// Regression: rates beyond the second-level caches grew with the threads. On two threads,
+// recomputing in a training step seemed to take half of its time.
 TEST(TimeEstimate, ThreadsShareWhatIsBehindTheirCaches) {
   const ProcessorSpeed one = SpeedOn(1);
   for (const Rates& rates : {Rates{1, 1, 1, 1, 1}, Rates{2, 2, 2, 1.1, 2},
@@ -47,8 +47,8 @@ TEST(TimeEstimate, MeasuredSpeedsAreUsedForTheirNumberOfThreads) {
   EXPECT_EQ(speed(2).third_level, 4e7);
   EXPECT_EQ(speed(2).memory, 1e7);
   EXPECT_EQ(speed(2).second_level_bytes, 2 * 512 * 1024);
-  EXPECT_EQ(speed(2).flops, 1.15 * 2e8);  // Winograd does less than it counts for
-  // What begins a kernel is by the same processor.
+  EXPECT_EQ(speed(2).flops, 1.15 * 2e8);  // Winograd computes less than its nominal work
+  // The time to start a kernel depends on the same processor.
   EXPECT_NEAR(speed(2).kernel_ms / SpeedOn(2).kernel_ms, 1.176, 1e-9);
   EXPECT_EQ(speed(1).third_level, SpeedOn(1).third_level);
 }

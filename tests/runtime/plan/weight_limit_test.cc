@@ -1,4 +1,4 @@
-// Kernels within a limit of weights: against all choices there are.
+// Compares kernels chosen within a limit of weights with all possible choices.
 #include "runtime/plan/weight_limit.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ int64_t BytesOf(const std::shared_ptr<const Kernel>& kernel) {
   return static_cast<const PackingKernel&>(*kernel).bytes();
 }
 
-// Convolutions in a row, each with up to four kernels, the faster the larger.
+// Convolutions in a row, each with up to four kernels; larger ones are faster.
 struct Problem {
   explicit Problem(uint64_t seed) {
     std::mt19937_64 random(seed);
@@ -64,7 +64,7 @@ struct Problem {
   ProcessorSpeed speed;
 };
 
-// Of the first candidates, which are taken.
+// Returns the bytes of the first candidates, which are the chosen ones.
 int64_t Bytes(const KernelCandidates& candidates) {
   int64_t bytes = 0;
   for (const auto& of_node : candidates) bytes += of_node.empty() ? 0 : BytesOf(of_node[0]);

@@ -30,7 +30,7 @@ TEST(ArenaSimulator, WhatANodeAddsNeverGrowsWhenOthersRunFirst) {
     const TestCase c = RandomCase(seed, 10);
     ArenaSimulator small(c.graph, c.model, c.workspace);
     ArenaSimulator large(c.graph, c.model, c.workspace);
-    // `large` is ahead of `small` on one order; a node that both can run follows.
+    // `large` comes before `small` in one order; a node that both can run follows.
     const std::vector<int> order = RandomOrder(c, seed);
     for (size_t ahead = 0; ahead < order.size(); ++ahead) {
       for (size_t k = 0; k < ahead; ++k) {

@@ -1,5 +1,5 @@
-// The scheduler against dynamic programming over all sets of operators that can have run, without
-// any bound or cut.
+// Compares the scheduler with dynamic programming over all possible sets of executed operators,
+// without bounds or cuts.
 #include <algorithm>
 #include <string>
 #include <unordered_map>
@@ -12,7 +12,7 @@
 namespace ashlar::testing {
 namespace {
 
-// The least peak of all orders. Sets are kept as strings, one byte a node.
+// Finds the least peak of all orders. Sets are stored as strings, one byte a node.
 class Exhaustive {
  public:
   explicit Exhaustive(const TestCase& c) : case_(c) {
@@ -36,7 +36,7 @@ class Exhaustive {
       for (size_t node = 0; node < set.size(); ++node) {
         if (CanRun(set, node)) nodes.push_back(static_cast<int>(node));
       }
-      // What costs nothing whenever it runs, runs at once: it would only multiply the sets.
+      // A node without cost at any time runs at once: otherwise it would only multiply the sets.
       const auto free = std::find_if(nodes.begin(), nodes.end(), [&](int n) { return IsFree(n); });
       if (free != nodes.end()) nodes = {*free};
       for (int node : nodes) {
@@ -55,7 +55,7 @@ class Exhaustive {
     return MayRun(case_, set, static_cast<int>(node));
   }
 
-  // Whether a node neither needs bytes of the arena nor holds any.
+  // Returns whether a node neither needs bytes of the arena nor holds any.
   bool IsFree(int node) const {
     const auto outside = [&](int storage) {
       return case_.model.storages[storage].pool != Pool::kArena;
@@ -66,7 +66,8 @@ class Exhaustive {
            std::all_of(writes.begin(), writes.end(), outside);
   }
 
-  // Bytes live while `node` runs after `set`: by the lifetimes of an order that begins like that.
+  // Returns the bytes live while `node` runs after `set`, by the lifetimes of an order that begins
+  // with `set`.
   int64_t StepBytes(const std::string& set, int node) const {
     std::vector<int> order;
     for (size_t i = 0; i < set.size(); ++i) {
@@ -95,8 +96,8 @@ class Exhaustive {
   int64_t sets_ = 0;
 };
 
-// Expects that the scheduler finds the least peak, and knows it, where more than `least_sets` sets
-// of operators can have run.
+// Expects the scheduler to find the least peak and to prove it, if more than `least_sets` sets of
+// executed operators are possible.
 void ExpectExact(const TestCase& c, int64_t least_sets) {
   const Exhaustive exhaustive(c);
   EXPECT_GT(exhaustive.sets(), least_sets);
@@ -107,7 +108,7 @@ void ExpectExact(const TestCase& c, int64_t least_sets) {
 
 TEST(ScheduleExhaustive, Inception) { ExpectExact(Inception(/*second_head=*/false), 200); }
 
-// 60 operators that each read one to three of the latest few vars.
+// 60 operators, each reading one to three of the latest few vars.
 TEST(ScheduleExhaustive, RandomGraphsOf60Operators) {
   for (uint32_t seed = 0; seed < 2; ++seed) {
     SCOPED_TRACE(seed);

@@ -1,4 +1,4 @@
-// Graphs of operators that mean nothing but have sizes, aliases and workspace.
+// Graphs of operators without meaning: they have sizes, aliases and workspace.
 #ifndef ASHLAR_TESTS_RUNTIME_SCHEDULE_GRAPH_OF_BYTES_H_
 #define ASHLAR_TESTS_RUNTIME_SCHEDULE_GRAPH_OF_BYTES_H_
 
@@ -50,7 +50,7 @@ class TestOperator final : public Operator {
   const TestNode node_;
 };
 
-// A graph and all that a scheduler is given with it.
+// A graph and all other arguments of a scheduler.
 struct TestCase {
   Graph graph;
   StorageModel model;
@@ -67,14 +67,14 @@ class TestGraph {
   int Compute(int64_t bytes, std::vector<int> inputs, int64_t workspace = 0) {
     return Add({.output_bytes = {bytes}, .workspace = workspace}, std::move(inputs));
   }
-  // Of the size of input `over`, which it may overwrite.
+  // The output has the size of input `over`, which it may overwrite.
   int InPlace(std::vector<int> inputs, int over = 0) {
     const int64_t bytes = Bytes(inputs[over]);
     return Add(
         {.output_bytes = {bytes}, .aliasing = {.overwrites = {{.output = 0, .input = over}}}},
         std::move(inputs));
   }
-  // A concatenation in which the inputs may be placed.
+  // Adds a concatenation in which the inputs may be placed.
   int Concat(std::vector<int> inputs) {
     TestNode node;
     int64_t bytes = 0;
@@ -102,7 +102,7 @@ class TestGraph {
     return outputs->front();
   }
   int64_t Bytes(int var) const { return builder_.graph().var(var).type.bytes(); }
-  // Number of nodes so far; the next one has this index.
+  // Returns the number of nodes so far; the next one has this index.
   int NumNodes() const { return static_cast<int>(workspace_.size()); }
   const Graph& graph() const { return builder_.graph(); }
 
@@ -118,8 +118,8 @@ class TestGraph {
   std::vector<int64_t> workspace_;
 };
 
-// A random graph of `num_compute` operators with all kinds of sharing; every var that nothing reads
-// is an output.
+// Returns a random graph of `num_compute` operators with all kinds of sharing; every var without a
+// reader is an output.
 inline TestCase RandomCase(uint32_t seed, int num_compute) {
   std::mt19937 random(seed);
   const auto below = [&](int n) { return static_cast<int>(random() % n); };
@@ -162,7 +162,7 @@ inline TestCase RandomCase(uint32_t seed, int num_compute) {
   return std::move(graph).Build();
 }
 
-// Adds up to `count` edges between nodes that are scheduled, whatever these read of each other.
+// Adds up to `count` edges between scheduled nodes, in addition to their inputs.
 inline void AddRandomEdges(uint32_t seed, int count, TestCase& c) {
   std::mt19937 random(seed);
   const auto any = [&] { return static_cast<int>(random() % c.graph.nodes().size()); };
@@ -173,7 +173,7 @@ inline void AddRandomEdges(uint32_t seed, int count, TestCase& c) {
   }
 }
 
-// Whether all that a node has to wait for is done.
+// Returns whether all nodes that a node waits for are done.
 template <typename Set>
 bool MayRun(const TestCase& c, const Set& done, int node) {
   const std::vector<int>& inputs = c.graph.node(node).inputs;
@@ -184,7 +184,7 @@ bool MayRun(const TestCase& c, const Set& done, int node) {
                      [&](const RunsBefore& edge) { return edge.then != node || done[edge.first]; });
 }
 
-// The scheduled nodes in a random order that respects all inputs.
+// Returns the scheduled nodes in a random order that respects all inputs.
 inline std::vector<int> RandomOrder(const TestCase& c, uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<int> order;
@@ -201,7 +201,7 @@ inline std::vector<int> RandomOrder(const TestCase& c, uint32_t seed) {
   }
 }
 
-// Fails unless `order` has every scheduled node once, after all that it has to wait for.
+// Fails unless `order` has every scheduled node once, after all nodes for which it waits.
 inline void ExpectValidOrder(const TestCase& c, const std::vector<int>& order) {
   std::vector<bool> done(c.graph.nodes().size(), false);
   for (int node : order) {

@@ -14,7 +14,7 @@ int64_t Peak(const TestCase& c, absl::Span<const int> order) {
   return *peak;
 }
 
-// Schedules, and checks what holds for every graph.
+// Schedules, and checks the properties that hold for every graph.
 Schedule CheckedSchedule(const TestCase& c) {
   const Schedule schedule = ScheduleMemory(c.graph, c.model, c.workspace);
   ExpectValidOrder(c, schedule.order);
@@ -28,7 +28,7 @@ Schedule CheckedSchedule(const TestCase& c) {
   return schedule;
 }
 
-// The least peak of all topological orders; nullopt if there are more than `max_orders`.
+// Finds the least peak of all topological orders; nullopt if there are more than `max_orders`.
 class Enumeration {
  public:
   Enumeration(const TestCase& c, int max_orders) : case_(c), orders_left_(max_orders) {
@@ -112,7 +112,7 @@ TEST(ScheduleMemory, BeyondExactSearchItIsFarBelowMegEngineAndRepeatable) {
   EXPECT_EQ(schedule.order, ScheduleMemory(c.graph, c.model, c.workspace).order);
 }
 
-// A convolution with bias; `z`, added to the output, may be overwritten by it.
+// Adds a convolution with bias; its output may overwrite the addend `z`.
 int ConvBias(TestGraph& g, int64_t bytes, int x, int64_t filter_bytes, std::optional<int> z = {}) {
   std::vector<int> inputs = {x, g.Constant(filter_bytes)};
   TestNode node = {.output_bytes = {bytes}};
@@ -123,8 +123,8 @@ int ConvBias(TestGraph& g, int64_t bytes, int x, int64_t filter_bytes, std::opti
   return g.Add(std::move(node), std::move(inputs));
 }
 
-// ResNet-50 with batch norm, residual and activation fused into the convolutions; stride on the
-// 3x3.
+// Returns ResNet-50 with batch norm, residual and activation fused into the convolutions; stride on
+// the 3x3.
 TestCase ResNet50(int64_t batch) {
   TestGraph g;
   const auto bytes = [&](int64_t channels, int64_t side) {
@@ -191,8 +191,8 @@ TEST(ScheduleMemory, InceptionIsExact) {
   }
 }
 
-// f_i keeps its output for the backward pass; b_i reads it and the gradient b_i+1; w_i, the
-// gradient of the weights, reads f_i-1 and b_i and goes to the caller.
+// f_i saves its output for the backward pass. b_i reads it and the gradient b_i+1. w_i, the weight
+// gradient, reads f_i-1 and b_i and goes to the caller.
 TEST(ScheduleMemory, TrainingRunsWeightGradientsAtOnce) {
   constexpr int kLayers = 60;
   constexpr int64_t kActivation = 1000;
@@ -209,7 +209,7 @@ TEST(ScheduleMemory, TrainingRunsWeightGradientsAtOnce) {
   const TestCase c = std::move(g).Build();
   const Schedule schedule = CheckedSchedule(c);
   EXPECT_TRUE(schedule.exact);
-  // All activations are live when the first gradient is made; after it one less with two gradients.
+  // All activations are live at the first gradient; later one fewer, with two gradients.
   EXPECT_EQ(schedule.peak_bytes, kLayers * kActivation + kGradient);
 }
 

@@ -74,7 +74,8 @@ TEST_F(LifetimesTest, AChainOfElementwiseOperatorsNeedsOneTensor) {
   EXPECT_EQ(Arena(), 64 * 16);
 }
 
-// Each look at a chain cost its length squared: 20,000 operators were not planned in minutes.
+// Regression: each visit of a chain cost its length squared, so planning 20,000 operators took
+// minutes.
 TEST_F(LifetimesTest, LongChainsAreLookedAtOnce) {
   constexpr int kOperators = 50000;
   int x = Input("x", 4);
@@ -128,8 +129,8 @@ TEST_F(LifetimesTest, PartsOfAConcatenationAreMadeInPlace) {
   EXPECT_EQ(Arena(), 2 * 64 * 16);
 }
 
-// Sums of taps, as 3-D convolutions have them: each is made over the one before it, and the last at
-// its place in the concatenation, which so is the place of all.
+// Sums of taps, as in 3-D convolutions. Each overwrites the one before it, and the last lies at its
+// place in the concatenation. So all of them lie there.
 TEST_F(LifetimesTest, SumsThatEndInAConcatenationAreMadeInPlace) {
   const int x = Input("x", 4);
   std::vector<int> parts;
@@ -146,7 +147,7 @@ TEST_F(LifetimesTest, SumsThatEndInAConcatenationAreMadeInPlace) {
   EXPECT_EQ(lifetimes_.problem.buffers.size(), 3u);
 }
 
-// What somebody else still reads, or the caller is given, keeps its own memory.
+// A tensor with another reader, or an output of the caller, keeps its own memory.
 TEST_F(LifetimesTest, APlacedSumIsNotMadeOverWhatIsReadBesides) {
   const int x = Input("x", 4);
   const int read_twice = Unary(ScalarFunction::kExp, x), given = Unary(ScalarFunction::kTanh, x);
@@ -185,7 +186,7 @@ TEST_F(LifetimesTest, WhatOverwritesAPartIsOnlyAsAlignedAsThePart) {
   EXPECT_EQ(lifetimes_.num_overwrites, 1);
   EXPECT_EQ(BufferOf(c).alignment, 64);  // 576 bytes into the joined tensor
   EXPECT_EQ(Arena(), 2 * 576);
-  // Nor has it a guard where the part has none.
+  // It has no guard either, as the sub-buffer has none.
   lifetimes_ = ComputeLifetimes(graph_, model_, order_, workspace_, 64, /*guard=*/64);
   EXPECT_EQ(BufferOf(c).size, BufferOf(b).size);
 }
@@ -214,7 +215,7 @@ TEST_F(LifetimesTest, OneVarHandedOutTwiceIsWrittenOnceAndCopiedOnce) {
   EXPECT_EQ(Arena(), 0);
 }
 
-// A part that is made long before its whole is copied there, where there is room for both.
+// A sub-buffer made long before its whole is copied there, if there is room for both.
 TEST_F(LifetimesTest, APartThatWaitsNeedNotHoldThePlaceOfItsWhole) {
   const int x = Input("x", 4);
   const int waiting = Unary(ScalarFunction::kExp, x);
@@ -244,7 +245,7 @@ TEST_F(LifetimesTest, APartThatWaitsNeedNotHoldThePlaceOfItsWhole) {
   EXPECT_EQ(fewer.problem.buffers[buffer(waiting)].alignment, 64);
 }
 
-// Of three images, whose results wait for the last: there is room for copies of the first parts
+// Three images, whose results wait for the last: there is room for copies of the first sub-buffers
 // alone, or of all.
 TEST_F(LifetimesTest, ImagesShareMemoryAlikeWhereThatIsAskedFor) {
   constexpr int64_t kSteps = 20, kEnd = 3 * kSteps;
@@ -254,7 +255,7 @@ TEST_F(LifetimesTest, ImagesShareMemoryAlikeWhereThatIsAskedFor) {
     const int first = static_cast<int>(buffers.size());
     buffers.push_back({.lower = t, .upper = t + 9, .size = 64});  // waits
     buffers.push_back({.lower = t + 7, .upper = t + 9, .size = 64});
-    buffers.push_back({.lower = t + 8, .upper = t + 10, .size = 128});  // of both
+    buffers.push_back({.lower = t + 8, .upper = t + 10, .size = 128});  // holds both
     buffers.push_back({.lower = t, .upper = t + 2, .size = 30});
     buffers.push_back({.lower = t + 2, .upper = t + 4, .size = 50});
     buffers.push_back({.lower = t + 9, .upper = kEnd, .size = 10});  // the result

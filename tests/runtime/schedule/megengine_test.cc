@@ -38,7 +38,7 @@ TEST(ScheduleMegEngine, PriorityThenRecencyThenLargerId) {
   EXPECT_THAT(schedule.input_update_time, ::testing::ElementsAre(0, 1, 2, 1, 1, 5, 6));
 }
 
-// The operators of the dump, added in an order of their own: by id, as far as inputs allow.
+// Adds the operators of the dump by id, as far as inputs allow.
 TEST(ScheduleMegEngine, ReproducesADumpedSequence) {
   const std::string path = "data/megengine-resnet50-b10.profile.json";
   if (!HasSharedData(path)) GTEST_SKIP() << path << " is not there";

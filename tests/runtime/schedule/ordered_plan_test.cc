@@ -14,7 +14,7 @@ OrderedPlan Plan(const TestCase& c, const OrderedPlanOptions& options) {
   return *std::move(plan);
 }
 
-// The same on every machine: limited by nodes, not by time.
+// Limits nodes, not time, so that results are the same on every machine.
 OrderedPlanOptions Options(const char* planner) {
   OrderedPlanOptions options;
   options.alignment = 16;
@@ -23,8 +23,8 @@ OrderedPlanOptions Options(const char* planner) {
   return options;
 }
 
-// What comes out of trying other orders and fewer overwrites is a plan of the order that comes with
-// it, and never larger than the plan of the first order; with weak planners it is often smaller.
+// Trying other orders and fewer overwrites gives a plan for the returned order, never larger than
+// the plan of the first order. With weak planners it is often smaller.
 TEST(PlanInOrder, IsNeverWorseThanThePlanOfTheGivenOrder) {
   for (const char* planner : {"auto", "pushdown", "best_fit"}) {
     int smaller = 0;
@@ -78,7 +78,7 @@ TEST(PlanInOrder, ErrorsOfThePlannerComeThrough) {
   EXPECT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-// An overwrite is dropped exactly where both memories have room beside what is live.
+// An overwrite is dropped if and only if both buffers fit beside the live bytes.
 TEST(WithoutNeedlessOverwrites, KeepsTheBound) {
   int dropped = 0;
   for (uint32_t seed = 0; seed < 60; ++seed) {

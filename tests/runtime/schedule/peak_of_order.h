@@ -1,4 +1,4 @@
-// The peak of any order by way of lifetimes and the planners' lower bound: a check on the
+// Computes the peak of any order from lifetimes and the planners' lower bound: a check on the
 // schedulers, which share no code with it.
 #ifndef ASHLAR_TESTS_RUNTIME_SCHEDULE_PEAK_OF_ORDER_H_
 #define ASHLAR_TESTS_RUNTIME_SCHEDULE_PEAK_OF_ORDER_H_

@@ -1,4 +1,4 @@
-// Graphs of the shapes that make scheduling hard.
+// Random graphs of shapes that make scheduling hard.
 #ifndef ASHLAR_TESTS_RUNTIME_SCHEDULE_RANDOM_GRAPHS_H_
 #define ASHLAR_TESTS_RUNTIME_SCHEDULE_RANDOM_GRAPHS_H_
 
@@ -14,7 +14,7 @@ namespace ashlar::testing {
 
 inline constexpr int64_t kFloat = 4;  // bytes
 
-// Operators that each read one to three of the latest `window` vars.
+// Returns operators that each read one to three of the latest `window` vars.
 inline TestCase WideCase(uint32_t seed, int num_compute, size_t window) {
   std::mt19937 random(seed);
   TestGraph g;
@@ -32,7 +32,8 @@ inline TestCase WideCase(uint32_t seed, int num_compute, size_t window) {
   return std::move(g).Build();
 }
 
-// Modules of four parallel branches (1x1; 1x1, 3x3; 1x1, 5x5; pooling, 1x1) that are concatenated.
+// Returns modules of four parallel branches (1x1; 1x1, 3x3; 1x1, 5x5; pooling, 1x1) that are
+// concatenated.
 inline TestCase Inception(bool second_head) {
   TestGraph g;
   const int64_t modules[][7] = {

@@ -1,4 +1,4 @@
-// Nodes that have to run before others (StorageModel::runs_before): every order obeys.
+// Nodes that must run before others (StorageModel::runs_before): every order obeys.
 #include <gtest/gtest.h>
 
 #include "runtime/schedule/ordered_plan.h"
@@ -44,7 +44,7 @@ TEST(RunsBefore, OrdersThatAPlanTriesObey) {
   }
 }
 
-// The searches one by one: whole graphs rarely need the beam and the windows.
+// Tests the searches one by one: whole graphs rarely need the beam and the windows.
 TEST(RunsBefore, EverySearchObeys) {
   constexpr int64_t kEffort = 2000;
   for (uint32_t seed = 0; seed < 60; ++seed) {
@@ -73,8 +73,7 @@ TEST(RunsBefore, EverySearchObeys) {
   }
 }
 
-// Two branches, best run one after the other; the edges have the large tensors of both live at
-// once.
+// Two branches, best run one after another; the edges make the large tensors of both live at once.
 TEST(RunsBefore, AnEdgeMayRaiseThePeak) {
   TestGraph g;
   const int x = g.Input(1);

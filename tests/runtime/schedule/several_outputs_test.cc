@@ -1,4 +1,4 @@
-// Views, overwriting and placements of outputs behind the first.
+// Views, overwriting and placements of second and later outputs.
 #include "runtime/schedule/arena.h"
 #include "runtime/schedule/lifetimes.h"
 #include "runtime/schedule/scheduler.h"
@@ -9,7 +9,7 @@
 namespace ashlar::testing {
 namespace {
 
-// Both outputs of the last node go out by way of an operator each, which keeps them in the arena.
+// Each output of the last node passes through an operator of its own, which keeps it in the arena.
 struct TwoOutputs {
   TestGraph graph;
   int first = 0, second = 0;  // vars
@@ -54,7 +54,7 @@ TEST(SeveralOutputs, OneIsAViewTheOtherIsNot) {
   EXPECT_EQ(c.model.writes[node], std::vector<int>{c.model.views[first].storage});
 }
 
-// Each output overwrites an input of its own; where both name one, the first takes it.
+// Each output overwrites an input of its own; if both name the same input, the first takes it.
 TEST(SeveralOutputs, Overwrite) {
   for (const bool same : {false, true}) {
     SCOPED_TRACE(same);
@@ -83,7 +83,7 @@ TEST(SeveralOutputs, Overwrite) {
     }
     const int64_t peak = SimulatePeak(c.graph, c.model, order, c.workspace);
     EXPECT_EQ(peak, Value(PeakOfOrder(c.graph, c.model, order, c.workspace)));
-    // Two tensors of 64 bytes, and another where one output has to lie elsewhere.
+    // Two tensors of 64 bytes, and a third if one output needs memory of its own.
     EXPECT_EQ(peak, same ? 192 : 128);
   }
 }

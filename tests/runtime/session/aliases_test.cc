@@ -1,4 +1,4 @@
-// Tensors that share bytes: what runs gives the same as evaluation, where nothing is shared.
+// Tensors that share bytes: runs must give the same results as evaluation, which shares nothing.
 #include <gtest/gtest.h>
 
 #include "opr/concat.h"
@@ -13,7 +13,7 @@
 namespace ashlar::testing {
 namespace {
 
-// What a plan of the graph, whose input is "x", gives for every output.
+// Expects the plan of a graph with input "x" to give the evaluated outputs.
 void ExpectSame(const Graph& graph) {
   cpu::RegisterDevice();
   std::mt19937_64 random(1);
@@ -35,7 +35,7 @@ void ExpectSame(const Graph& graph) {
   for (size_t i = 0; i < outputs.size(); ++i) EXPECT_TRUE(Near(outputs[i], expected[i], 1e-6)) << i;
 }
 
-// Rows [begin, end).
+// Adds rows [begin, end) of x.
 int Rows(GraphMaker& make, int x, int64_t begin, int64_t end) {
   const auto bound = [&](int64_t value) {
     return make.Constant(HostTensor::FromValues<int64_t>(DType::kInt64, {1}, {&value, 1}));
@@ -44,8 +44,8 @@ int Rows(GraphMaker& make, int x, int64_t begin, int64_t end) {
                              {x, bound(begin), bound(end)});
 }
 
-// A part of a concatenation died in the step that read it and, through a view of the whole, rows
-// of it: the sum was written over rows that were still to be read.
+// Regression: a slice of a concatenation died in a step that read it and, through a view of the
+// whole, other rows of the same memory. The sum overwrote rows before they were read.
 TEST(Aliases, APartIsNotOverwrittenWhileItsWholeIsRead) {
   for (const bool part_first : {true, false}) {
     SCOPED_TRACE(part_first);
@@ -62,8 +62,8 @@ TEST(Aliases, APartIsNotOverwrittenWhileItsWholeIsRead) {
   }
 }
 
-// Chains of functions and sums that end in concatenations, of which some are parts of others, are
-// read twice, in part, or handed out.
+// Chains of functions and sums that end in concatenations. Some of these are nested, read twice,
+// read in slices, or outputs.
 TEST(Aliases, RandomGraphsOfChainsInConcatenations) {
   for (unsigned seed = 0; seed < 150; ++seed) {
     SCOPED_TRACE(seed);
@@ -76,7 +76,7 @@ TEST(Aliases, RandomGraphsOfChainsInConcatenations) {
       vars.emplace_back(var, rows);
     };
     for (int i = 0; i < 25; ++i) {
-      // Most often the latest: chains.
+      // Mostly the latest var, which gives chains.
       const auto [x, rows] = vars[below(3) == 0 ? below(vars.size()) : vars.size() - 1];
       const auto [y, more] = vars[below(vars.size())];
       const size_t kind = below(5);

@@ -1,4 +1,4 @@
-// Copies by several threads.
+// Copies on several threads.
 #include "runtime/session/copy_threads.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ TEST(CopyThreads, CopyEveryByteAndNoOther) {
   }
 }
 
-// One behind the other: none takes parts of the one before.
+// Many in a row: none takes slices of the one before.
 TEST(CopyThreads, ManyInARow) {
   CopyThreads copies(CopyThreads::kMost);
   std::vector<char> from(static_cast<size_t>(CopyThreads::kLeast)), to(from.size());

@@ -1,6 +1,6 @@
-// Networks of 8 bits in tiles on the CPU's kernels: the same values as untiled. Random networks of
-// floats are quantised, so that operators of floats, which have no 8 bits, conversions, residuals,
-// concatenations and several consumers stand between those of 8 bits.
+// 8-bit networks in tiles on the CPU's kernels must give the same values as untiled. Random float
+// networks are quantised. Between 8-bit operators so stand operators that stay in floats,
+// conversions, residuals, concatenations and tensors with several consumers.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -26,7 +26,7 @@ using testing::Value;
 
 constexpr int64_t kMostChannels = 20;
 
-// Two runs on random inputs.
+// Calibration data: two runs on random inputs.
 class RandomData final : public CalibrationData {
  public:
   explicit RandomData(const Graph& graph) : input_(graph.inputs()[0]) {
@@ -44,7 +44,7 @@ class RandomData final : public CalibrationData {
 };
 
 struct EightBitCase {
-  Graph graph;  // of 8 bits, after the passes
+  Graph graph;  // in 8 bits, after the passes
   HostTensor input;
 };
 
@@ -91,7 +91,8 @@ TEST_P(EightBitTilesTest, AnyNetworkInAnyTilesGivesTheSame) {
     request.wishes.tiles = tiles;
     const Inference tiled = Infer(c->graph, request, c->input);
     ++compared;
-    // Sums of floats by other kernels differ in their last bits, and so may a step of 8 bits.
+    // Float sums by other kernels differ in their last bits, which may change an 8-bit result by a
+    // step.
     const bool same = SameKernels(whole, tiled);
     same_bits += same;
     for (size_t i = 0; i < whole.outputs.size(); ++i) {

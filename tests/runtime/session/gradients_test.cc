@@ -1,4 +1,5 @@
-// Graphs with their gradients on the CPU's kernels: what host evaluation gives, as planned.
+// Graphs with their gradients on the CPU's kernels: they must equal host evaluation, in the memory
+// planned.
 #include <gtest/gtest.h>
 
 #include "graph/differentiate.h"
@@ -22,8 +23,8 @@ using testing::Infer;
 using testing::Inference;
 using testing::Value;
 
-// The gradients by input and by constants of a graph's outputs, each element of which counts by a
-// number of its own.
+// Returns the graph with gradients by inputs and constants. The loss sums all elements of the
+// outputs, each times a random weight.
 Graph WithGradients(const Graph& source, std::mt19937_64& random) {
   GraphRewriter rewriter(source);
   GraphBuilder& builder = rewriter.builder();

@@ -1,4 +1,4 @@
-// Several runs on the way on the host, where each is over before the next one begins.
+// Several runs in flight on the host, where each ends before the next one begins.
 #include "runtime/session/pipeline.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Inputs that the caller gives up: they lie in the arena, where what was read makes room.
-// ASHLAR_RANDOM_CASES=300 tries more graphs than a usual run of the tests does.
+// Donated inputs: they lie in the arena, and their memory is reused after their last reader.
+// ASHLAR_RANDOM_CASES=300 tries more graphs than a usual run.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -53,7 +53,7 @@ int64_t PlannedArena(const Graph& graph, const PlanRequest& request) {
   return Value(PlanGraph(Graph(graph), request))->plan.plan.arena;
 }
 
-// By name: outputs of graphs that run in other orders stand in others.
+// Returns outputs by name: graphs that run in other orders may number them differently.
 std::map<std::string, HostTensor> Infer(Session& session, const InputTensors& inputs) {
   std::vector<HostTensor> outputs = Value(BindTensors(session, inputs));
   EXPECT_TRUE(testing::IsOk(session.Run()));
@@ -73,7 +73,7 @@ std::unique_ptr<Session> SessionOf(const Graph& graph, const PlanRequest& reques
   return Value(Session::Create(Value(Executable::Compile(Graph(graph), request))));
 }
 
-// An image of `channels` x `rows` x `rows`, a convolution of 3x3, and a mean.
+// Returns an image of `channels` x `rows` x `rows`, a 3x3 convolution, and a mean.
 Graph Pyramid(int64_t channels, int64_t rows) {
   GraphMaker maker;
   std::mt19937_64 random(7);
@@ -95,7 +95,7 @@ Graph Pyramid(int64_t channels, int64_t rows) {
   return std::move(maker).Build();
 }
 
-// "0-7:lines16", from the input to the operator before the mean.
+// Returns tiles like "0-7:lines16", from the input to the operator before the mean.
 std::string Tiles(const Graph& graph, const char* kind) {
   for (const OperatorNode& node : graph.nodes()) {
     if (node.name == "b") {
@@ -110,7 +110,7 @@ class ReleaseInput : public ::testing::Test {
   static void SetUpTestSuite() { cpu::RegisterDevice(); }
 };
 
-// Each row of the table is planned with and without; the sums of floats of 64 bytes are exact.
+// Arenas of a plan without and with a donated input, to the byte.
 struct Row {
   const char* tiles;
   int64_t arena, released;  // bytes
@@ -130,7 +130,7 @@ TEST_F(ReleaseInput, ArenasToTheByte) {
   }
 }
 
-// Whatever overwrites the input's memory too early changes a result.
+// Overwriting the input's memory too early would change a result.
 TEST_F(ReleaseInput, AnyGraphInAnyTilesComputesTheSameInNoMoreMemory) {
   int smaller = 0;
   for (int seed = 0; seed < RandomGraphs(); ++seed) {
@@ -202,8 +202,7 @@ TEST_F(ReleaseInput, IsWrittenInTheArenaBeforeEachRun) {
     ASSERT_TRUE(testing::IsOk(session->Run()));
     EXPECT_EQ(CountDifferences(outputs[0], expected), 0);
   }
-  // Nothing is left of it: a run that nobody wrote an input for is refused, and a tensor that is
-  // bound afterwards will do.
+  // The input was consumed: a run without a new one fails, and a tensor bound afterwards works.
   const absl::Status again = session->Run();
   EXPECT_TRUE(absl::IsFailedPrecondition(again));
   EXPECT_NE(again.message().find("'x' was given up by the run before"), std::string::npos);
@@ -222,8 +221,8 @@ TEST_F(ReleaseInput, PlacesAreOfInputsThatAreGivenUp) {
   EXPECT_TRUE(absl::IsNotFound(kept->PlaceOfInput("y").status()));
 }
 
-// All inputs are there before the first step, whenever they are read; one that is an output is
-// copied to the caller's, and one that nobody reads takes its bytes all the same.
+// All inputs are present before the first step, whenever they are read. An input that is also an
+// output is copied to the caller; one without a reader still takes its bytes.
 TEST_F(ReleaseInput, OfSeveralInputsEachIsThereFromTheStart) {
   GraphMaker maker;
   const int x = maker.Input("x", {1, 4, 8, 8}), y = maker.Input("y", {1, 4, 8, 8});

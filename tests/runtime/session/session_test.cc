@@ -23,7 +23,7 @@ using ::testing::IsEmpty;
 
 constexpr int64_t kElements = 10000;
 
-// data -> EXP -> TANH -> ... -> out, `length` elementwise operators.
+// Returns data -> EXP -> TANH -> ... -> out, with `length` elementwise operators.
 Graph Chain(int length) {
   GraphBuilder builder;
   GraphBuilder::NodeOptions options;

@@ -1,4 +1,4 @@
-// An operator with two outputs from graph to run: Split.
+// Split, an operator with two outputs, from graph to run.
 #include <gtest/gtest.h>
 
 #include "graph/tiling/tile.h"
@@ -15,7 +15,7 @@
 namespace ashlar::testing {
 namespace {
 
-// x -> EXP -> halves along an axis -> ADD of the one to TANH of the other.
+// Returns x -> EXP -> halves along an axis -> ADD of one half to TANH of the other.
 Graph WithHalves(const Shape& shape, int axis = 0) {
   GraphMaker make;
   const int x = make.Input("x", shape);
@@ -34,7 +34,7 @@ int NodeNamed(const Graph& graph, absl::string_view name) {
   return -1;
 }
 
-// Runs the plan on one input, against the evaluation.
+// Runs the plan on one input and compares it with the evaluation.
 void ExpectSum(const Graph& graph, const std::shared_ptr<const Executable>& executable) {
   std::mt19937_64 random(1);
   const HostTensor x = RandomTensor(random, graph.var(graph.inputs()[0].var).type.shape, -2, 2);
@@ -72,7 +72,7 @@ TEST(SeveralOutputs, AreCopiedWhereTheyLieInPieces) {
   }
 }
 
-// It ends what can be executed in parts; plans that need little memory are found around it.
+// A tiled segment cannot extend beyond it; searches for small plans still find tiles around it.
 TEST(SeveralOutputs, EndATiledSegment) {
   cpu::RegisterDevice();
   const Graph graph = WithHalves({4, 16, 4, 4});

@@ -16,7 +16,7 @@
 namespace ashlar::testing {
 namespace {
 
-// Two convolutions and a sum with a constant image, which is another for each size.
+// Two convolutions and a sum with a constant image, which differs for each size.
 Graph Network(int64_t batch, int64_t size) {
   std::mt19937_64 random(7);
   GraphMaker make;
@@ -35,7 +35,7 @@ Graph Network(int64_t batch, int64_t size) {
 
 std::unique_ptr<PlannedGraph> Planned(const Graph& graph) {
   PlanRequest request;
-  request.means.kernels.exact = true;  // the same kernels at each size
+  request.means.kernels.exact = true;  // chooses the same kernels at each size
   return Value(PlanGraph(graph, request));
 }
 

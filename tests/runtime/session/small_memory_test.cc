@@ -1,4 +1,4 @@
-// The arenas of small networks in 8 bits, of which others publish theirs.
+// Arenas of small 8-bit networks, for which others have published theirs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ using testing::Value;
 
 constexpr OutputType kBytes = {DType::kQuantizedS8, 0.05f, 3};
 
-// Integers from -least to least.
+// Returns integers from -least to least.
 HostTensor AnyIntegers(DType dtype, const Shape& shape, int least) {
   HostTensor tensor = HostTensor::Zeros(dtype, shape);
   std::mt19937 random(1);
@@ -51,11 +51,11 @@ HostTensor AnyIntegers(DType dtype, const Shape& shape, int least) {
   return tensor;
 }
 
-// A network of nets.json, whose operators are listed as: kind, name, inputs, output, window,
+// Builds a network of nets.json, which lists operators as: kind, name, inputs, output, window,
 // stride, padding, activation.
 class NetMaker {
  public:
-  // Weights are 0, or any.
+  // Weights are 0, or random with `any`.
   explicit NetMaker(const json& net, bool any = false)
       : net_(net), any_(any), vars_(net["tensors"].size(), -1) {}
 
@@ -74,7 +74,7 @@ class NetMaker {
     maker_.Output(maker_.Add<TypeCvt>({DType::kInt8}, {var(net_["output_tensor"])}, "y"));
     return std::move(maker_).Build();
   }
-  // The network in Float32.
+  // Builds the network in Float32.
   Graph MakeOfFloats() && {
     floats_ = true;
     return std::move(*this).Make();
@@ -144,7 +144,7 @@ class NetMaker {
       const int bias = maker_.Constant(HostTensor::Zeros(DType::kFloat32, bias_shape));
       return maker_.Add<ConvBiasForward>(param, {x, w, bias}, op[1]);
     }
-    // So that sums of any weights are neither all the least nor all the most.
+    // The scale at which sums of random weights seldom saturate.
     const double products = static_cast<double>(filter.num_elements() / to[1]);
     const float scale = static_cast<float>(0.01 / std::sqrt(products));
     const auto constant = [&](DType dtype, const Shape& shape, int most, float of) {
@@ -171,7 +171,7 @@ class NetMaker {
   std::vector<int> vars_;  // by tensor
 };
 
-// Tiles of graphs whose sums stay apart from convolutions, or are parts of them.
+// Requests tiles, with sums separate from convolutions or fused into them.
 PlanRequest InTiles(const std::string& tiles, bool sums_apart = true) {
   PlanRequest request;
   if (sums_apart && !tiles.empty()) request.means.passes = Value(PassesWithout("all", "sum"));
@@ -189,8 +189,8 @@ json Nets() {
   return json::parse(file)["nets"];
 }
 
-// Executed whole: a byte an element, and nothing besides but what lies in place. Of tiny-ic sums
-// that convolutions take in save a third.
+// Untiled: a byte per element, and no copies beside values in place. In tiny-ic, sums fused into
+// convolutions save a third.
 TEST(SmallMemory, ArenasOfNetworksInEightBits) {
   if (!HasSharedData("data/int8/nets.json")) GTEST_SKIP() << "no ../shared/data/int8";
   cpu::RegisterDevice();
@@ -204,8 +204,8 @@ TEST(SmallMemory, ArenasOfNetworksInEightBits) {
   for (const auto& [name, bytes] : kArenas) EXPECT_LE(ArenaOf(nets[name]), bytes) << name;
 }
 
-// A network in tiles that compute nothing twice, as `plan --memory-budget min --max-extra-flops 0`
-// or, of tiny-kws, an eye finds them, and the bytes that specifications of the network ask for.
+// A network in tiles that recompute nothing, and the bytes that its specification states. The tiles
+// are found by `plan --memory-budget min --max-extra-flops 0` or, for tiny-kws, by hand.
 struct TiledNet {
   const char* name;
   const char* tiles;
@@ -253,7 +253,7 @@ TEST_P(TiledSmallMemory, FitsIntoTheBytesAskedFor) {
   EXPECT_EQ(planned->extra_flops_ratio, 0);
 }
 
-// Segments were tried between 16 of the cuts alone: mcunet-in0 took 16,400.
+// Regression: only segments between 16 of the cuts were tried, and mcunet-in0 took 16,400.
 TEST_P(TiledSmallMemory, TheSmallestIsFoundAsWell) {
   if (!HasSharedData("data/int8/nets.json")) GTEST_SKIP() << "no ../shared/data/int8";
   const TiledNet& net = GetParam();
@@ -268,9 +268,9 @@ TEST_P(TiledSmallMemory, TheSmallestIsFoundAsWell) {
   EXPECT_LE(planned->plan.plan.arena, ArenaOf(nets[net.name], net.tiles, net.sums_apart));
 }
 
-// A plan of 69,632 bytes was missed where 131,072 was called the smallest of tiny-ic; blocks of 16
-// channels, which narrow networks do not fill, are left out where that needs less: of tiny-vww
-// (52,224 with them).
+// Regression: the search missed a plan of 69,632 bytes for tiny-ic and reported 131,072 as the
+// smallest. Narrow networks do not fill blocks of 16 channels: row-major images are used if they
+// need less, as in tiny-vww (52,224 bytes with blocks).
 TEST(SmallMemory, SmallestArenasInFloats) {
   if (!HasSharedData("data/int8/nets.json")) GTEST_SKIP() << "no ../shared/data/int8";
   if (testing::kSanitized) GTEST_SKIP() << "takes long";
@@ -314,8 +314,8 @@ TEST_P(TiledSmallMemory, GivesTheBitsOfTheWhole) {
   EXPECT_EQ(std::memcmp(whole.raw(), tiled.raw(), static_cast<size_t>(whole.bytes())), 0);
 }
 
-// Arenas with the image in them, as `plan --memory-budget min --release-input` finds them: to the
-// byte, less than arena and image apart, and with the same results.
+// Arenas that contain the donated image, as `plan --memory-budget min --release-input` finds them.
+// They are exact to the byte, less than arena and image apart, and results are the same.
 TEST(SmallMemory, AnImageThatIsGivenUpMakesRoom) {
   if (!HasSharedData("data/int8/nets.json")) GTEST_SKIP() << "no ../shared/data/int8";
   if (testing::kSanitized) GTEST_SKIP() << "takes long";
@@ -323,7 +323,7 @@ TEST(SmallMemory, AnImageThatIsGivenUpMakesRoom) {
   const json nets = Nets();
   struct Row {
     const char *name, *tiles;
-    int64_t image, least, released;  // bytes; `least`: of the image apart
+    int64_t image, least, released;  // bytes; `least`: with the image outside
   };
   const Row kRows[] = {{"mcunet-in0", "2-38:ebb6;58-298:ebb2", 6912, 15936, 19648},
                        {"tiny-kws", "2-20:ebb49;20-72:ebb25", 490, 9920, 9920},
@@ -342,8 +342,8 @@ TEST(SmallMemory, AnImageThatIsGivenUpMakesRoom) {
   }
 }
 
-// A graph between cuts began with an input without a scale: there were no segments but the whole,
-// and MobileNetV2 took 409,952 bytes.
+// Regression: the graph between cuts began with an input without a scale. The only segment was the
+// whole graph, and MobileNetV2 took 409,952 bytes.
 TEST(SmallMemory, SegmentsBeginAtQuantisedTensors) {
   if (!HasSharedData("data/int8/nets.json")) GTEST_SKIP() << "no ../shared/data/int8";
   const Graph graph = NetMaker(Nets()["tiny-kws"]).Make();

@@ -1,5 +1,5 @@
-// The smallest budget that would do, against a search that tries tile specs one after the other.
-// ASHLAR_RANDOM_CASES=200 tries more graphs than a usual run of the tests does.
+// Compares the smallest budget with a search that tries tile specs one after another.
+// ASHLAR_RANDOM_CASES=200 tries more graphs than a usual run.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ using testing::NodesInOrder;
 using testing::RandomImageGraph;
 using testing::Value;
 
-// A graph in 8 bits takes twice as long.
+// An 8-bit graph takes twice as long.
 int RandomCases(bool eight_bits) {
   const int usual = testing::LongTests() && !eight_bits ? 4 : 2;
   return static_cast<int>(testing::NumberFrom("ASHLAR_RANDOM_CASES", usual));
@@ -42,14 +42,17 @@ PlanRequest Request() {
   return request;
 }
 
-// Of a graph whose passes have run.
+// All simple tile specs of a graph that has been through the passes.
 class Specs {
  public:
   explicit Specs(const Graph& graph) : graph_(graph), cuts_(FindCuts(graph, NodesInOrder(graph))) {}
 
-  // The graph as it is; one segment between any two cuts, or two that follow each other, in lines
-  // that ebb or do not, rows or a grid, of all images; the same inside of a batch that is split up
-  // to any cut, and behind one.
+  // Returns these specs:
+  // - the untiled graph;
+  // - one segment between any two cuts, or two adjacent segments, over all images: in lines,
+  // rolling
+  //   lines (`ebb`), rows or a grid;
+  // - the same within a batch that is split up to any cut, and after one.
   std::vector<TileSpec> All() const {
     std::vector<TileSpec> specs = {{}};
     if (cuts_.empty()) return specs;
@@ -90,7 +93,7 @@ class Specs {
     }
     return segments;
   }
-  // One segment between two cuts, or two that follow each other.
+  // Returns the lists of one segment between two cuts, or of two adjacent segments.
   std::vector<std::vector<TileSegment>> Within(size_t begin, size_t end) const {
     std::vector<std::vector<TileSegment>> lists;
     for (size_t j = begin + 1; j <= end; ++j) {
@@ -115,8 +118,8 @@ int64_t ArenaOf(const Graph& graph, const PlanRequest& request) {
   return planned.ok() ? (*planned)->plan.plan.arena : std::numeric_limits<int64_t>::max();
 }
 
-// What lives at once in the tiled graph, without workspaces: no plan is smaller. The largest number
-// where there are no such tiles.
+// Returns the bytes live at once in the tiled graph, without workspaces: no plan is smaller.
+// Returns the largest number if the tiles are not possible.
 int64_t BoundOf(const Graph& rewritten, const TileSpec& spec) {
   const auto tiled = Tile(rewritten, spec, NodesInOrder(rewritten), Operators());
   if (!tiled.ok()) return std::numeric_limits<int64_t>::max();
@@ -125,26 +128,26 @@ int64_t BoundOf(const Graph& rewritten, const TileSpec& spec) {
   return ScheduleAsGiven(*tiled, model, no_workspace).peak_bytes;
 }
 
-// Where an operator behind a segment needs only a part of it, that part may have too few columns
-// for the tiles of the segment: the search for the smallest plan then ended with that error.
+// Regression: an operator after a segment may need only a slice of its output, with too few columns
+// for the segment's tiles. The search for the smallest plan failed with that error.
 TEST(SmallestPlanOf, TilesThatDoNotFitArePassedOver) {
   if (!testing::LongTests()) GTEST_SKIP() << testing::kTakesLong;
   cpu::RegisterDevice();
   std::mt19937_64 random(20);
   PlanRequest request = Request();
   request.wishes.budget.emplace();
-  request.means.planner.limits.work = 10'000;  // what fits is not asked
+  request.means.planner.limits.work = 10'000;  // the exact arena does not matter
   const auto planned = PlanGraph(RandomImageGraph(random, /*joins=*/false, 20), request);
   ASSERT_TRUE(planned.ok()) << planned.status();
   EXPECT_FALSE((*planned)->wishes.tiles.empty());
 }
 
-// Of graphs of floats, and of the same in 8 bits.
+// Runs on float graphs and on the same graphs in 8 bits.
 class SmallestPlan : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Bits, SmallestPlan, ::testing::Bool(),
                          [](const auto& bits) { return bits.param ? "Eight" : "Floats"; });
 
-// The search once divided by the number of images.
+// Regression: the search divided by the number of images.
 TEST(SmallestPlanOf, NoImagesIsAPlan) {
   cpu::RegisterDevice();
   testing::GraphMaker maker;
@@ -161,8 +164,8 @@ TEST_P(SmallestPlan, IsNoLargerThanAnySpecMakesIt) {
   int larger = 0, in_tiles = 0;
   std::vector<int> seeds(static_cast<size_t>(RandomCases(GetParam())));
   std::iota(seeds.begin(), seeds.end(), 0);
-  // Missed once: two segments of one image, and one alone that several seemed to undercut; in 8
-  // bits a split batch that ends before floats are made of bytes.
+  // Regression: two seeds needed two segments of one image, or a single one that others seemed to
+  // beat. In 8 bits, one needed a split batch that ends before bytes are converted to floats.
   if (testing::LongTests()) {
     seeds.insert(seeds.end(), GetParam() ? std::initializer_list<int>{100}
                                          : std::initializer_list<int>{116, 185});
@@ -172,7 +175,7 @@ TEST_P(SmallestPlan, IsNoLargerThanAnySpecMakesIt) {
     Graph graph = RandomImageGraph(random, /*joins=*/seed % 2 == 1, 20);
     PlanRequest request = Request();
     if (GetParam()) {
-      // Without a convolution there is nothing in 8 bits.
+      // A graph without a convolution has no 8-bit operators.
       absl::StatusOr<Graph> twin = EightBitTwin(graph, request.wishes);
       if (!twin.ok()) continue;
       graph = *std::move(twin);
@@ -182,7 +185,7 @@ TEST_P(SmallestPlan, IsNoLargerThanAnySpecMakesIt) {
 
     PlanRequest tiled = Request();
     tiled.means.kernels.least_memory = true;
-    tiled.means.planner.limits.work = 100'000;  // of thousands of plans each
+    tiled.means.planner.limits.work = 100'000;  // for each of thousands of plans
     const RewrittenGraph rewritten =
         Value(RewriteGraph(Graph(graph), tiled.wishes, tiled.means, {.tiled = true}));
     int64_t least = std::numeric_limits<int64_t>::max();
@@ -199,7 +202,7 @@ TEST_P(SmallestPlan, IsNoLargerThanAnySpecMakesIt) {
     larger += smallest > least;
     in_tiles += !best.empty();
   }
-  if (seeds.size() >= 6) {  // some graphs have no better tiles, nor anything in 8 bits
+  if (seeds.size() >= 6) {  // some graphs have no better tiles, or no 8-bit operators
     EXPECT_GT(in_tiles, static_cast<int>(seeds.size()) / 3) << "there was something to look for";
   }
   RecordProperty("larger", larger);

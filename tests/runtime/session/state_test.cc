@@ -1,4 +1,4 @@
-// State: what lives from run to run, and updates change in place.
+// States: tensors that live from run to run, and are updated in place.
 #include "graph/state.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ int Pointwise(GraphMaker& make, ScalarFunction mode, std::vector<int> inputs,
 
 constexpr int64_t kSize = 64;
 
-// y = x * w + w, and w becomes w + x behind both readers.
+// Returns y = x * w + w; w becomes w + x after both reads.
 Graph Accumulating(bool reads_the_new_one = false) {
   GraphMaker make;
   const int x = make.Input("x", {kSize});
@@ -55,7 +55,7 @@ class StateTest : public ::testing::Test {
  protected:
   void SetUp() override { cpu::RegisterDevice(); }
 
-  // Binds an input of ones and all outputs.
+  // Returns a session with an input of ones and all outputs bound.
   std::unique_ptr<Session> Open(std::shared_ptr<const Executable> executable,
                                 const SessionOptions& options = {}) {
     std::unique_ptr<Session> session = Value(Session::Create(std::move(executable), options));
@@ -152,7 +152,7 @@ TEST_F(StateTest, OtherStatesAreRefusedByName) {
             std::string::npos);
 }
 
-// What reads a state as it was before an update cannot stand behind the update.
+// A reader of a state's old value cannot come after the update.
 TEST_F(StateTest, ReadersBehindTheUpdateAreRefused) {
   GraphMaker make;
   const int x = make.Input("x", {kSize});

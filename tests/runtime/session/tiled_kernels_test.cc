@@ -1,4 +1,4 @@
-// Tiled graphs on the CPU's kernels: the same results as untiled, in no more memory than planned.
+// Tiled graphs on the CPU's kernels: the same results as untiled, within the planned memory.
 #include <gtest/gtest.h>
 
 #include "runtime/cpu/cpu_device.h"
@@ -42,7 +42,7 @@ Case MakeCase(uint64_t seed, bool joins, const PlanRequest& request) {
   return c;
 }
 
-// No time is spent on small arenas.
+// Spends no time on small arenas.
 PlanRequest QuickPlans(bool exact, int threads) {
   PlanRequest request;
   request.means.kernels.exact = exact;
@@ -60,8 +60,8 @@ class TiledKernelsTest : public ::testing::TestWithParam<Kind> {
   static void SetUpTestSuite() { cpu::RegisterDevice(); }
 };
 
-// A kernel gives each element the same sum, wherever its tile begins; but for Winograd's, whose
-// patches move with the tile.
+// A kernel computes an element with the same sum, wherever its tile begins. Winograd's is an
+// exception: its patches move with the tile.
 TEST_P(TiledKernelsTest, AnyGraphInAnyTilesComputesTheSame) {
   const auto [joins, exact] = GetParam();
   constexpr int kGraphs = 300;

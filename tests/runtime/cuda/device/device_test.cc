@@ -1,4 +1,4 @@
-// On a device, where one answers: kernels of libraries and our own, memory.
+// Runs on a device, if one is present: library kernels, our own kernels, and memory.
 #include <cstdlib>
 
 #include "absl/strings/match.h"
@@ -43,18 +43,18 @@ TEST_F(CudaDevice, Tf32RoundsOperandsOnly) {
     if (cases++ % share != 0) return;
     KernelCase rounded = test;
     rounded.policy.allow_tf32 = true;
-    rounded.gpu_tolerance = 2e-2;  // of sums, which an activation may leave little of
+    rounded.gpu_tolerance = 2e-2;  // of the sums; the activation may cancel most of them
     CheckKernels(*device_, rounded);
   });
 }
 
-// The candidates that are only taken if they were timed, compiled engines among them; over a z that
-// lies where the output does, too. A device checks 14,000 kernels in all cases, some of which it
-// compiles for a second: ASHLAR_ALL_CASES asks for them.
+// Checks candidates that are chosen only after timing, compiled engines included, also with z in
+// the output's memory. All cases have 14,000 kernels, and some take a second to compile:
+// ASHLAR_ALL_CASES runs all of them.
 TEST_F(CudaDevice, AllCandidatesOfConvolutionsComputeTheSame) {
   if (kSanitized) GTEST_SKIP() << "the accesses are those of the candidates that come first";
   const CaseScope scope = ScopeOf(*device_);
-  // An emulated engine takes as long as the reference.
+  // An emulated engine is as slow as the reference.
   const int share = std::getenv("ASHLAR_ALL_CASES") != nullptr ? 1 : Emulated() ? 24 : 8;
   int cases = 0;
   ForEachCase(scope, 14, [&](const KernelCase& test) {
@@ -68,7 +68,7 @@ TEST_F(CudaDevice, AllCandidatesOfConvolutionsComputeTheSame) {
 
 TEST_F(CudaDevice, MemoryThatOthersHoldCanBeTriedForAgain) {
   const int64_t total = device_->memory()->total;
-  EXPECT_TRUE(IsOk(device_->Allocate(1).status()));  // what comes with the first one is there now
+  EXPECT_TRUE(IsOk(device_->Allocate(1).status()));  // allocates what comes with the first call
   EXPECT_EQ(device_->Allocate(total * 2).status().code(), absl::StatusCode::kResourceExhausted);
   const int64_t before = device_->memory()->free;
   {
@@ -78,7 +78,7 @@ TEST_F(CudaDevice, MemoryThatOthersHoldCanBeTriedForAgain) {
     EXPECT_TRUE(FailsWith(status, "try again"));
   }
   EXPECT_TRUE(IsOk(device_->Allocate(before / 2).status()));
-  // Drivers keep some memory, and give some back, when it pleases them.
+  // Drivers keep some memory, and return some, at any time.
   EXPECT_NEAR(device_->memory()->free, before, 64 << 20);
 }
 

@@ -27,7 +27,7 @@ std::atomic<ThreadOrder> thread_order{ThreadOrder::kForward};
 enum class State { kIdle, kAtBarrier, kAtExchange };
 
 struct Fiber {
-  // Begins in `main` when it is first changed to.
+  // Begins in `main` at the first switch to it.
   explicit Fiber(void (*main)()) : stack(new char[kStackBytes]) {
     sanitizer.SetStack(stack.get(), kStackBytes);
     getcontext(&context);
@@ -42,8 +42,8 @@ struct Fiber {
   SanitizerFiber sanitizer;
   State state = State::kIdle;
   ThreadIndex index;
-  unsigned number = 0;  // of the thread in its block
-  uint64_t value = 0;   // handed to an exchange, then received from it
+  unsigned number = 0;  // number of the thread in its block
+  uint64_t value = 0;   // sent to an exchange, then received from it
   unsigned lanes = 0;
 };
 
@@ -71,7 +71,7 @@ class BlockRunner {
     }
   }
 
-  // From a fiber: until the scheduler resumes it.
+  // Called on a fiber: leaves it until the scheduler resumes it.
   void Yield(State state) {
     Fiber& fiber = *current_;
     fiber.state = state;
@@ -93,7 +93,7 @@ class BlockRunner {
     scheduler_.AfterEntering(fiber.sanitizer);
   }
 
-  // A fiber takes threads that have not begun, one after the other, for ever.
+  // The body of a fiber: runs threads that have not begun, one after another, without end.
   static void Main() {
     BlockRunner& runner = OfThisThread();
     Fiber& fiber = *runner.current_;
@@ -116,7 +116,8 @@ class BlockRunner {
                           fiber.number / (size.x * size.y)};
   }
 
-  // All threads have begun and none can go on: those whose wait is over.
+  // Called when all threads have begun and none can continue. Returns the threads whose wait is
+  // over.
   std::vector<Fiber*> TakeReady() {
     std::vector<Fiber*> by_number(threads_, nullptr), ready;
     unsigned at_barrier = 0;
@@ -136,7 +137,7 @@ class BlockRunner {
     return ready;
   }
 
-  // Exchanges the values of a warp if all its threads are there.
+  // Exchanges the values of a warp, if all its threads have arrived.
   void Exchange(unsigned first, const std::vector<Fiber*>& by_number, std::vector<Fiber*>& ready) {
     const unsigned end = std::min(first + kWarp, threads_);
     std::vector<uint64_t> values;

@@ -1,4 +1,4 @@
-// Tells sanitizers about stacks that a program changes to. Without them it does nothing.
+// Tells sanitizers about switches between stacks; without sanitizers it does nothing.
 #ifndef ASHLAR_TESTS_RUNTIME_CUDA_EMULATION_SANITIZER_FIBER_H_
 #define ASHLAR_TESTS_RUNTIME_CUDA_EMULATION_SANITIZER_FIBER_H_
 
@@ -13,10 +13,11 @@
 
 namespace ashlar::testing {
 
-// One for each stack. Before changing from one to another, and after having come:
+// The record of one stack. Call BeforeLeaving before a switch to another, and AfterEntering after
+// it.
 class SanitizerFiber {
  public:
-  // Of a stack that is not the thread's own.
+  // Sets the range of a stack that is not the thread's own.
   void SetStack([[maybe_unused]] const void* bottom, [[maybe_unused]] size_t bytes) {
 #if defined(__SANITIZE_ADDRESS__)
     bottom_ = bottom;

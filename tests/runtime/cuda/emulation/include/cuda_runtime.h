@@ -1,6 +1,5 @@
-// Stands for the toolkit's header where device code is compiled for the host: what the
-// .cu files use
-// of the language and of the runtime's launches.
+// Replaces the toolkit's header when device code is compiled for the host. Has the parts of the
+// language and of the runtime's launches that the .cu files use.
 #ifndef ASHLAR_TESTS_RUNTIME_CUDA_EMULATION_INCLUDE_CUDA_RUNTIME_H_
 #define ASHLAR_TESTS_RUNTIME_CUDA_EMULATION_INCLUDE_CUDA_RUNTIME_H_
 
@@ -13,10 +12,10 @@
 #define __device__
 #define __grid_constant__
 #define __launch_bounds__(threads)
-// Blocks run one after the other, each in one thread of the host.
+// Blocks run one after another, each on one thread of the host.
 #define __shared__ static thread_local
 
-// The indices of the thread that runs.
+// The indices of the running thread.
 template <auto kPart, auto kAxis>
 struct ThreadCoordinate {
   operator unsigned() const { return ashlar::testing::CurrentThread().*kPart.*kAxis; }
@@ -35,7 +34,7 @@ inline constexpr ThreadCoordinates<& ashlar::testing::ThreadIndex::block_size> b
 inline void __syncthreads() { ::ashlar::testing::WaitForBlock(); }
 
 template <typename T>
-T __shfl_xor_sync(unsigned /*all*/, T value, int lanes) {
+T __shfl_xor_sync(unsigned /* all lanes */, T value, int lanes) {
   static_assert(sizeof(T) <= sizeof(uint64_t) && std::is_trivially_copyable_v<T>);
   uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof(T));
