@@ -1,4 +1,4 @@
-// Files that a reader has to refuse, each with what its error says.
+// Files that a reader must refuse, each with a part of the error.
 #ifndef ASHLAR_TESTS_SERIALIZATION_BAD_FILES_H_
 #define ASHLAR_TESTS_SERIALIZATION_BAD_FILES_H_
 
@@ -16,7 +16,7 @@ struct BadFile {
   const char* message;
 };
 
-// `read` makes a status of a content; errors name `file`.
+// `read` returns the status of reading a content; errors name `file`.
 template <typename Read>
 void ExpectRefused(const std::vector<BadFile>& files, const char* file, Read read) {
   for (const BadFile& bad : files) {

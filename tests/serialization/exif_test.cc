@@ -18,7 +18,7 @@ namespace {
 using testing::ParsePicture;
 using testing::Value;
 
-// A block of tags with one entry more than the orientation's.
+// Returns a block of tags that has one entry besides the orientation.
 std::string Tags(int orientation, bool little) {
   const auto number = [&](uint32_t value, size_t bytes) {
     std::string text = testing::Number(value).substr(4 - bytes);
@@ -33,8 +33,8 @@ std::string Tags(int orientation, bool little) {
          number(0, 4);
 }
 
-// What is stored, and what is to be seen: a picture of an F, upright in the first case
-// (as the test pictures of cameras have it).
+// The stored picture and the one to show: an F, upright in the first case (as in the test pictures
+// of cameras).
 struct Case {
   int orientation;
   std::array<const char*, 5> stored;  // rows; unused ones are empty
@@ -47,7 +47,7 @@ constexpr Case kCases[] = {
     {7, {"....#", "..#.#", "#####", "", ""}}, {8, {"#####", "..#.#", "....#", "", ""}},
 };
 
-// Each letter is a square of `side` pixels, black or white.
+// Returns a picture in which each letter is a square of `side` pixels, black or white.
 Pixels Drawn(const std::array<const char*, 5>& rows, int64_t side) {
   int64_t height = 0;
   for (const char* row : rows) height += *row == 0 ? 0 : side;
@@ -107,7 +107,7 @@ TEST(Exif, TagsThatCannotBeReadAreNone) {
   const std::string good = Tags(6, true);
   ASSERT_EQ(OrientationOf("\xff\xd8" + Segment(std::string("Exif\0\0", 6) + good)),
             Orientation::kRightTop);
-  // Behind the entry stands the place of the next directory, four bytes that nobody reads.
+  // After the entry comes the offset of the next directory, four bytes that nobody reads.
   for (size_t length = 0; length + 4 < good.size(); ++length) {
     const std::string tags = std::string("Exif\0\0", 6) + good.substr(0, length);
     EXPECT_EQ(OrientationOf("\xff\xd8" + Segment(tags)), Orientation::kTopLeft) << length;

@@ -55,7 +55,7 @@ TEST(FileWriter, WithoutCommitNothingChanges) {
   EXPECT_EQ(dir.count(), 1u);
 }
 
-// What was written lay beside the target where the process was ended in between.
+// Regression: if the process ended early, the partial file stayed beside the target.
 TEST(FileWriter, AnEndedProcessLeavesNothing) {
   const TempDir dir;
   const pid_t child = fork();
@@ -76,7 +76,7 @@ TEST(FileWriter, AnEndedProcessLeavesNothing) {
 TEST(FileWriter, AFullDiskLeavesTheOldFile) {
   TempDir dir;
   WriteWholeFile(dir / "x", "old");
-  // The limit on the size of files stands for the disk's.
+  // The limit on file sizes simulates a full disk.
   rlimit limit;
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
   const rlimit small = {4096, limit.rlim_max};
@@ -111,7 +111,7 @@ TEST(FileWriter, LookingWhetherAPathCanBeWrittenChangesNothing) {
   EXPECT_EQ(dir.count(), 2u);
 }
 
-// Its other names kept the old content.
+// Regression: the file's other names kept the old content.
 TEST(FileWriter, AFileOfTwoNamesStaysOneFile) {
   TempDir dir;
   WriteWholeFile(dir / "x", std::string(3'000'000, 'o'));
@@ -136,7 +136,7 @@ TEST(FileWriter, FollowsLinksAndWritesDevicesInPlace) {
   ASSERT_TRUE(IsOk(WriteFile(dir / "link", "new")));
   EXPECT_TRUE(std::filesystem::is_symlink(dir / "link"));
   EXPECT_EQ(ReadWholeFile(dir / "x"), "new");
-  // A link to what is not there yet was replaced by a file.
+  // Regression: a link to a missing file was replaced by a file.
   ASSERT_EQ(mkdir((dir / "folder").c_str(), 0755), 0);
   ASSERT_EQ(symlink("folder/y", (dir / "dangling").c_str()), 0);
   ASSERT_EQ(symlink("dangling", (dir / "chain").c_str()), 0);

@@ -1,4 +1,4 @@
-// Files of tests: a folder of their own, whole files in and out.
+// Files in tests: a temporary folder, and reading and writing of whole files.
 #ifndef ASHLAR_TESTS_SERIALIZATION_FILES_H_
 #define ASHLAR_TESTS_SERIALIZATION_FILES_H_
 
@@ -21,7 +21,7 @@ class TempDir {
   }
   ~TempDir() { std::filesystem::remove_all(path_); }
   std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  // Names of the files inside.
+  // Returns the number of files inside.
   size_t count() const { return std::distance(std::filesystem::directory_iterator(path_), {}); }
 
  private:

@@ -1,4 +1,4 @@
-// Whether two graphs are the same in every field.
+// Compares two graphs in every field.
 #ifndef ASHLAR_TESTS_SERIALIZATION_GRAPH_EQUALITY_H_
 #define ASHLAR_TESTS_SERIALIZATION_GRAPH_EQUALITY_H_
 

@@ -1,4 +1,4 @@
-// Picture files: what is read, what is refused.
+// Picture files: accepted and refused ones.
 #include "serialization/image.h"
 
 #include <stb/stb_image_write.h>
@@ -53,7 +53,7 @@ TEST(ParseImage, ReadsPngAndJpeg) {
 }
 
 TEST(ParseImage, ReadsAPngInSeveralChunks) {
-  // Two rows of one pixel, each behind the number of its filter; the stream is cut anywhere.
+  // Two rows of one pixel, each after the number of its filter; the stream is split anywhere.
   const std::string rows = std::string("\0\x01\x02\x03\0\x04\x05\x06", 8);
   for (size_t cut = 0; cut <= testing::Deflated(rows).size(); ++cut) {
     const std::string stream = testing::Deflated(rows);
@@ -74,7 +74,7 @@ TEST(ParseImage, RefusesEveryPngWithOneWrongBit) {
   }
 }
 
-// Checksums of the chunks are right here: what is wrong is the stream inside.
+// The checksums of the chunks are right: the error is in the stream inside.
 TEST(ParseImage, RefusesAPngWhoseStreamIsBroken) {
   const std::string rows = std::string("\0\x01\x02\x03\0\x04\x05\x06", 8);
   const std::string stream = testing::Deflated(rows);

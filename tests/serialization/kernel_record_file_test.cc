@@ -1,4 +1,4 @@
-// Records of measured kernels: written, read back, and refused where they are none.
+// Records of measured kernels: written, read back, and refused if they are invalid.
 #include "serialization/kernel_record_file.h"
 
 #include <gmock/gmock.h>
@@ -59,7 +59,7 @@ TEST_F(KernelRecordFileTest, ProcessorsKeepTheirOwn) {
   EXPECT_EQ(load("third").path, "");
 }
 
-// Of three that wrote at once the last one's problems alone were left.
+// Regression: after three concurrent writers, only the last one's problems were left.
 TEST_F(KernelRecordFileTest, WhatSeveralProcessesFoundIsKept) {
   constexpr int kProcesses = 4, kRounds = 20;
   std::vector<pid_t> children;

@@ -14,7 +14,7 @@ namespace {
 using testing::ReadWholeFile;
 using testing::TempDir;
 
-// A file of version 1.0 or 2.0 with this dictionary; its length can be made to lie.
+// Returns a file of version 1.0 or 2.0 with this dictionary; its stated length can be made wrong.
 std::string Npy(const std::string& dictionary, const std::string& elements, int major = 1,
                 size_t length_offset = 0) {
   const size_t length = dictionary.size() + length_offset;

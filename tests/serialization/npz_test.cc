@@ -18,7 +18,7 @@ HostTensor Ints(std::vector<int32_t> values) {
                                          values);
 }
 
-// An archive of two arrays, "ab" and "cd".
+// Writes an archive of two arrays, "ab" and "cd".
 std::string GoodArchive(const TempDir& dir) {
   EXPECT_TRUE(WriteNpz({{"ab", Ints({1, 2, 3})}, {"cd", Ints({4})}}, dir / "good.npz").ok());
   return ReadWholeFile(dir / "good.npz");
@@ -54,7 +54,7 @@ TEST(Npz, EmptyArchive) {
   EXPECT_TRUE(read->empty());
 }
 
-// What numpy.savez_compressed writes: 40 times 1.5.
+// The output of numpy.savez_compressed: 40 times 1.5.
 constexpr char kDeflated[] =
     "\x50\x4b\x03\x04\x14\x00\x00\x00\x08\x00\x00\x00\x21\x00\x30\xc9\xf2\xd8\x4c\x00"
     "\x00\x00\x20\x01\x00\x00\x05\x00\x00\x00\x61\x2e\x6e\x70\x79\x9b\xec\x17\xea\x1b"
@@ -83,7 +83,7 @@ TEST(Npz, ReadsCompressedArchives) {
   }
 }
 
-// Exporters name values after modules: "/layer1/conv/Conv_output_0".
+// Exporters derive names of values from modules: "/layer1/conv/Conv_output_0".
 TEST(Npz, NamesThatLookLikePathsAreNamesOfValues) {
   TempDir dir;
   NamedTensors tensors;
@@ -138,7 +138,7 @@ TEST(Npz, RefusesBadArchives) {
 }
 
 TEST(Npz, RefusesEntriesThatShareBytes) {
-  // A hundred directory entries of one array of 4 KB, all but the name's hundred in the directory.
+  // A hundred directory entries for one array of 4 KB; all but one exist only in the directory.
   TempDir dir;
   ASSERT_TRUE(WriteNpz({{"a", HostTensor::Zeros(DType::kInt8, {4096})}}, dir / "good.npz").ok());
   const std::string good = ReadWholeFile(dir / "good.npz");

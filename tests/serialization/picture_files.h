@@ -14,7 +14,7 @@ inline absl::StatusOr<Pixels> ParsePicture(const std::string& file) {
   return ParseImage({reinterpret_cast<const uint8_t*>(file.data()), file.size()}, "picture");
 }
 
-// Big-endian, four bytes.
+// Returns four bytes, big-endian.
 inline std::string Number(uint32_t value) {
   return {static_cast<char>(value >> 24), static_cast<char>(value >> 16),
           static_cast<char>(value >> 8), static_cast<char>(value)};
@@ -34,7 +34,8 @@ inline std::string Deflated(const std::string& bytes) {
   return stream.substr(0, size);
 }
 
-// Red, green and blue, a byte each; `chunks` stand between the first and the last.
+// Returns a PNG with a byte each for red, green and blue; `chunks` come between the first and the
+// last.
 inline std::string Png(PictureSize size, const std::string& chunks) {
   const std::string header =
       Number(size.width) + Number(size.height) + std::string("\x08\x02\0\0\0", 5);

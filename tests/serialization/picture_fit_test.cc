@@ -1,4 +1,4 @@
-// Pictures in the size of an input.
+// Fits pictures to the size of an input.
 #include "serialization/picture_fit.h"
 
 #include "gmock/gmock.h"
@@ -25,7 +25,7 @@ PictureFit CropTo(PictureSize size) {
   return fit;
 }
 
-// The red of each pixel is its row, the green its column.
+// Returns pixels whose red is the row and whose green is the column.
 Pixels Grid(PictureSize size) {
   Pixels pixels = Pixels::Zeros(size);
   for (int64_t y = 0; y < size.height; ++y) {
@@ -37,8 +37,8 @@ Pixels Grid(PictureSize size) {
   return pixels;
 }
 
-// Where the first pixel of the result comes from is what torchvision's CenterCrop says:
-// int(round((height - crop) / 2.0)), halves to the even neighbour.
+// The first pixel follows torchvision's CenterCrop: int(round((height - crop) / 2.0)), with ties to
+// the even neighbour.
 TEST(FitPicture, CropsTheMiddle) {
   struct Case {
     PictureSize picture, crop, first;

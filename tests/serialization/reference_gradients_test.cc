@@ -1,5 +1,5 @@
-// The first gradients of two small networks on handwritten digits against those that another
-// program found in double precision.
+// Compares the first gradients of two small networks on handwritten digits with another program's,
+// in double precision.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -30,7 +30,7 @@ constexpr int64_t kBatch = 32;
 
 using Arrays = std::map<std::string, HostTensor>;
 
-// conv 1-16, conv 16-32, each normalised or with a bias and a ReLU behind it; maximum; 512-10.
+// conv 1-16 and conv 16-32, each followed by a norm or a bias, and a ReLU; maximum; 512-10.
 class Network {
  public:
   Network(const Arrays& arrays, std::string name) : arrays_(arrays), name_(std::move(name)) {
@@ -45,7 +45,7 @@ class Network {
     loss_ = Add<CrossEntropy>({}, {y, Constant(Labels())});
   }
 
-  // The loss, then the gradients by parameter, in double precision.
+  // Returns the loss, then the gradients by parameter, in double precision.
   std::map<std::string, HostTensor> Evaluated() && {
     std::vector<int> wrt;
     for (const auto& [name, var] : parameters_) wrt.push_back(var);
@@ -133,7 +133,7 @@ TEST(ReferenceGradients, OfTheFirstStepAreThoseOfAnotherProgram) {
       const std::string folder = network + "/gradient_step_1_float64/";
       if (name.rfind(folder, 0) != 0) continue;
       ++compared;
-      // The file's doubles are read as Float32.
+      // The file has doubles; they are read as Float32.
       EXPECT_LE(LargestDifference(values.at(name.substr(folder.size())), want), 1e-6) << name;
     }
     EXPECT_EQ(compared + 1, values.size());

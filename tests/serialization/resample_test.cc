@@ -1,4 +1,4 @@
-// Resampling against its formula in double precision, and against what Pillow gives.
+// Compares resampling with its formula in double precision, and with Pillow's results.
 #include "serialization/resample.h"
 
 #include <algorithm>
@@ -13,8 +13,9 @@ namespace {
 
 using testing::Value;
 
-// The weight of pixel j of `from` in pixel i of `to`: the triangle around the place of i, as wide
-// as a pixel of the coarser grid to either side, over the sum of all.
+// Returns the weight of pixel j of `from` in pixel i of `to`. It is a triangle around the position
+// of i, divided by the sum of all weights. The triangle extends by a pixel of the coarser grid to
+// either side.
 double Weight(int64_t from, int64_t to, int64_t i, int64_t j) {
   const double scale = static_cast<double>(from) / static_cast<double>(to);
   const double radius = std::max(scale, 1.0), place = (static_cast<double>(i) + 0.5) * scale - 0.5;
@@ -37,7 +38,7 @@ double Expected(const Pixels& pixels, PictureSize size, int64_t y, int64_t x, in
   return sum;
 }
 
-// 37 i^2 + 11 i, in bytes.
+// Returns pixels of 37 i^2 + 11 i, in bytes.
 Pixels Sample() {
   Pixels pixels = Pixels::Zeros({5, 7});
   for (size_t i = 0; i < pixels.data.size(); ++i) {
@@ -46,7 +47,7 @@ Pixels Sample() {
   return pixels;
 }
 
-// Both passes round to bytes: by half a step each.
+// Both passes round to bytes, by at most half a step each.
 TEST(Resample, IsTheFormula) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 40; ++round) {
@@ -68,12 +69,12 @@ TEST(Resample, IsTheFormula) {
   }
 }
 
-// Image.fromarray(sample).resize((w, h), Image.BILINEAR) of Pillow 13, which takes columns first
-// but where the picture becomes wider and lower: then a pass rounds elsewhere.
+// Results of Image.fromarray(sample).resize((w, h), Image.BILINEAR) in Pillow 13. Pillow resamples
+// columns first, except if the picture becomes wider and lower: then a pass rounds elsewhere.
 TEST(Resample, IsPillows) {
   struct Case {
     PictureSize size;
-    std::vector<uint8_t> pixels;  // of the first rows at least
+    std::vector<uint8_t> pixels;  // at least the first rows
   };
   const Case cases[] = {
       {{3, 4},

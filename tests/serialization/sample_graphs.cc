@@ -28,7 +28,7 @@ namespace {
 
 class Samples {
  public:
-  // `make` adds nodes behind the inputs and returns the output.
+  // `make` adds nodes after the inputs and returns the output.
   void Add(const std::string& name, const std::vector<Shape>& inputs,
            const std::function<int(GraphMaker&, std::vector<int>)>& make) {
     GraphMaker maker;
@@ -39,7 +39,7 @@ class Samples {
     maker.Output(make(maker, vars));
     samples_.push_back({name, std::move(maker).Build()});
   }
-  // One operator on the inputs and then constants of these shapes, with values in [0.5, 1.5].
+  // Adds one operator on the inputs and on constants of these shapes, with values in [0.5, 1.5].
   template <typename Op>
   void AddOne(const std::string& name, typename Op::Param param, const std::vector<Shape>& inputs,
               const std::vector<Shape>& constants = {}) {
@@ -115,7 +115,7 @@ void AddImages(Samples& samples) {
 void AddArithmetic(Samples& samples) {
   for (size_t i = 0; i < kScalarFunctionNames.size(); ++i) {
     ElemwiseParam param{static_cast<ScalarFunction>(i)};
-    if (param.mode >= ScalarFunction::kSwitchGt0) break;  // gradients, which ONNX does not have
+    if (param.mode >= ScalarFunction::kSwitchGt0) break;  // gradients, which ONNX lacks
     if (param.mode == ScalarFunction::kClamp) param.parameters = {-0.5, 0.25};
     const std::vector<Shape> constants = {{3, 1}, {2, 1, 4}};
     samples.AddOne<Elemwise>(absl::StrCat("elemwise_", kScalarFunctionNames[i]), param, {{2, 3, 4}},
@@ -154,7 +154,7 @@ void AddShapes(Samples& samples) {
   samples.Add("reshape", {{2, 3, 4}}, [](GraphMaker& maker, std::vector<int> x) {
     return maker.Add<Reshape>({}, {x[0], maker.Constant(Int32Vector({6, -1}))});
   });
-  // Flattening as MegEngine dumps it: the batch is read from the input's shape.
+  // A flattening in MegEngine's form: the batch is read from the input's shape.
   samples.Add("reshape_by_shape", {{2, 3, 4}}, [](GraphMaker& maker, std::vector<int> x) {
     const int shape = maker.Add<GetVarShape>({}, x);
     const int bounds[] = {maker.Constant(Int32Vector({0})), maker.Constant(Int32Vector({1}))};
@@ -202,7 +202,7 @@ void AddOutputs(Samples& samples) {
     const int x = maker.Add<InputCallback>({DType::kFloat32, {2, 3}}, {}, "called");
     return maker.Add<Elemwise>({ScalarFunction::kAbs}, {x});
   });
-  // Every name is the same but those of inputs and outputs, and no UTF-8 either.
+  // All names are equal except the ones of inputs and outputs, and they are no UTF-8.
   samples.Add("bad_names", {{2, 3}}, [](GraphMaker& maker, std::vector<int> x) {
     const std::string name = "<script>\"\\\n\xff";
     const int relu = maker.Add<Elemwise>({ScalarFunction::kRelu}, x, name);

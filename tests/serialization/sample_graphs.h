@@ -1,4 +1,4 @@
-// Small graphs that between them use every operator type and its variants.
+// Small graphs that together use every operator type and its variants.
 #ifndef ASHLAR_TESTS_SERIALIZATION_SAMPLE_GRAPHS_H_
 #define ASHLAR_TESTS_SERIALIZATION_SAMPLE_GRAPHS_H_
 

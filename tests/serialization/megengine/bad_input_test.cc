@@ -1,4 +1,4 @@
-// Malformed dumps are refused with the place, whatever they hold.
+// Malformed dumps, with any contents, are refused with the position of the error.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -139,7 +139,7 @@ TEST(BadDump, FilesThatAreNone) {
   EXPECT_TRUE(FailsWith(ReadProfileDump(folder / "empty.json").status(), "empty.json: "));
 }
 
-// Whatever single value is replaced, the answer is a graph or an error.
+// Whatever value is replaced, the result is a graph or an error.
 TEST(BadDump, SurvivesRandomChanges) {
   const nlohmann::json flat = SmallDump().flatten();
   std::vector<std::string> keys;

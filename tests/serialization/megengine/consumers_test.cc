@@ -1,4 +1,5 @@
-// What MegEngine's tools read of a dump, key by key: each test walks it the way one tool does.
+// The keys that MegEngine's tools read from a dump: each test walks a dump as one of the tools
+// does.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -55,7 +56,7 @@ TEST(MegEngineConsumers, ProfileAnalyze) {
     EXPECT_TRUE(footprint.at("out_shapes").is_array());
     EXPECT_TRUE(exec.at("operator").contains(id));
   }
-  // It takes a dump with this word anywhere for one of an OpenCL device.
+  // The tool takes any dump that contains this word for an OpenCL device's.
   EXPECT_EQ(dump.dump().find("opencl"), std::string::npos);
 }
 
@@ -138,7 +139,7 @@ TEST(MegEngineConsumers, GraphInfoAnalyze) {
   EXPECT_GT(*std::max_element(usage.begin(), usage.end()), 0);
 }
 
-// The tools look keys up by name; all that they know stands beside our one.
+// The tools look keys up by name; the keys they know stand beside ours.
 TEST(MegEngineConsumers, MemoryReportIsAKeyOfItsOwn) {
   std::set<std::string> keys;
   for (const auto& [key, value] : SmallDump().items()) keys.insert(key);

@@ -53,7 +53,7 @@ TEST(MegEngineImport, KeepsIdsNamesAndShapes) {
   EXPECT_EQ(graph.var(graph.outputs()[0].var).type.ToString(), "Float32{10,1000}");
 }
 
-// MegEngine's automatic names, made anew. Its rewrites swapped the inputs of two operators.
+// MegEngine's automatic names, generated again. Its rewrites swapped the inputs of two operators.
 TEST(MegEngineImport, NamesAreThoseThatWouldBeGiven) {
   ASHLAR_NEEDS_REAL_DUMP();
   const Graph graph = Value(ImportGraph(RealRecording()));

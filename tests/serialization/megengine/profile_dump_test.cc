@@ -21,8 +21,8 @@ namespace {
 using testing::RealRecording;
 using testing::Value;
 
-// Adds, for each field ("var.flag") in which two objects of objects by id differ, the ids. One that
-// has no counterpart counts under the name of the kind.
+// Compares two objects of objects by id. For each field ("var.flag") that differs, adds the ids. An
+// object without a counterpart counts under the name of the kind.
 void CollectDifferences(const nlohmann::json& a, const nlohmann::json& b, const std::string& kind,
                         std::map<std::string, std::set<std::string>>& ids_by_field) {
   const std::function<void(const nlohmann::json&, const nlohmann::json&, const std::string&,
@@ -62,7 +62,7 @@ nlohmann::json Without(const nlohmann::json& list, const nlohmann::json& element
   return rest;
 }
 
-// With the recorded workspaces and the alignment of CUDA.
+// Returns options with the recorded workspaces and CUDA's alignment.
 PlanRequest RecordedOptions(bool inplace) {
   PlanRequest request;
   request.means.workspace = WorkspaceSource::kRecorded;
@@ -112,7 +112,7 @@ TEST_F(RealDump, SameFootprints) {
   EXPECT_EQ((*ours_)["profiler"]["opr_footprint"], recorded);
 }
 
-// All that differs in the graph; docs/megengine.md gives the reasons.
+// The complete list of differences in the graph; docs/megengine.md gives the reasons.
 TEST_F(RealDump, GraphDiffersOnlyWherePlanningIsStatic) {
   std::map<std::string, std::set<std::string>> ids_by_field;
   const nlohmann::json& recorded = (*recorded_)["graph_exec"];
@@ -156,7 +156,7 @@ TEST_F(RealDump, VarsDifferInWhatPlanningStaticallyChanges) {
     if (shape["infer_type"] != recorded_shape["infer_type"]) {
       EXPECT_EQ(shape["infer_type"], "CONST");
     }
-    // What was freed in the recorded run has a place in a static plan.
+    // Memory that the recorded run freed still has a place in a static plan.
     if (!recorded["mem_plan"].is_null()) {
       EXPECT_EQ(ours["mem_plan"], recorded["mem_plan"]);
     }
@@ -165,7 +165,7 @@ TEST_F(RealDump, VarsDifferInWhatPlanningStaticallyChanges) {
   EXPECT_EQ(checked, 298);
 }
 
-// A depth-first numbering: all of 0 .. 233, and inputs before those who read them.
+// A depth-first numbering: all of 0 .. 233, with inputs before their readers.
 TEST_F(RealDump, DepthFirstNumbersAreValid) {
   const nlohmann::json& exec = (*ours_)["graph_exec"];
   std::map<std::string, int> number_by_var;

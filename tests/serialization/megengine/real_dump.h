@@ -1,4 +1,4 @@
-// The real MegEngine dump of the outside data set.
+// The real MegEngine dump of the external data set.
 #ifndef ASHLAR_TESTS_SERIALIZATION_MEGENGINE_REAL_DUMP_H_
 #define ASHLAR_TESTS_SERIALIZATION_MEGENGINE_REAL_DUMP_H_
 
@@ -10,7 +10,7 @@ namespace ashlar::testing {
 
 inline constexpr char kRealDump[] = "data/megengine-resnet50-b10.profile.json";
 
-// ResNet-50, batch 10, on one GPU. Skip where HasSharedData says that it is not there.
+// Returns ResNet-50, batch 10, on one GPU. Tests must skip if HasSharedData finds no file.
 inline const ProfileRecording& RealRecording() {
   static const ProfileRecording* const recording =
       new ProfileRecording(Value(ReadProfileDump(SharedData(kRealDump))));
@@ -19,7 +19,7 @@ inline const ProfileRecording& RealRecording() {
 
 }  // namespace ashlar::testing
 
-// First line of a test that needs it.
+// The first line of a test that needs the dump.
 #define ASHLAR_NEEDS_REAL_DUMP()                                                             \
   if (!::ashlar::testing::HasSharedData(::ashlar::testing::kRealDump)) {                     \
     GTEST_SKIP() << "needs " << ::ashlar::testing::SharedData(::ashlar::testing::kRealDump); \

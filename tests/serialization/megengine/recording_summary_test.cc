@@ -23,12 +23,12 @@ TEST(RecordingSummary, MemoryOfTheRealRun) {
   EXPECT_EQ(memory.extents, 6);
   EXPECT_EQ(memory.union_bytes, 102443008);
   EXPECT_EQ(memory.union_without_input_bytes, 96421888);
-  // What an allocator without gaps would have needed with the input in the same memory.
+  // The memory of an allocator without gaps, if the input were in the same memory.
   EXPECT_LE(memory.peak_bytes, memory.union_bytes);
   EXPECT_GE(memory.peak_bytes, 96337920);
 }
 
-// The first RELU overwrites what the convolution made: no byte counts twice.
+// The first RELU overwrites the convolution's output: no byte counts twice.
 TEST(RecordingSummary, SharedMemoryCountsOnce) {
   testing::GraphMaker maker;
   const int data = maker.Input("data", {1, 3, 8, 8});

@@ -1,4 +1,4 @@
-// A profile dump of a small graph, as a document to change.
+// A profile dump of a small graph, as a document for tests to change.
 #ifndef ASHLAR_TESTS_SERIALIZATION_MEGENGINE_SMALL_DUMP_H_
 #define ASHLAR_TESTS_SERIALIZATION_MEGENGINE_SMALL_DUMP_H_
 
@@ -22,7 +22,7 @@ inline Graph SmallGraph() {
   const auto add = [&builder](OperatorPtr op, std::vector<int> inputs) {
     GraphBuilder::NodeOptions options;
     if (op->role() == Role::kInput) options.name = "data";
-    // As in the models of the zoo, ids count MegEngine's workspace.
+    // Ids count MegEngine's workspace, as in the zoo's models.
     if (op->type() == "ConvolutionForward")
       options.recorded_workspace = RecordedWorkspace{.id = -1};
     return Value(builder.Add(std::move(op), std::move(inputs), options))[0];
@@ -41,19 +41,19 @@ inline Graph SmallGraph() {
   return Value(std::move(builder).Build());
 }
 
-// One step a millisecond.
+// Records one millisecond per step.
 inline ProfileRecord SmallRecord(const PlannedGraph& planned) {
   ProfileRecord record;
   for (size_t i = 0; i < planned.schedule.order.size(); ++i) {
     record.steps.push_back({i * 1e-3, (i + 1) * 1e-3});
   }
-  // Where no session lies; only differences of addresses count.
+  // An address without a session; only differences of addresses count.
   record.arena = reinterpret_cast<const void*>(uintptr_t{1} << 32);
   record.weights = reinterpret_cast<const void*>(uintptr_t{1} << 40);
   return record;
 }
 
-// On the CPU, unchanged, in MegEngine's order.
+// Plans for the CPU, without passes, in MegEngine's order.
 inline std::unique_ptr<PlannedGraph> PlanAsRecorded(Graph graph, PlanRequest options = {}) {
   cpu::RegisterDevice();
   options.means.passes = "none";

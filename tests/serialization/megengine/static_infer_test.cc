@@ -80,7 +80,7 @@ TEST(MegEngineConventions, NameTypesOfTheTable) {
   EXPECT_EQ(known, 15);
 }
 
-// A tag that nobody describes makes everything behind it unknown.
+// An undescribed tag makes everything after it unknown.
 TEST(StaticInfer, UnknownValuesSpread) {
   GraphMaker maker;
   const int x = maker.Add(

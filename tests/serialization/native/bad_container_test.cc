@@ -1,4 +1,4 @@
-// Model files that are damaged or lie about what they hold.
+// Model files that are damaged or make false statements about their contents.
 #include <sys/stat.h>
 
 #include <cstring>
@@ -40,7 +40,7 @@ TEST(BadContainer, EveryBitOfHeaderAndGraphFlipped) {
       std::string bad = file;
       bad[i] = static_cast<char>(bad[i] ^ 1 << bit);
       const absl::Status status = ReadBounded(bad);
-      // A flipped bit may describe another graph.
+      // A flipped bit may give another valid graph.
       ASSERT_TRUE(status.ok() || Refused(status, ""));
     }
   }
@@ -52,7 +52,7 @@ TEST(BadContainer, EveryByteInverted) {
     std::string bad = file;
     bad[i] = static_cast<char>(~bad[i]);
     const absl::Status status = ReadBounded(bad);
-    // Padding and the values of weights may be anything.
+    // Padding and the values of weights may be arbitrary.
     ASSERT_TRUE(status.ok() || Refused(status, "")) << "byte " << i;
   }
 }
@@ -65,7 +65,7 @@ std::string WithHeaderChecksum(std::string file) {
 }
 
 TEST(BadContainer, DamagedGraphsDoNotPassForOthers) {
-  // The last byte of a name: a graph as good as the one before.
+  // The last byte of a name: the graph is still valid.
   std::string file = EncodeFile(RawModel::Convolution());
   const size_t name = file.find(RawModel::Convolution().nodes[0].name, kNativeHeaderBytes);
   ASSERT_NE(name, std::string::npos);
@@ -90,7 +90,7 @@ TEST(BadContainer, FilesOfVersion1AreRead) {
   old.resize(weights, '\0');
   old += good.substr(weights);
   EXPECT_TRUE(IsOk(ReadBounded(old)));
-  old[kHeader + graph.size() / 2] ^= 1;  // whatever it is, it is no crash
+  old[kHeader + graph.size() / 2] ^= 1;  // whatever the result, no crash
   ReadBounded(old).IgnoreError();
 }
 
@@ -153,8 +153,7 @@ TEST(BadContainer, WhatIsNoRegularFile) {
   EXPECT_TRUE(FailsWith(ReadModel(fifo).status(), "not a regular file"));
 }
 
-// A FlatBuffer whose tables all share one string or one another: small in the file, large when
-// read.
+// A FlatBuffer whose tables share strings or one another: small in the file, large when read.
 TEST(BadContainer, SharedStringsDoNotMultiply) {
   flatbuffers::FlatBufferBuilder builder;
   const auto text = builder.CreateString(std::string(100'000, 'x'));

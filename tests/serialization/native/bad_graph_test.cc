@@ -1,4 +1,4 @@
-// Model files that describe what no graph can be.
+// Model files that describe impossible graphs.
 
 #include "tests/serialization/native/bad_model.h"
 #include "tests/serialization/native/raw_model.h"
@@ -191,8 +191,8 @@ TEST(BadGraph, AHundredThousandNodesAreRead) {
   EXPECT_TRUE(IsOk(ReadBounded(EncodeFile(model))));
 }
 
-// Joins of a value with itself, the last of which a Reshape asks for: 256 GiB if somebody computed
-// it.
+// Each value is the last one joined with itself, and a Reshape reads the result: computing it would
+// take 256 GiB.
 TEST(BadGraph, ValuesThatDoubleAreNotComputed) {
   RawModel model = RawModel::OneOperator("Reshape", {}, {{1}}, {1});
   RawNode reshape = model.nodes[1];
@@ -215,7 +215,7 @@ TEST(BadGraph, ValuesThatDoubleAreNotComputed) {
   model.nodes.push_back(output);
   model.nodes.back().inputs = {38};
   model.weights = std::string(64, '\1');
-  // The graph builder computes small values, up to 16 MiB, whatever they come from.
+  // The graph builder computes values up to 16 MiB, whatever their source.
   EXPECT_TRUE(Refused(ReadBounded(EncodeFile(model), 17 << 20), "Reshape"));
 }
 

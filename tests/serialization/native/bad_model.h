@@ -1,4 +1,4 @@
-// Reading model files that must be refused.
+// Reads model files that must be refused.
 #ifndef ASHLAR_TESTS_SERIALIZATION_NATIVE_BAD_MODEL_H_
 #define ASHLAR_TESTS_SERIALIZATION_NATIVE_BAD_MODEL_H_
 
@@ -15,17 +15,17 @@ namespace ashlar::testing {
 
 inline constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
-// What one reading may ask of the heap, all its allocations added up: so much for each byte of the
-// file, and what small messages and containers take.
+// The limit on heap bytes of one reading, summed over all allocations: so much for each byte of the
+// file, plus an allowance for small messages and containers.
 inline constexpr int64_t kHeapPerByte = 64, kHeapBesides = 64 << 10;
 
-// Reads, and expects it to stay within the bound.
+// Reads the file, and expects the allocations to stay within the limit.
 absl::Status ReadBounded(const std::string& file, int64_t heap_besides = kHeapBesides);
 
-// Whether `status` is InvalidArgument, names the file and contains `message`.
+// Returns whether `status` is InvalidArgument, names the file and contains `message`.
 ::testing::AssertionResult Refused(const absl::Status& status, const std::string& message);
 
-// A change to the good model, and a part of the error.
+// A change to a valid model, and a part of the error.
 struct BadModel {
   const char* name;
   std::function<void(RawModel&)> change;

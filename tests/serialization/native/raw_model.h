@@ -1,4 +1,4 @@
-// Native model files put together field by field, with whatever one likes in them.
+// Builds native model files field by field, with arbitrary contents.
 #ifndef ASHLAR_TESTS_SERIALIZATION_NATIVE_RAW_MODEL_H_
 #define ASHLAR_TESTS_SERIALIZATION_NATIVE_RAW_MODEL_H_
 
@@ -43,22 +43,23 @@ struct RawModel {
   std::vector<RawNode> nodes;
   std::string weights;
 
-  // y = conv_bias(data, filter, bias) of a 4 x 4 image with 2 channels, one 3 x 3 filter.
+  // Returns y = conv_bias(data, filter, bias) of a 4 x 4 image with 2 channels, one 3 x 3 filter.
   static RawModel Convolution();
-  // The operator on inputs of these shapes, Float32; its output is declared with shape `output`.
+  // Returns the operator on Float32 inputs of these shapes; its output is declared with shape
+  // `output`.
   static RawModel OneOperator(const std::string& type, const ParamList& params,
                               const std::vector<std::vector<int64_t>>& inputs,
                               std::vector<int64_t> output);
 };
 
-// The graph section, and a whole file with this one.
+// Return the graph section, and a whole file with it.
 std::string EncodeGraph(const RawModel& model);
 std::string EncodeFile(const std::string& graph, const std::string& weights);
 inline std::string EncodeFile(const RawModel& model) {
   return EncodeFile(EncodeGraph(model), model.weights);
 }
 
-// Reads a file from a block of exactly its size, aligned as a mapping is.
+// Reads a file from a block of exactly its size, aligned like a mapping.
 absl::StatusOr<Graph> ReadFile(const std::string& file);
 
 }  // namespace ashlar::testing

@@ -34,7 +34,8 @@ HostTensor Ones(const Shape& shape) {
   return HostTensor::FromValues<float>(DType::kFloat32, shape, ones);
 }
 
-// Operators that passes make: in files of packed models, and in no other format.
+// Returns operators that only passes make: they occur in files of packed models, and in no other
+// format.
 Graph MadeByPasses() {
   GraphMaker maker;
   const int x = maker.Input("x", {2, 4});
@@ -47,7 +48,7 @@ Graph MadeByPasses() {
   return std::move(maker).Build();
 }
 
-// Every function of integers, whose cases have no floats.
+// Returns every function of integers; their cases have no floats.
 Graph OfIntegers() {
   GraphMaker maker;
   int x = maker.Input("x", {4}, DType::kInt64);
@@ -59,7 +60,7 @@ Graph OfIntegers() {
   return std::move(maker).Build();
 }
 
-// A state with its first value, and an update of it.
+// Returns a state with its first value, and an update of it.
 Graph WithState() {
   GraphMaker maker;
   const int x = maker.Input("x", {4});
@@ -69,7 +70,7 @@ Graph WithState() {
   return std::move(maker).Build();
 }
 
-// Every operator with each of the parameters that its cases have.
+// Every operator, with each set of parameters in its cases.
 TEST(NativeRoundTrip, KeepsEveryOperator) {
   TempDir dir;
   std::set<std::string> operators, types;
@@ -93,7 +94,7 @@ TEST(NativeRoundTrip, KeepsEveryOperator) {
   }
 }
 
-// Integers of 8 bits between floats, with weights that have a scale for each channel.
+// Returns 8-bit integers between floats, with a weight scale per channel.
 Graph Quantized() {
   GraphBuilder builder;
   const std::vector<int> x =

@@ -8,7 +8,7 @@
 namespace ashlar {
 namespace {
 
-// Files hold the numbers of formats: they stay what they were, and the schema names every one.
+// Files contain format numbers: they must never change, and the schema must name each.
 TEST(NativeSchema, FormatsKeepTheirNumbersAndHaveNames) {
   constexpr const char* kNames[] = {"NCHW", "NCHW16c", "NHCW16c", "NHWC"};
   static_assert(std::size(kNames) == kNumFormats);

@@ -1,4 +1,4 @@
-// Models that are wrong, damaged or not supported: an error that says what, and nothing worse.
+// Models that are wrong, damaged or not supported: each gives an error that names the cause.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -37,7 +37,7 @@ void ExpectErrors(const std::vector<Bad>& models) {
   }
 }
 
-// A node from x to y.
+// Returns a node from x to y.
 std::string Node(const std::string& type, const std::string& rest = "",
                  const std::string& inputs = "'x'") {
   return absl::StrCat("node { op_type: '", type, "' name: 'n' input: [", inputs, "] output: 'y' ",
@@ -53,7 +53,7 @@ std::string Int(const std::string& name, int64_t value) {
   return absl::StrCat("attribute { name: '", name, "' type: INT i: ", value, " } ");
 }
 
-// Float32, all zeros, as raw data.
+// Returns Float32 zeros as raw data.
 std::string Weights(const std::string& name, const std::vector<int64_t>& dims) {
   int64_t bytes = 4;
   for (const int64_t dim : dims) bytes *= dim;
@@ -126,8 +126,8 @@ TEST(OnnxBadModels, Graphs) {
   });
 }
 
-// One without its condition was once taken for something missing that nobody named, and its output
-// for a constant that was not there.
+// Regression: an If without a condition was treated as a missing input without a name, and its
+// output as a missing constant.
 TEST(OnnxBadModels, ConditionsAreOfOneInput) {
   ExpectErrors({
       {"none", ModelText(Node("If", "", "")), StatusCode::kInvalidArgument, "0 inputs, expected 1"},
@@ -355,7 +355,8 @@ TEST(OnnxBadModels, ConstantsThatWouldTakeTooMuch) {
   });
 }
 
-// Each sparse tensor was weighed alone, so that a small file could hold any number of large ones.
+// Regression: each sparse tensor was limited alone, so a small file could expand to any number of
+// large ones.
 TEST(OnnxBadModels, SparseTensorsCountTogether) {
   std::string tensors, sum = "x";
   std::string nodes;
@@ -372,7 +373,7 @@ TEST(OnnxBadModels, SparseTensorsCountTogether) {
                  "take more than"}});
 }
 
-// A body was copied with every call, whatever it held.
+// Regression: every call copied the function's body, whatever its size.
 TEST(OnnxBadModels, CallsOfALargeFunctionCountTogether) {
   const std::string body = absl::StrCat(
       "node { op_type: 'Constant' output: 'k' attribute { name: 'value' type: TENSOR t { "
@@ -397,7 +398,7 @@ TEST(OnnxBadModels, CallsOfALargeFunctionCountTogether) {
   EXPECT_TRUE(FailsWith(status, "read again with every call take more than"));
 }
 
-// Names of calls stand in front of what is inside: they grew with each.
+// Regression: names inside a function start with the names of its calls, and grew with each.
 TEST(OnnxBadModels, LongNamesOfCallsAreCut) {
   std::string functions = "opset_import { domain: 'd' version: 1 } ";
   constexpr int kDeep = 40;
@@ -421,7 +422,7 @@ TEST(OnnxBadModels, LongNamesOfCallsAreCut) {
   for (const OperatorNode& node : graph->nodes()) EXPECT_LT(node.name.size(), 2 * name.size());
 }
 
-// Their names were compared each with each.
+// Regression: each name was compared with every other.
 TEST(OnnxBadModels, ManyOutputs) {
   std::string model = "ir_version: 8 opset_import { version: 17 } graph { input " +
                       ValueText("x", {1}) + "node { op_type: 'Relu' input: 'x' output: 'y' } ";
@@ -443,7 +444,7 @@ TEST(OnnxBadModels, ManyNodesAreNoError) {
   EXPECT_GT(graph->nodes().size(), size_t{kNodes});
 }
 
-// What is computed with these numbers is no matter: that it ends is.
+// The results do not matter: each model must only terminate.
 TEST(OnnxBadModels, NumbersThatAreNone) {
   for (const char* numbers : {"-1, nan", "0, inf", "1e-45, -inf", "-1e38, 1e38"}) {
     SCOPED_TRACE(numbers);
@@ -469,7 +470,7 @@ TEST(OnnxBadModels, NumbersThatAreNone) {
   }
 }
 
-// Bytes that are no message of this schema, as a writer with a fault might make them.
+// Bytes that are no message of this schema, as a faulty writer might produce them.
 TEST(OnnxBadModels, WiresOfProtobuf) {
   const std::string version("\x08\x08", 2);      // ir_version: 8
   const std::string set("\x42\x02\x10\x11", 4);  // opset_import { version: 17 }
@@ -478,7 +479,7 @@ TEST(OnnxBadModels, WiresOfProtobuf) {
       {std::string("\x08") + std::string(11, '\x80'), none},  // a varint of 11 bytes
       {std::string("\x0d\0\0\0\0", 5), "no ONNX model"},      // ir_version as 32 bits
       {version + set + "\x3a\x7f", none},                     // a graph that ends early
-      {version + set + "\x3a\xff\xff\xff\xff\x0f", none},     // and one of 4 GiB
+      {version + set + "\x3a\xff\xff\xff\xff\x0f", none},     // a graph of 4 GiB
       {version + "\x3b", none},                               // a group without an end
       {version + "\x3c", none},                               // an end without a group
       {version + std::string("\x00\x00", 2), none},           // field 0
@@ -492,7 +493,7 @@ TEST(OnnxBadModels, WiresOfProtobuf) {
   }
 }
 
-// Attributes are packed or not, as writers please.
+// Repeated attributes may be packed or not.
 TEST(OnnxBadModels, PackedIntegersAreTheSame) {
   onnx::ModelProto model;
   ASSERT_TRUE(model.ParseFromString(
@@ -516,7 +517,7 @@ TEST(OnnxBadModels, FilesBeyondTwoGigabytes) {
   EXPECT_TRUE(FailsWith(ReadOnnx(dir / "m.onnx").status(), "must lie in external data"));
 }
 
-// Names are the file's: they are cut in messages, and escaped where a model is shown.
+// Names come from the file: messages cut them, and listings of a model escape them.
 TEST(OnnxBadModels, NamesOfAMebibyte) {
   const std::string name(1 << 20, 'n');
   for (const std::string& text :
@@ -537,7 +538,7 @@ TEST(OnnxBadModels, NamesOfAMebibyte) {
   }
 }
 
-// The least integer by -1 ends a process where nobody looks.
+// The least integer divided by -1 ends a process that does not check it.
 TEST(OnnxBadModels, TheLeastIntegerByMinusOne) {
   TempDir dir;
   WriteWholeFile(dir / "m.onnx",
@@ -580,7 +581,7 @@ TEST(OnnxBadModels, InputsThatAreNotFixed) {
   EXPECT_TRUE(FailsWith(unknown, "no input 'z'; the model has: x"));
 }
 
-// Every byte changed in turn, and every length: an error or another model, and no crash.
+// Changes every byte in turn and tries every length: an error or another model, and no crash.
 TEST(OnnxBadModels, DamagedBytes) {
   const std::string good = Serialized(
       ModelText(Weights("w", {2, 2, 3, 3}) + IntsText("s", {2, -1}) +

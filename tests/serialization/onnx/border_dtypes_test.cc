@@ -1,5 +1,5 @@
-// Models whose inputs and outputs are floats other than Float32: they keep the dtype that the file
-// declares, on the reference and on the CPU.
+// Models whose inputs and outputs are floats other than Float32. They keep the dtype that the file
+// declares, in the reference and on the CPU.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@
 namespace ashlar::testing {
 namespace {
 
-constexpr int kFloat16 = 10, kDouble = 11, kBFloat16 = 16;  // as ONNX numbers them
+constexpr int kFloat16 = 10, kDouble = 11, kBFloat16 = 16;  // ONNX's numbers of the types
 
 std::string StepText(const std::string& type, const std::string& inputs,
                      const std::string& attributes = "", const std::string& output = "y") {
@@ -32,7 +32,7 @@ std::string NumberText(const std::string& name, double value, int type = kDouble
                       absl::StrFormat("%.17g", value), " } ");
 }
 
-// A model from x {3} to y.
+// Returns a model from x {3} to y.
 std::string BorderModel(const std::string& graph, int type, int output_type) {
   return absl::StrCat("ir_version: 8 opset_import { version: 19 } graph { name: 'g' ", graph,
                       "input ", ValueText("x", {3}, type), "output ",

@@ -1,4 +1,4 @@
-// Every case of every operator as an ONNX model: a valid one, or an error that says what ONNX
+// Every case of every operator as an ONNX model: a valid one, or an error that names the part ONNX
 // lacks.
 #include <gmock/gmock.h>
 
@@ -16,7 +16,7 @@
 namespace ashlar::testing {
 namespace {
 
-constexpr int kNewestCheckedSet = 17;  // that the checker of ONNX 1.12 knows
+constexpr int kNewestCheckedSet = 17;  // the newest that the checker of ONNX 1.12 knows
 
 TEST(OnnxCases, AreWrittenOrRefused) {
   TempDir dir;
@@ -37,7 +37,7 @@ TEST(OnnxCases, AreWrittenOrRefused) {
   std::vector<std::string> never;
   std::set_difference(refused.begin(), refused.end(), written.begin(), written.end(),
                       std::back_inserter(never));
-  // Of training, and of a pass for GPUs: nothing that ONNX brings in.
+  // For training, or made by a pass for GPUs: no ONNX model needs these.
   EXPECT_THAT(
       never, ::testing::ElementsAre("AdamUpdate", "AddUpdate", "ConvolutionFilterUpdate", "Dropout",
                                     "ElemwiseChain", "MatrixMulUpdate", "PoolingBackward",

@@ -1,4 +1,4 @@
-// Col2Im: each element of each block is added at its place.
+// Col2Im: adds each element of each block at its place.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -21,7 +21,7 @@ SlidingAxis RandomBlocks(std::mt19937& random) {
   return axis;
 }
 
-// x is {N, C block, places}.
+// Adds up x, {N, C block, places}, by a second formula.
 std::vector<double> AddedByHand(const HostTensor& x, const std::vector<SlidingAxis>& axes) {
   int64_t block = 1, places = 1, image = 1;
   for (const SlidingAxis& axis : axes) {

@@ -1,4 +1,4 @@
-// Exports of PyTorch and light models: each is read, or is one that needs what Ashlar lacks.
+// Exports of PyTorch, and lightweight models: each is read, or needs an operator that Ashlar lacks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace ashlar::testing {
 namespace {
 
-// Detectors with shapes that depend on data.
+// Returns the refused detectors, whose shapes depend on data.
 const std::set<std::string>& Refused() {
   static const auto* const names = new std::set<std::string>{
       "fasterrcnn_mobilenet_320.ts.onnx",  // NonZero, NonMaxSuppression, RoiAlign
@@ -26,8 +26,8 @@ const std::set<std::string>& Refused() {
   return *names;
 }
 
-// Plans the graph and runs it once on random inputs. The weights are all equal, so that the outputs
-// say nothing.
+// Plans the graph and runs it once on random inputs. All weights are equal, so the outputs are not
+// checked.
 absl::Status RunOnce(Graph graph) {
   cpu::RegisterDevice();
   std::mt19937_64 random(6);
@@ -45,7 +45,7 @@ absl::Status RunOnce(Graph graph) {
 
 TEST(OnnxExports, AreRead) {
   if (!HasSharedData("data/onnx/exports")) GTEST_SKIP() << "no ../shared/data/onnx/exports";
-  // Running them takes minutes.
+  // Running all models takes minutes.
   const bool run = std::getenv("ASHLAR_RUN_EXPORTS") != nullptr;
   std::vector<std::filesystem::path> files;
   for (const char* folder : {"data/onnx/exports", "data/onnx/light"}) {

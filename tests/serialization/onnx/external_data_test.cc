@@ -1,4 +1,4 @@
-// Weights in files beside a model: what is read, and what is refused.
+// Weights in files beside a model: accepted and refused ones.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 namespace ashlar::testing {
 namespace {
 
-// x + w, with the place of w.
+// Returns x + w, with the location of w.
 std::string Model(const std::string& place) {
   std::string entries;
   for (const absl::string_view entry : absl::StrSplit(place, ' ')) {
@@ -60,7 +60,7 @@ TEST_F(OnnxExternalData, IsReadFromItsPlace) {
   }
 }
 
-// Kernels read whole floats, so that weights without their alignment are copied.
+// Kernels need aligned floats, so unaligned weights are copied.
 TEST_F(OnnxExternalData, MayLieAnywhereInItsFile) {
   const Graph graph = Value(Read("location=data offset=9 length=16"));
   for (const OperatorNode& node : graph.nodes()) {

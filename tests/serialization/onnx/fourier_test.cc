@@ -1,4 +1,4 @@
-// DFT and STFT against sums of complex numbers.
+// Compares DFT and STFT with sums of complex numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +21,8 @@ std::string WholeNumber(const char* name, int64_t value) {
   return absl::StrCat("attribute { name: '", name, "' type: INT i: ", value, " } ");
 }
 
-// `inputs` are names; vectors of integers and the rest of the graph are in `more`.
+// Computes an operator. `inputs` are names; `more` has vectors of integers and the rest of the
+// graph.
 HostTensor ComputedOf(const std::string& type, const std::string& inputs,
                       const std::string& attributes, const std::string& more, const HostTensor& x) {
   const TempDir dir;
@@ -50,7 +51,7 @@ std::vector<Complex> Transformed(const std::vector<Complex>& x, bool inverse) {
   return y;
 }
 
-// Element j of a signal whose parts are the last dimension; zero beyond it.
+// Returns element j of a signal whose last dimension holds its parts; zero beyond the end.
 Complex ElementOf(const HostTensor& x, int64_t first, int64_t step, int64_t j, int64_t count) {
   if (j >= count) return 0;
   const int64_t parts = x.shape()[x.shape().rank() - 1], at = first + j * step * parts;
@@ -97,7 +98,7 @@ TEST(OnnxDft, IsASumOfTurns) {
   }
 }
 
-// What one side of a real signal's transform says gives the signal again.
+// The inverse of a real signal's one-sided transform gives the signal.
 TEST(OnnxDft, OfOneSideIsUndone) {
   std::mt19937_64 random(2);
   for (const int64_t n : {1, 2, 7, 8}) {

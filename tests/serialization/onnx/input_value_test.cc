@@ -1,4 +1,4 @@
-// Inputs that become constants, and the conditions that are known by them.
+// Inputs that become constants, and conditions that depend on them.
 #include <gmock/gmock.h>
 
 #include "serialization/onnx/reader.h"
@@ -21,7 +21,7 @@ absl::StatusOr<Graph> Read(const std::string& text, const OnnxReadOptions& optio
                            options);
 }
 
-// y = x * k, as floats.
+// Returns y = x * k, in floats.
 std::string ScaledText(const std::string& input) {
   return ModelText(
       absl::StrCat("node { op_type: 'Cast' input: 'k' output: 'f' attribute { name: 'to' type: INT "
@@ -33,7 +33,7 @@ TEST(OnnxInputValue, ValuesHaveTheDtypeAndShapeOfTheInput) {
   const struct {
     std::string input;
     std::vector<double> numbers;
-    std::string error;  // empty: none
+    std::string error;  // empty: no error
   } cases[] = {
       {ValueText("k", {}, kInt64), {3}, ""},
       {ValueText("k", {1}, kFloat), {0.5}, ""},
@@ -72,7 +72,7 @@ TEST(OnnxInputValue, ValuesHaveTheDtypeAndShapeOfTheInput) {
                 "no input 'j'; the model has: k, x"));
 }
 
-// A weight that the file lists among its inputs has a default, which a value replaces.
+// A weight among the file's inputs has a default, which a given value replaces.
 TEST(OnnxInputValue, ReplacesAnInitializer) {
   const std::string text = ScaledText(absl::StrCat(
       ValueText("k", {}, kInt64), "initializer { name: 'k' data_type: 7 int64_data: [2] }"));
@@ -88,7 +88,7 @@ std::string Branch(const char* name, const char* op) {
                       op, "' input: 'x' output: 'z' } output { name: 'z' } } } ");
 }
 
-// The message did not say that an input decides.
+// Regression: the message did not say that the condition depends on an input.
 TEST(OnnxInputValue, ConditionsNameTheInputsTheyDependOn) {
   const std::string branches =
       absl::StrCat(Branch("then_branch", "Neg"), Branch("else_branch", "Abs"));

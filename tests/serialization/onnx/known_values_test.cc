@@ -1,4 +1,4 @@
-// Operators of ONNX that are compositions, against values worked out by hand.
+// Compares composed ONNX operators with values worked out by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,8 +25,8 @@ HostTensor Ints(const std::vector<int64_t>& values) {
                                          values);
 }
 
-// The graph's text: `inputs` become inputs of the model (Float32, Int64 and Bool), what `known`
-// has becomes initializers, and y is the output.
+// Returns the model's text. `inputs` become inputs (Float32, Int64 and Bool), `known` become
+// initializers, and y is the output.
 std::string ModelOf(const std::string& nodes, const Tensors& inputs, const Tensors& known,
                     int version) {
   std::string text = absl::StrCat("ir_version: 8 opset_import { version: ", version,
@@ -119,7 +119,7 @@ TEST(OnnxKnownValues, OfCompositions) {
        {},
        {0, 1, 2, 3, 4, 5, 6, 7},
        28},
-      // A filter of one tap that is moved by a row and by half a column, and weighed.
+      // A filter of one tap, offset by a row and half a column, and weighted.
       {"DeformConv",
        NodeText("DeformConv", "'x', 'w', 'by', 'b', 'm'"),
        {{"x", Floats({1, 1, 2, 2}, {1, 2, 3, 5})},
@@ -203,7 +203,7 @@ TEST(OnnxKnownValues, OfCompositions) {
         {"i", HostTensor::FromValues<int64_t>(DType::kInt64, {1, 1, 1, 2}, {5, 2})}},
        {},
        {0, 0, 8, 0, 0, 7, 0, 0}},
-      // Scales are 4/3 and 1/5: of both axes the smaller one, by which the places are told, too.
+      // Scales are 4/3 and 1/5. The smaller one holds for both axes, and for the coordinates.
       {"Resize that keeps the ratio, within sizes",
        NodeText("Resize", "'x', '', '', 'to'",
                 TextAttribute("mode", "linear") + IntsAttribute("axes", {0, 1}) +
@@ -244,7 +244,7 @@ TEST(OnnxKnownValues, OfCompositions) {
        {{"x", rows}, {"n", Ints({2, 3})}},
        {},
        {1, 3, 2, 5, 5, 1}},
-      // As ONNX Runtime saves them: A is [M, batch, K], and [M, batch, 1] with the last two turned.
+      // In ONNX Runtime's layout: A is [M, batch, K], or [M, batch, 1] with the last two swapped.
       {"FusedMatMul of batches that come second",
        NodeText("FusedMatMul", "'x', 'b'",
                 "domain: 'com.microsoft' " + IntAttribute("transBatchA", 1) +
@@ -350,7 +350,7 @@ TEST(OnnxKnownValues, OfCompositions) {
 }
 
 TEST(OnnxKnownValues, OfOneHead) {
-  // Products of the queries 1 and 2 with the keys 1, 2 and 3; values that tell the weights apart.
+  // Products of queries 1 and 2 with keys 1, 2 and 3; the values make the weights visible.
   const Tensors inputs = {{"q", Floats({1, 1, 2, 1}, {1, 2})},
                           {"k", Floats({1, 1, 3, 1}, {1, 2, 3})},
                           {"v", Floats({1, 1, 3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1})}};
@@ -417,7 +417,7 @@ TEST(OnnxKnownValues, OfOneHead) {
 }
 
 TEST(OnnxKnownValues, QueriesBehindAPastSeeIt) {
-  // One query behind a past of one key: both keys are seen, the past's value is 2.
+  // One query after a past of one key: both keys are visible, the past's value is 2.
   const Tensors inputs = {{"q", Floats({1, 1, 1, 1}, {1})},
                           {"k", Floats({1, 1, 1, 1}, {0})},
                           {"v", Floats({1, 1, 1, 1}, {4})},
@@ -429,7 +429,7 @@ TEST(OnnxKnownValues, QueriesBehindAPastSeeIt) {
   EXPECT_TRUE(Near(y, std::vector<double>{3}, 1e-6));
 }
 
-// The sum over all letters, the slow way.
+// Sums over all letters, the slow way.
 HostTensor EinsumByHand(const std::vector<std::string>& terms, const std::string& result,
                         const std::vector<HostTensor>& operands) {
   std::map<char, int64_t> sizes, at;
@@ -511,7 +511,7 @@ TEST(OnnxKnownValues, Einsum) {
   }
 }
 
-// Dimensions of 0 that a file declares, as the specification and numpy have them.
+// Dimensions of 0 that a file declares: results follow the specification and numpy.
 TEST(OnnxKnownValues, OfTensorsWithoutElements) {
   const HostTensor images = HostTensor::Zeros(DType::kFloat32, {0, 2, 4, 4});
   const auto floats = [](const Shape& shape) { return HostTensor::Zeros(DType::kFloat32, shape); };

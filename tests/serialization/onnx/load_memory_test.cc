@@ -1,4 +1,4 @@
-// How much memory a model takes whose weights lie beside it: they are in memory once, packed.
+// Memory of loading a model with external weights: the weights are in memory once, packed.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -18,7 +18,7 @@ namespace {
 constexpr int kLayers = 6, kChannels = 512;
 constexpr int64_t kFilters = int64_t{kChannels} * kChannels * 9 * 4;  // bytes
 
-// Convolutions, each with its filters in the file "data".
+// Writes convolutions, each with its filters in the file "data".
 void WriteTower(const TempDir& dir) {
   std::string graph = "ir_version: 8 opset_import { version: 17 } graph { input " +
                       ValueText("v0", {1, kChannels, 4, 4});
@@ -61,7 +61,7 @@ TEST(OnnxLoadMemory, WeightsBesideTheModelAreInMemoryOnce) {
         for (const auto& file : files) file->DropResidentPages(data, bytes);
       }));
   EXPECT_GE(executable->planned().weights.bytes, kLayers * kFilters);
-  // One layer in two forms, and what waits to be dropped.
+  // One layer in two forms, and memory that is about to be freed.
   EXPECT_LT(ReadResidentSet().peak - before, kLayers * kFilters + kLayers * kFilters / 2);
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the node cases of the installed onnx package, its expanded function bodies and its converted PyTorch layers
-and operators among them, as a folder that the test OnnxNodeCases reads:
+"""Writes the node cases of the installed onnx package as a folder that the test OnnxNodeCases reads.
+They include the expanded function bodies and the converted PyTorch layers and operators.
 
     pip install onnx
     tests/serialization/onnx/make_cases.py /tmp/cases
@@ -19,7 +19,7 @@ import onnx
 from onnx import numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 
-STORED = ("pytorch-converted", "pytorch-operator", "simple")  # as files in the package
+STORED = ("pytorch-converted", "pytorch-operator", "simple")  # folders in the package
 
 
 def as_bytes(value, name):
@@ -43,7 +43,7 @@ def write_case(case, folder):
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    warnings.filterwarnings("ignore")  # of reference values that overflow on purpose
+    warnings.filterwarnings("ignore")  # from reference values that overflow on purpose
     root = pathlib.Path(sys.argv[1]) / "data" / "onnx"
     rows, left_out = [], 0
     for case in collect_testcases():

@@ -1,4 +1,4 @@
-// The second output of MaxPool: where the maxima are, against a search in each window.
+// MaxPool's second output, the places of the maxima, compared with a search in each window.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -20,7 +20,7 @@ SlidingAxis RandomWindows(std::mt19937& random) {
   return axis;
 }
 
-// Of {1,2,h,w}: the first place of each window's greatest element.
+// Returns the first place of each window's greatest element in {1,2,h,w}.
 std::vector<int64_t> PlacesByHand(const HostTensor& x, const SlidingAxis& h, const SlidingAxis& w,
                                   bool column_major) {
   std::vector<int64_t> places;
@@ -64,12 +64,13 @@ TEST(OnnxMaxPool, Places) {
                        "attribute { name: 'storage_order' type: INT i: ", column_major ? 1 : 0,
                        " } } output { name: 'y' } output { name: 'places' } }")));
     const absl::StatusOr<Graph> graph = ReadOnnx(dir / "m.onnx");
-    if (!graph.ok()) {  // a window that lies in the padding alone
+    if (!graph.ok()) {  // a window lies entirely in the padding
       EXPECT_TRUE(FailsWith(graph.status(), "padding"));
       continue;
     }
     HostTensor x = HostTensor::Zeros(DType::kFloat32, {1, 2, h.input, w.input});
-    // Few numbers, so that many are equal, and the least of all, as padding is.
+    // Few distinct numbers, so that many are equal, including the least number, which is the
+    // padding.
     for (int64_t i = 0; i < x.num_elements(); ++i) {
       x.Set(i, random() % 4 == 0 ? -INFINITY : static_cast<double>(random() % 3));
     }

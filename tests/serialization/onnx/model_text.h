@@ -22,20 +22,20 @@ inline std::string ValueText(const std::string& name, const Shape& shape, int ty
                       dims, "} } } }\n");
 }
 
-// An Int64 vector.
+// Returns an Int64 vector.
 inline std::string IntsText(const std::string& name, const std::vector<int64_t>& values) {
   return absl::StrCat("initializer { name: '", name, "' data_type: 7 dims: ", values.size(),
                       " int64_data: [", absl::StrJoin(values, ","), "] }\n");
 }
 
-// An attribute of a node.
+// Returns an attribute of a node.
 inline std::string IntsAttribute(const char* name, const std::vector<int64_t>& values) {
   return absl::StrCat("attribute { name: '", name, "' type: INTS ints: [",
                       absl::StrJoin(values, ","), "] } ");
 }
 
-// From input x, Float32 {1,2,4,4}, to output y; `graph` has the nodes and initializers. What is in
-// `model` comes behind the graph.
+// Returns a model from input x, Float32 {1,2,4,4}, to output y. `graph` has the nodes and
+// initializers; the text of `model` comes after the graph.
 inline std::string ModelText(const std::string& graph, int version = 17,
                              const std::string& model = "") {
   return absl::StrCat("ir_version: 8 opset_import { version: ", version, " } graph { name: 'g' ",

@@ -22,7 +22,7 @@
 namespace ashlar::testing {
 namespace {
 
-// Inputs that say what shape a result has; operators of old versions have them as attributes.
+// Returns inputs that state a result's shape; old operator versions have them as attributes.
 const std::set<std::string>& ShapeArguments() {
   static const auto* const names = new std::set<std::string>{
       "shape",   "axes",      "axis",         "starts",      "ends",
@@ -46,8 +46,8 @@ absl::StatusOr<HostTensor> ReadTensorFile(const std::string& path, int* type) {
   return InDType(value, DeclaredAs(*type, value.dtype()));
 }
 
-// Of each element: floats of 16 bits are computed in 32, the expected ones in steps of 2^-11 and
-// 2^-8.
+// Returns the relative tolerance of each element. 16-bit floats are computed in 32 bits; their
+// expected values have steps of 2^-11 and 2^-8.
 double ToleranceOf(int type) {
   if (type == onnx::TensorProto::BFLOAT16) return 2e-2;
   return type == onnx::TensorProto::FLOAT16 ? 2e-3 : 1e-3;
@@ -58,7 +58,7 @@ absl::Status Same(const HostTensor& got, const HostTensor& want, double toleranc
     return absl::InternalError(absl::StrCat(Name(got.dtype()), got.shape().ToString(), " for ",
                                             Name(want.dtype()), want.shape().ToString()));
   }
-  // Expected sums, as those of transforms, are rounded as the largest of them is.
+  // Expected sums, like those in transforms, have the rounding error of the largest one.
   double largest = 1;
   for (int64_t i = 0; IsFloat(want.dtype()) && i < want.num_elements(); ++i) {
     if (std::abs(want.At(i)) < 100) largest = std::max(largest, std::abs(want.At(i)));

@@ -1,4 +1,4 @@
-// A case of ONNX' own node tests: a model of one operator, its inputs and its outputs.
+// A case of ONNX's own node tests: a model of one operator, its inputs and its outputs.
 #ifndef ASHLAR_TESTS_SERIALIZATION_ONNX_NODE_CASE_H_
 #define ASHLAR_TESTS_SERIALIZATION_ONNX_NODE_CASE_H_
 
@@ -16,28 +16,28 @@ struct NodeCase {
   std::string model;  // path
   InputTensors inputs;
   NamedTensors outputs;
-  std::vector<double> tolerances;  // of each output, of each element
+  std::vector<double> tolerances;  // per output, relative to each element
 };
 
-// Reads a case's folder. Unimplemented where a tensor has a type without a dtype.
+// Reads a case's folder. Unimplemented if a tensor's type has no dtype.
 absl::StatusOr<NodeCase> ReadNodeCase(const std::string& folder);
 
-// Which of a case's inputs are known before the run.
+// The inputs of a case that are known before the run.
 enum class KnownInputs {
-  kShapeArguments,  // integers and scales that say what shape a result has
-  kAll,             // so that everything is folded
+  kShapeArguments,  // integers and scales that state a result's shape
+  kAll,             // so everything is folded
 };
 
 enum class Outcome { kPassed, kRefused, kWrong };
 
 struct NodeResult {
   Outcome outcome = Outcome::kPassed;
-  std::string message;  // of what is refused or wrong
+  std::string message;  // why it is refused or wrong
 };
 
-// Runs the case by the host references and on the CPU, planned. It passes where all outputs have
-// the shape and dtype (Float32 for all floats) and are within the tolerance (1e-3; for 16-bit
-// floats 2e-3 and 2e-2) of each element + 1e-7; refused is an Unimplemented that names the
+// Runs the case with the host references, and planned on the CPU. It passes if all outputs have the
+// right shape, dtype (Float32 for all floats) and values. The tolerance is 1e-3 of each element +
+// 1e-7 (for 16-bit floats 2e-3 and 2e-2 of it). Refused means an Unimplemented error that names the
 // operator.
 NodeResult RunNodeCase(const NodeCase& test, KnownInputs known);
 

@@ -1,5 +1,5 @@
-// The cases of ONNX' own node tests: each passes or is refused, none gives a wrong result, and the
-// page has their numbers.
+// The cases of ONNX's own node tests: each passes or is refused, none gives a wrong result. The
+// page states their numbers.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -23,7 +23,7 @@ struct Listed {
   std::string tier, folder;
 };
 
-// The cases of cases.tsv by tier; those that are not listed are of the first lot.
+// Returns the cases of cases.tsv by tier; unlisted ones belong to the first lot.
 std::vector<Listed> ListedCases() {
   std::vector<Listed> cases;
   std::set<std::string> listed;
@@ -47,7 +47,7 @@ struct Counts {
   int passed = 0, refused = 0, wrong = 0;
 };
 
-// As rows of the page name the tiers.
+// The page's names of the tiers.
 const std::pair<const char*, const char*> kRows[] = {
     {"first lot", "first lot"}, {"tier 1", "usual models"}, {"tier 2", "shapes and indices"},
     {"tier 3", "rarer models"}, {"tier 4", "quantised"},    {"tier 5", "control flow"},
@@ -82,7 +82,7 @@ TEST(OnnxNodeCases, PassOrAreRefused) {
       counts.wrong += result.outcome == Outcome::kWrong;
       EXPECT_NE(result.outcome, Outcome::kWrong)
           << listed.folder << (fold ? " folded: " : ": ") << result.message;
-      // Of what is usual nothing is refused but types without a dtype.
+      // Among the usual models, only types without a dtype are refused.
       if (fold && result.outcome == Outcome::kRefused &&
           (listed.tier == "tier 1" || listed.tier == "tier 2")) {
         EXPECT_NE(result.message.find("elements of "), std::string::npos)

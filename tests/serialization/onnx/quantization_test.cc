@@ -1,4 +1,4 @@
-// Quantised models of ONNX, to the bit: golden data of integer references.
+// Quantised ONNX models, to the bit: golden data of integer references.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ Tensors ReadArrays(const std::string& path) {
   return {arrays.begin(), arrays.end()};
 }
 
-// Element `i` of the first axis.
+// Returns element `i` of the first axis.
 HostTensor Slice(const HostTensor& all, int64_t i, const Shape& shape) {
   HostTensor slice = HostTensor::Zeros(all.dtype(), shape);
   const size_t bytes = static_cast<size_t>(slice.bytes());
@@ -49,7 +49,7 @@ HostTensor Slice(const HostTensor& all, int64_t i, const Shape& shape) {
   return slice;
 }
 
-// How many elements differ.
+// Returns how many elements differ.
 int64_t Differing(const HostTensor& got, const HostTensor& want) {
   EXPECT_EQ(got.dtype(), want.dtype());
   EXPECT_EQ(got.num_elements(), want.num_elements());
@@ -59,7 +59,7 @@ int64_t Differing(const HostTensor& got, const HostTensor& want) {
   return count;
 }
 
-// Integers of a byte, or as many floats around 0: the same for the same type.
+// Returns integers of a byte, or as many floats around 0; equal types give equal values.
 HostTensor RandomBytes(const TensorType& type) {
   HostTensor tensor = HostTensor::Zeros(type.dtype, type.shape);
   std::mt19937 random(1);
@@ -92,7 +92,7 @@ TEST(QuantizedOnnx, NodesGiveTheBitsOfTheReference) {
     EXPECT_EQ(Differing(on_host[0], want), 0) << "on the host";
     EXPECT_EQ(Differing(LoadedModel(Value(ReadOnnx(entry.path()))).Run(inputs)[0], want), 0)
         << "on the CPU";
-    // All known: the same values are folded.
+    // All inputs are known, so the values are folded to the same result.
     OnnxReadOptions known;
     known.values.insert(inputs.begin(), inputs.end());
     const Graph folded = Value(ReadOnnx(entry.path(), known));
@@ -156,7 +156,7 @@ TEST(QuantizedOnnx, TinyModelsGiveTheBitsOfTheReference) {
   }
 }
 
-// The longest segment of a graph that can be executed in three strips; none where there is none.
+// Requests three strips of the longest segment that can be tiled; no tiles if there is none.
 PlanRequest InStrips(const std::string& path) {
   PlanRequest request;
   const Graph graph = Value(ReadOnnx(path));
@@ -188,7 +188,7 @@ TEST(QuantizedOnnx, TilesAndThreadsGiveTheSameBits) {
   }
 }
 
-// How many operators of each type make quantised tensors, but for those that say which one it is.
+// Returns how many operators of each type make quantised tensors, not counting conversions.
 std::map<std::string, int> OperatorsOfIntegers(const Graph& graph) {
   std::map<std::string, int> count;
   for (const OperatorNode& node : graph.nodes()) {
@@ -200,8 +200,8 @@ std::map<std::string, int> OperatorsOfIntegers(const Graph& graph) {
   return count;
 }
 
-// A model is written as QuantizeLinear and DequantizeLinear around operators of floats, and these
-// are read as the same operators of integers.
+// Models are written as float operators between DequantizeLinear and QuantizeLinear, and read back
+// as the same integer operators.
 TEST(QuantizedOnnx, WrittenModelsAreReadAgain) {
   if (!HasSharedData("data/int8")) GTEST_SKIP() << "no ../shared/data/int8";
   cpu::RegisterDevice();
@@ -236,7 +236,7 @@ TEST(QuantizedOnnx, WrittenModelsAreReadAgain) {
   }
 }
 
-// y of the nodes, where x and w are integers of one byte, 0 to 255.
+// Returns y of the nodes, if x and w are integers of one byte, 0 to 255.
 absl::StatusOr<HostTensor> OfBytes(const std::string& nodes, const HostTensor& x,
                                    const HostTensor& w) {
   TempDir dir;
@@ -257,7 +257,7 @@ HostTensor Bytes(const Shape& shape, uint8_t value) {
   return tensor;
 }
 
-// Models of ONNX Runtime's quantiser in its QOperator format: values of ONNX Runtime 1.32.
+// Models of ONNX Runtime's quantiser in its QOperator format; values are from ONNX Runtime 1.32.
 TEST(QuantizedOnnx, OperatorsOfTheQuantiserGiveTheBitsOfTheReference) {
   const HostTensor x =
       HostTensor::FromValues<uint8_t>(DType::kUint8, {2, 4}, {0, 10, 100, 128, 150, 200, 255, 30});
@@ -333,7 +333,7 @@ TEST(QuantizedOnnx, OperatorsOfTheQuantiserGiveTheBitsOfTheReference) {
 
 constexpr char kProduct[] = "node { op_type: 'MatMulInteger' input: ['x', 'w'] output: 'y' }";
 
-// 39,015,001 is no Float32.
+// 39,015,001 is not exact in Float32.
 TEST(QuantizedOnnx, SumsBeyondFloatsAreExact) {
   HostTensor x = Bytes({1, 601}, 255), w = Bytes({601, 1}, 255);
   x.mutable_data<uint8_t>()[600] = 1;
@@ -378,7 +378,7 @@ TEST(QuantizedOnnx, WrongScalesAndZeroPointsAreRefused) {
   }
 }
 
-// A bias whose scale is not that of the sums is added in floats.
+// A bias is added in floats if its scale differs from the scale of the sums.
 TEST(QuantizedOnnx, ABiasOfAnotherScaleIsNoInteger) {
   const std::string nodes = R"(
     node { op_type: 'DequantizeLinear' input: ['x', 's'] output: 'a' }

@@ -1,4 +1,4 @@
-// What models may say in more than one way, and what the reader makes of it.
+// Properties that models may state in several ways, and how the reader interprets them.
 #include "serialization/onnx/reader.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ class OnnxReader : public ::testing::Test {
     options.note = [this](const std::string& note) { notes_.push_back(note); };
     return ReadOnnx(dir_ / "m.onnx", options);
   }
-  // The output for x = 0, 1, 2, ..., 31.
+  // Returns the output for x = 0, 1, 2, ..., 31.
   std::vector<double> Run(const Graph& graph) {
     std::vector<float> values(32);
     std::iota(values.begin(), values.end(), 0.0f);
@@ -52,7 +52,7 @@ TEST_F(OnnxReader, NamesAreTheFilesOwn) {
   EXPECT_THAT(ComputingTypes(graph), ElementsAre("Elemwise", "Elemwise"));
   EXPECT_EQ(graph.node(1).name, "first");
   EXPECT_EQ(graph.var(graph.node(1).outputs[0]).name, "a");
-  EXPECT_EQ(graph.node(2).name, "y");  // a node without a name has that of its output
+  EXPECT_EQ(graph.node(2).name, "y");  // a node without a name gets its output's
 }
 
 TEST_F(OnnxReader, NodesMayBeUnsortedAndUnused) {
@@ -63,7 +63,7 @@ TEST_F(OnnxReader, NodesMayBeUnsortedAndUnused) {
   EXPECT_EQ(Run(graph)[31], -31);
 }
 
-// Idiom of exporters: the batch is taken from the input's shape.
+// An idiom of exporters: the batch is read from the input's shape.
 TEST_F(OnnxReader, ShapeArithmeticIsFolded) {
   const Graph graph =
       Value(Read(ModelText(IntsText("axes", {0}) + IntsText("rest", {-1}) +
@@ -103,7 +103,7 @@ TEST_F(OnnxReader, FunctionsAreInlined) {
   const std::string negated = "node { op_type: 'Neg' input: 'x' output: 'n' } ";
   const std::string low = "attribute { name: 'low' type: FLOAT f: 0.5 } ";
   EXPECT_EQ(Run(Value(Read(ModelText(negated + call + low + "}", 17, function))))[30], -15);
-  // Without the attribute the inner one has its default.
+  // Without the attribute, the inner attribute has its default.
   EXPECT_NEAR(Run(Value(Read(ModelText(negated + call + "}", 17, function))))[30], -0.3, 1e-6);
 }
 
@@ -115,7 +115,7 @@ TEST_F(OnnxReader, FunctionsWithDefaultsThatTheSchemaLacksAreRefused) {
       "output: "
       "'b' opset_import { version: 17 } node { op_type: 'Relu' input: 'a' output: 'b' } }"))));
   google::protobuf::UnknownFieldSet* fields = model.GetReflection()->MutableUnknownFields(&model);
-  fields->AddVarint(99, 1);  // of the model: harmless
+  fields->AddVarint(99, 1);  // of the model: ignored
   onnx::FunctionProto& function = *model.mutable_functions(0);
   WriteWholeFile(dir_ / "m.onnx", model.SerializeAsString());
   EXPECT_TRUE(IsOk(ReadOnnx(dir_ / "m.onnx").status()));
@@ -199,7 +199,7 @@ TEST_F(OnnxReader, TensorsAreReadFromEveryField) {
   }
 }
 
-// They went by way of Float32.
+// Regression: they were computed through Float32.
 TEST_F(OnnxReader, PowersOfIntegersAreExact) {
   const auto number = [](const char* name, int64_t value) {
     return absl::StrCat("initializer { name: '", name, "' data_type: 7 int64_data: ", value, " } ");
@@ -221,7 +221,7 @@ TEST_F(OnnxReader, PowersOfIntegersAreExact) {
         Value(EvaluateGraph(graph, {{"x", HostTensor::Zeros(DType::kFloat32, {1, 2, 4, 4})}}));
     EXPECT_EQ(y[0].data<int64_t>()[0], power) << base << " to the " << exponent;
   }
-  // At run time: 0, 1, 2, ... 31, to the fifth.
+  // At run time: 0, 1, 2, ... 31, to the fifth power.
   const Graph graph = Value(Read(ModelText(
       number("b", 5) + pow +
       "node { op_type: 'Cast' input: 'x' output: 'a' attribute { name: 'to' type: INT i: 7 } }")));
@@ -242,7 +242,8 @@ TEST_F(OnnxReader, SparseTensorsAreMadeDense) {
   EXPECT_FALSE(Read(ModelText(values + "dims: 2 int64_data: [1, 6] } } " + node)).ok());
 }
 
-// Trained models were lost: what was read for one number of images could not be made for another.
+// Regression: a model read for one number of images could not be used for another, and trained
+// models were lost.
 TEST_F(OnnxReader, TheNumberOfImagesStaysOpen) {
   const auto reshape = [](const std::vector<int64_t>& target) {
     return IntsText("t", target) + "node { op_type: 'Reshape' input: ['x', 't'] output: 'y' }";
@@ -285,7 +286,7 @@ TEST_F(OnnxReader, TheNumberOfImagesStaysOpen) {
   }
 }
 
-// Images that stand further back are not mixed with what stands in front of them.
+// If images are not the first dimension, they are not mixed with the dimensions before them.
 TEST_F(OnnxReader, AFirstDimensionThatIsNoNumberOfImagesStays) {
   const Graph one = Value(Read(
       ModelText(IntsText("t", {2, 16}) + "node { op_type: 'Transpose' input: 'x' output: 'm' " +
@@ -295,7 +296,7 @@ TEST_F(OnnxReader, AFirstDimensionThatIsNoNumberOfImagesStays) {
                         "dimension 0 becomes 6, expected that of {2,3,4,4}"));
 }
 
-// The table of the page is what `ashlar ops --onnx --markdown` prints.
+// The page's table is the output of `ashlar ops --onnx --markdown`.
 TEST(OnnxSupported, IsTheTableOfThePage) {
   const std::string page = ReadWholeFile(SourceFolder() + "/docs/onnx.md");
   for (const SupportedOnnx& op : SupportedOnnxOperators()) {

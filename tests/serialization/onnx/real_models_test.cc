@@ -1,5 +1,5 @@
-// Trained models of the wild on pictures: what they see, to 1e-4 of the largest output, or to what
-// a 16-bit float holds.
+// Published trained models on pictures: their outputs, to 1e-4 of the largest one, or to the
+// precision of a 16-bit float.
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
@@ -32,7 +32,7 @@ struct ModelRun {
   int64_t arena = 0;  // bytes
 };
 
-// On the CPU.
+// Plans and runs the model on the CPU.
 ModelRun PlanAndRun(const std::string& path, const InputTensors& inputs,
                     const PlanRequest& request) {
   cpu::RegisterDevice();
@@ -61,7 +61,7 @@ NamedOutputs RunModel(const std::string& path, const InputTensors& inputs) {
   return PlanAndRun(path, inputs, PlanRequest()).outputs;
 }
 
-// `noise`: what ONNX Runtime's own rewrites change, where all outputs are next to 0.
+// `noise`: the difference made by ONNX Runtime's own rewrites, if all outputs are near 0.
 void ExpectOutputs(const NamedOutputs& got, const NamedTensors& want, double noise = 0) {
   for (const auto& [name, value] : want) {
     SCOPED_TRACE(name);
@@ -81,7 +81,8 @@ Pixels ReadPicture(const std::string& path) {
   return Value(ParseImage(Value(MappedFile::Open(path))->bytes(), path));
 }
 
-// The picture as a model's description (JSON) says: order of channels, mean, factor.
+// Returns the picture in the form that a model's description (JSON) asks for: order of channels,
+// mean, factor.
 HostTensor PictureOf(const nlohmann::json& description, const std::string& path) {
   ChannelOptions options;
   options.bgr = description["channels"] == "BGR";
@@ -90,7 +91,7 @@ HostTensor PictureOf(const nlohmann::json& description, const std::string& path)
   return ToPlanes(ReadPicture(path), options);
 }
 
-// Of a folder that holds a trained model and what it is tried with.
+// A fixture for a folder that contains a trained model and its test data.
 class OnnxModelTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -100,7 +101,7 @@ class OnnxModelTest : public ::testing::TestWithParam<const char*> {
   const std::string model_ = folder_ + "/model.onnx";
 };
 
-// A picture beside its model: what the description says of it, what goes in and what comes out.
+// A picture beside its model: its description, the inputs and the outputs.
 struct PictureCase {
   nlohmann::json description;
   InputTensors inputs;
@@ -137,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(Models, OnnxRealModels,
                          ::testing::Values("squeezenet", "squeezenet_fp16", "ultraface_rfb_320",
                                            "yolox_nano", "yunet_n_320", "ppocr_det"));
 
-// Small pictures of CIFAR-10's classes; the description has them all, with means and deviations.
+// Small pictures of CIFAR-10's classes; the description lists them, with means and deviations.
 TEST(OnnxRealModel, ResNet20SeesPicturesOfCifar) {
   const std::string folder = "data/onnx/real/resnet_cifar10";
   if (!HasSharedData(folder)) GTEST_SKIP() << "no ../shared/data/onnx/real";
@@ -158,7 +159,7 @@ TEST(OnnxRealModel, ResNet20SeesPicturesOfCifar) {
     ASSERT_EQ(outputs.size(), 1u);
     const std::vector<double> got = Values(outputs.begin()->second);
     ASSERT_EQ(got.size(), logits.size());
-    // They are stated with six digits.
+    // The description has six digits.
     for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], logits[i], 1e-4 * 30) << i;
     EXPECT_EQ(description["classes"][std::max_element(got.begin(), got.end()) - got.begin()],
               test["seen"][0][0]);
@@ -167,7 +168,7 @@ TEST(OnnxRealModel, ResNet20SeesPicturesOfCifar) {
 
 using OnnxModelsInHalf = OnnxModelTest;
 
-// What these models see in half of the arena that they take when nothing is cut.
+// The models' outputs in half of the arena of their untiled plans.
 TEST_P(OnnxModelsInHalf, SeeTheSame) {
   const std::vector<PictureCase> pictures = ReadPictureCases(folder_);
   ASSERT_FALSE(pictures.empty());
@@ -200,7 +201,7 @@ TEST_P(OnnxModelsWithData, GiveTheirOutputsInHalfOfTheArenaToo) {
 INSTANTIATE_TEST_SUITE_P(Models, OnnxModelsWithData,
                          ::testing::Values("mnist", "super_resolution"));
 
-// What a model of removed operators lacks is listed at once.
+// All operators that a model needs and Ashlar lacks are listed in one error.
 TEST(OnnxRealModel, StyleCandyIsRefusedWithAllNames) {
   const std::string path = "data/onnx/real/style_candy/model.onnx";
   if (!HasSharedData(path)) GTEST_SKIP() << "no ../shared/data/onnx/real";

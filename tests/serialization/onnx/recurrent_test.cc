@@ -1,4 +1,4 @@
-// GRU and RNN of ONNX against their formulas, step by step.
+// Compares ONNX's GRU and RNN with their formulas, step by step.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@ struct Layer {
 
 double SigmoidOf(double x) { return 1 / (1 + std::exp(-x)); }
 
-// Y [T, D, N, H] and Y_h [D, N, H].
+// Returns Y [T, D, N, H] and Y_h [D, N, H].
 std::pair<std::vector<double>, std::vector<double>> ByHand(const Layer& l) {
   std::vector<double> all(static_cast<size_t>(l.steps * l.directions * l.batch * l.hidden)), last;
   const int64_t rows = l.gates() * l.hidden;

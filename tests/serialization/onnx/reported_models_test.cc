@@ -1,5 +1,6 @@
-// Models made after public reports of faults in other systems (data/tried2 of the outside data):
-// the values beside them, whole, on two threads, in the least memory, and written and read again.
+// Models made after public bug reports of other systems (data/tried2 of the external data set).
+// Each must give the values beside it untiled, on two threads, in the least memory, and after
+// writing and reading.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace {
 
 constexpr char kFolder[] = "data/tried2";
 
-// Outputs whose values in the folder are not those of the specification.
+// Outputs whose values in the folder differ from the specification's.
 struct Exception {
   const char* model;
   int output;
@@ -107,7 +108,7 @@ TEST(ReportedModels, GiveTheirValuesInEveryMode) {
       two.wishes.threads = 2;
       ExpectGiven(folder, graph, inputs, two);
     }
-    if (kSanitized) continue;  // for longer
+    if (kSanitized) continue;  // slow under sanitizers
     SCOPED_TRACE("in the least memory");
     request.wishes.budget = MemoryBudget{};
     ExpectGiven(folder, graph, inputs, request);

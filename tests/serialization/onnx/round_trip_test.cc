@@ -1,4 +1,4 @@
-// What is written comes in again and computes the same.
+// Written models are read back and compute the same.
 #include <random>
 
 #include "opr/type_cvt.h"
@@ -29,7 +29,7 @@ Inputs RandomInputs(const Graph& graph, std::mt19937_64& random) {
   return values;
 }
 
-// The outputs of both graphs by their references, one by one.
+// Compares the outputs of both graphs, by their references, one by one.
 void ExpectSameOutputs(const Graph& before, const Graph& after, std::mt19937_64& random) {
   const Inputs inputs = RandomInputs(before, random);
   const std::vector<HostTensor> expected = Value(EvaluateGraph(before, inputs));
@@ -37,7 +37,7 @@ void ExpectSameOutputs(const Graph& before, const Graph& after, std::mt19937_64&
   ASSERT_EQ(actual.size(), expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {
     ASSERT_EQ(actual[i].shape(), expected[i].shape());
-    // An output of ONNX has no scale.
+    // ONNX outputs have no scale.
     EXPECT_EQ(actual[i].dtype(), StoredAs(expected[i].dtype()));
     EXPECT_TRUE(Near(actual[i], Values(expected[i]), 3e-5));  // sums of a thousand are rounded
   }
@@ -69,8 +69,8 @@ TEST(OnnxRoundTrip, CasesOfEveryOperator) {
   EXPECT_GE(read, 100);
 }
 
-// Conversions between integers were written with a clamp, and saturated where the graph wraps
-// around.
+// Regression: conversions between integers were written with a clamp, and saturated instead of
+// wrapping around.
 TEST(OnnxRoundTrip, ConversionsBetweenIntegersWrapAround) {
   const std::vector<int64_t> numbers = {-9, 300, -129, 255, 0, (int64_t{1} << 32) + 5};
   HostTensor x = HostTensor::Zeros(DType::kInt64, {6});
@@ -100,7 +100,7 @@ HostTensor RunOnTheCpu(const Graph& graph, const HostTensor& image) {
   return outputs[0];
 }
 
-// Its first dimension is computed of the shape before.
+// Its first dimension is computed from the shape before.
 TEST(OnnxRoundTrip, AFlattenedBatchStaysOpen) {
   TempDir dir;
   ASSERT_TRUE(IsOk(WriteOnnx(Value(BuildResNet18({.image = 64})), dir / "m.onnx")));

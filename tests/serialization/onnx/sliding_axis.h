@@ -1,4 +1,4 @@
-// One axis of an image over which windows slide, at random: what tests work out by hand.
+// A random axis of an image over which windows slide, for tests that compute by hand.
 #ifndef ASHLAR_TESTS_SERIALIZATION_ONNX_SLIDING_AXIS_H_
 #define ASHLAR_TESTS_SERIALIZATION_ONNX_SLIDING_AXIS_H_
 
@@ -10,19 +10,19 @@ namespace ashlar::testing {
 struct SlidingAxis {
   int64_t input, window, stride, dilation, before, behind;
 
-  // Of windows.
+  // Returns the number of windows.
   int64_t places() const {
     return (input + before + behind - dilation * (window - 1) - 1) / stride + 1;
   }
 };
 
-// A number from `low` to `high`.
+// Returns a number from `low` to `high`.
 inline int64_t Draw(std::mt19937& random, int64_t low, int64_t high) {
   return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
 }
 
-// Windows and strides up to `most_window`, room for up to `most_room` of them at stride 1, and no
-// padding yet.
+// Returns an axis with windows and strides up to `most_window`, room for up to `most_room` windows
+// at stride 1, and no padding yet.
 inline SlidingAxis RandomAxis(std::mt19937& random, int64_t most_window, int64_t most_room) {
   const int64_t window = Draw(random, 1, most_window), stride = Draw(random, 1, most_window);
   const int64_t dilation = Draw(random, 1, 2);

@@ -1,5 +1,5 @@
-// Small models of the outside data in random tiles and in the least memory: the same values as
-// whole.
+// Small models of the external data set in random tiles and in the least memory: the values must be
+// the same as untiled.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 struct Folder {
   const char* path;
-  bool least;  // in the least memory, too, whose search takes a second and more for each model
+  bool least;  // also in the least memory; its search takes over a second per model
 };
 
 class TiledOnnxModels : public ::testing::TestWithParam<Folder> {};
@@ -43,7 +43,7 @@ bool HasImages(const Graph& graph) {
   return is_image(graph.inputs()[0]) && is_image(graph.outputs().back());
 }
 
-// By name: integers, and what is computed in integers, exactly.
+// Compares outputs by name: integers, and values computed in integers, exactly.
 void ExpectSame(const Graph& graph, const InputTensors& inputs, const PlanRequest& request,
                 const std::map<std::string, HostTensor>& whole) {
   LoadedModel model(graph, request);
@@ -83,13 +83,13 @@ TEST_P(TiledOnnxModels, GiveTheSameAsWhole) {
     for (int i = 0; i < 5; ++i) {
       request.wishes.tiles = RandomTiles(random, graph);
       SCOPED_TRACE(request.wishes.tiles.ToString());
-      if (!PlanGraph(Graph(graph), request).ok()) continue;  // what is no segment of this model
+      if (!PlanGraph(Graph(graph), request).ok()) continue;  // the tiles do not suit this model
       ExpectSame(graph, inputs, request, whole);
       ++tiled;
     }
     if (!least || kSanitized) continue;
     request.wishes.tiles = {};
-    request.wishes.budget = MemoryBudget{};  // the least
+    request.wishes.budget = MemoryBudget{};  // the least memory
     SCOPED_TRACE("the least memory");
     ExpectSame(graph, inputs, request, whole);
   }

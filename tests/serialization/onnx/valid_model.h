@@ -1,4 +1,4 @@
-// Whether a written model is one that others can read.
+// Checks that other programs can read a written model.
 #ifndef ASHLAR_TESTS_SERIALIZATION_ONNX_VALID_MODEL_H_
 #define ASHLAR_TESTS_SERIALIZATION_ONNX_VALID_MODEL_H_
 
@@ -19,7 +19,7 @@ inline onnx::ModelProto ParseOnnx(const std::string& path) {
   return model;
 }
 
-// Expects ONNX' own checker to find nothing, types and shapes included.
+// Expects ONNX's own checker to find nothing, types and shapes included.
 inline void ExpectValid(onnx::ModelProto model) {
   try {
     onnx::checker::check_model(model);

@@ -31,8 +31,8 @@ using testing::ParseOnnx;
 using testing::TempDir;
 using testing::Value;
 
-// With ASHLAR_ONNX_CASES set to a folder, the models stay there beside inputs and the outputs of
-// host evaluation, for scripts/check_onnx.py to run them in ONNX Runtime.
+// If ASHLAR_ONNX_CASES names a folder, keeps the models there, with inputs and the outputs of host
+// evaluation. scripts/check_onnx.py runs them in ONNX Runtime.
 void KeepCase(const testing::SampleGraph& sample) {
   const char* folder = std::getenv("ASHLAR_ONNX_CASES");
   if (folder == nullptr) return;
@@ -65,14 +65,14 @@ TEST(OnnxWriter, WritesValidModelsOfEverySampleGraph) {
   }
 }
 
-// Nodes from x, Float32 {1,2,4,4}, to y.
+// Returns nodes from x, Float32 {1,2,4,4}, to y.
 Graph GraphOf(const TempDir& dir, const std::string& nodes, int version = 19) {
   testing::WriteWholeFile(dir / "given.onnx",
                           testing::Serialized(testing::ModelText(nodes, version)));
   return Value(ReadOnnx(dir / "given.onnx"));
 }
 
-// The model that is written computes the same; returns it.
+// Expects the written model to compute the same; returns it.
 onnx::ModelProto ExpectSameValues(const Graph& graph, const TempDir& dir) {
   EXPECT_TRUE(IsOk(WriteOnnx(graph, dir / "m.onnx")));
   std::mt19937_64 random(3);
@@ -84,8 +84,8 @@ onnx::ModelProto ExpectSameValues(const Graph& graph, const TempDir& dir) {
   return ParseOnnx(dir / "m.onnx");
 }
 
-// ONNX Runtime refuses pools with padding as wide as the window, which ceil_mode and dilations
-// make.
+// ONNX Runtime refuses pools whose padding is as wide as the window, as with ceil_mode and
+// dilations.
 TEST(OnnxWriter, PoolsHaveLessPaddingThanTheirWindow) {
   TempDir dir;
   for (const char* const type : {"AveragePool", "MaxPool"}) {
@@ -132,7 +132,7 @@ TEST(OnnxWriter, RowsThatNothingReachesAreZerosAround) {
   }
 }
 
-// Operator set 13 and later have no tf_half_pixel_for_nn: the nearest elements are gathered.
+// Operator sets from 13 on have no tf_half_pixel_for_nn: the nearest elements are gathered instead.
 TEST(OnnxWriter, NearestElementsAreGatheredWhereOnnxLacksTheirCoordinates) {
   TempDir dir;
   const std::vector<std::vector<double>> all = {{2, 2}, {1.5, 0.5}, {0.6, 2.6}, {1, 3}};
@@ -149,7 +149,7 @@ TEST(OnnxWriter, NearestElementsAreGatheredWhereOnnxLacksTheirCoordinates) {
   }
 }
 
-// ONNX Runtime would round a filter of floats between integers to 8 bits.
+// ONNX Runtime would round a float filter between integers to 8 bits.
 TEST(OnnxWriter, FiltersOfFloatsDoNotFollowDequantizeLinear) {
   TempDir dir;
   const std::string nodes = absl::StrCat(
@@ -194,8 +194,8 @@ TEST(OnnxWriter, KeepsTheNamesOfInputsAndOutputs) {
   EXPECT_EQ(model.graph().node(1).input(0), "prob");
 }
 
-// Operators that hand their input on once took the name of the input's value away: its other
-// readers, and the graph's output, referred to nothing.
+// Regression: operators that only forward their input took its name away. Its other readers, and
+// the graph's output, then referred to nothing.
 TEST(OnnxWriter, KeepsValuesThatOperatorsHandOn) {
   GraphMaker maker;
   const int x = maker.Input("x", {2, 3});
@@ -228,7 +228,7 @@ TEST(OnnxWriter, NamesAllThatIsUnsupportedAtOnceAndKeepsTheOldFile) {
 
 TEST(OnnxWriter, RefusesAModelBeyondTwoGiB) {
   GraphMaker maker;
-  // Never touched: only its size counts.
+  // Never read: only its size matters.
   const Shape shape = {1 << 15, 1 << 15};
   const auto nothing = std::make_shared<int>();
   maker.Output(maker.Constant(HostTensor::Borrow(DType::kFloat32, shape, nothing, nothing.get())));

@@ -1,5 +1,5 @@
-// Mistakes that integer kernels make, imitated on the golden convolutions: each changes results
-// there, so that a kernel that makes it does not pass.
+// Imitates mistakes of integer kernels on the golden convolutions. Each mistake changes results
+// there, so that a kernel with it cannot pass.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,10 +23,10 @@ namespace {
 
 enum class Mistake {
   kNone,
-  kAllTaps,     // the zero point is subtracted in taps outside the image, too
+  kAllTaps,     // the zero point is subtracted in taps outside of the image too
   kPairs,       // sums of two products saturate at 16 bits (vpmaddubsw)
   kTruncation,  // instead of rounding
-  kAwayFrom0,   // halves, instead of to even
+  kAwayFrom0,   // ties, instead of to even
 };
 
 struct GoldenConvolution {
@@ -35,7 +35,7 @@ struct GoldenConvolution {
   TensorType src, weights, output;
 };
 
-// Of the node at a path without ending, whose one operator of integers is a convolution.
+// Returns the node at a path without ending; its only integer operator is a convolution.
 GoldenConvolution ReadConvolution(const std::string& path) {
   GoldenConvolution result;
   for (const auto& [name, array] : Value(ReadNpz(path + ".npz"))) {
@@ -61,15 +61,15 @@ double Rounded(double value, Mistake mistake) {
   return mistake == Mistake::kAwayFrom0 ? std::round(value) : std::nearbyint(value);
 }
 
-// How many elements of a convolution differ from the reference where a kernel makes the mistake.
-// By the rule of the specification, in plain loops: no code is shared with the operator's.
+// Returns how many elements of a convolution differ from the reference if a kernel makes the
+// mistake. Follows the specification in plain loops, without code of the operator.
 int64_t WrongElements(const GoldenConvolution& c, Mistake mistake) {
   const Shape &in = c.src.shape, &out = c.output.shape;
   const bool grouped = c.param.sparse == SparseMode::kGroup;
   const Shape& w = c.weights.shape;
   const int64_t groups = grouped ? w[0] : 1, outputs = out[1] / groups, inputs = in[1] / groups;
   const int64_t kh = w[w.rank() - 2], kw = w[w.rank() - 1];
-  // u8, as the instruction wants it, and the zero point moved alike.
+  // u8, as the instruction needs it, with the zero point shifted alike.
   const double shift = c.src.dtype == DType::kQuantizedS8 ? 128 : 0;
   const double zero = c.src.quantization.zero_point() + shift;
   const absl::Span<const float> scales = c.weights.quantization.scales();
@@ -127,7 +127,7 @@ int64_t WrongElements(const GoldenConvolution& c, Mistake mistake) {
 TEST(WrongKernels, EachMistakeIsSeenInTheGoldenConvolutions) {
   if (!HasSharedData("data/int8/nodes")) GTEST_SKIP() << "no ../shared/data/int8";
   if (kSanitized) GTEST_SKIP() << "this is about the data";
-  std::map<Mistake, std::map<std::string, int64_t>> wrong;  // where there are any
+  std::map<Mistake, std::map<std::string, int64_t>> wrong;  // if there are any
   int cases = 0;
   for (const auto& entry : std::filesystem::directory_iterator(SharedData("data/int8/nodes"))) {
     const std::string name = entry.path().stem();
