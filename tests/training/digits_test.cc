@@ -1,4 +1,4 @@
-// The reference run: two nets on 1,437 digits, 220 steps, against PyTorch's losses.
+// The reference run: two nets on 1,437 digits, 220 steps, compared with PyTorch's losses.
 #include "tests/support/command/digits.h"
 
 #include <gtest/gtest.h>
@@ -22,8 +22,8 @@
 namespace ashlar::testing {
 namespace {
 
-constexpr char kRowMajor[] = "fold_constants,recognise,fold_scale,fuse";  // all but layout
-// Whose order of sums makes the reference's losses.
+constexpr char kRowMajor[] = "fold_constants,recognise,fold_scale,fuse";  // all except layout
+// The processor whose order of sums gives the reference's losses.
 constexpr Processor kOfReference = {.isa = Isa::kAvx2, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10};
 constexpr int64_t kBatch = 32, kStepsPerEpoch = 44, kEpochs = 5;
 
@@ -39,9 +39,9 @@ class DigitsTest : public ::testing::TestWithParam<std::string> {
 
   double Rate() const { return GetParam() == "bn" ? 0.01 : 0.05; }
 
-  // In blocks of channels sums are rounded otherwise than row-major, and in the plain net, which
-  // has many pre-activations next to zero, one falls to the other side behind step 36: the losses
-  // are right, but no longer the reference's. From equal states both make equal steps (below).
+  // In blocks of channels, sums are rounded differently than row-major. The plain net has many
+  // pre-activations near zero, and one changes sign after step 36. The losses are then right, but
+  // no longer the reference's. From equal states both layouts make equal steps (below).
   const char* Passes() const { return GetParam() == "bn" ? "all" : kRowMajor; }
 
   std::unique_ptr<TrainingSession> Open(int threads, const char* passes) const {
@@ -53,7 +53,7 @@ class DigitsTest : public ::testing::TestWithParam<std::string> {
         Value(MakeTrainingGraph(DigitsNet(GetParam(), digits_.get(), kBatch), {})), request));
   }
 
-  // Images and labels of these places of a split.
+  // Fills in images and labels of these indices of a split.
   static void Fill(const NamedTensors& split, absl::Span<const int64_t> places,
                    TrainingSession& session) {
     constexpr int64_t kImage = 64;
@@ -102,8 +102,8 @@ class DigitsTest : public ::testing::TestWithParam<std::string> {
   NamedTensors train_, test_;
 };
 
-// With ASHLAR_ONNX_CASES set to a folder, the trained net stays there as ONNX beside images and the
-// session's own answers, for scripts/check_onnx.py to run it in ONNX Runtime.
+// If ASHLAR_ONNX_CASES names a folder, keeps the trained net there as ONNX, with images and the
+// session's own outputs. scripts/check_onnx.py runs it in ONNX Runtime.
 void KeepTrained(TrainingSession& session, const std::string& kind) {
   const char* const folder = std::getenv("ASHLAR_ONNX_CASES");
   if (folder == nullptr) return;
@@ -132,8 +132,9 @@ TEST_P(DigitsTest, LossesAndDigitsRecognisedAreThoseOfTheReference) {
   const std::vector<float> losses = Losses(*session, steps);
   const HostTensor& reference = digits_->array(GetParam() + "/loss_float64");
   ASSERT_EQ(reference.num_elements(), kStepsPerEpoch * kEpochs);
-  // Sums in another order may tip over values that are zero but for rounding, where ReLU has its
-  // kink: from there on the training is another one, and as good. AVX2's order is known not to.
+  // Sums in another order may change the sign of values that are zero except for rounding, at
+  // ReLU's kink. From there on the training differs, and is as good. AVX2's order is known not to
+  // do this.
   const bool known = cpu::HostProcessor().Runs(kOfReference) && !kSanitized;
   const double bound = known ? 1e-5 : 0.05;
   double worst = 0;
@@ -169,7 +170,7 @@ TEST_P(DigitsTest, StepsFromEqualStatesAreEqualInBlockedAndRowMajorImages) {
       losses[first] = Value(session.Step(Rate()));
     }
     EXPECT_NEAR(losses[0], losses[1], 2e-6);
-    // A value at the kink of ReLU may tip over: it changes the weights of its own channel.
+    // A value at ReLU's kink may change sign: this changes the weights of its own channel.
     int64_t differing = 0, all = 0;
     for (const std::string& name : blocked->states()) {
       const HostTensor x = Value(blocked->ReadState(name)), y = Value(row_major->ReadState(name));
@@ -184,7 +185,7 @@ TEST_P(DigitsTest, StepsFromEqualStatesAreEqualInBlockedAndRowMajorImages) {
   }
 }
 
-// Gradients of parts are summed up: the same losses, to the rounding of sums.
+// Gradients of micro-batches are summed: the losses are the same, except for the rounding of sums.
 TEST_P(DigitsTest, StepsInPartsAreWholeSteps) {
   PlanRequest request;
   request.means.passes = kRowMajor;

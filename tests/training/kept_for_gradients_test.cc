@@ -1,4 +1,4 @@
-// Rewrites of what gradients read: the same values, of less that is kept.
+// Rewrites of the tensors that gradients read: the same values, with fewer saved bytes.
 #include "training/kept_for_gradients.h"
 
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ TEST(KeptForGradients, PoolsKeepAByteAnElementAndTheReluBehindThem) {
       EXPECT_EQ(NumberOf(after, "PoolingIndexBackward"), 1);
       if (relu) {
         const std::vector<std::string> types = ComputingTypes(after);
-        EXPECT_EQ(types[0], "PoolingForward");  // the ReLU comes behind
+        EXPECT_EQ(types[0], "PoolingForward");  // the ReLU comes later
         EXPECT_EQ(NumberOf(after, "Elemwise"), NumberOf(before, "Elemwise"));
       }
       ExpectSame(way, before, after, 0);
@@ -96,7 +96,7 @@ TEST(KeptForGradients, AnImageThatIsKeptAnywayHasNoIndex) {
   Way way(1);
   const int x = way.Apply({ScalarFunction::kRelu}, way.Input({1, 2, 6, 6}));
   const int pooled = way.Add<PoolingForward>({}, {x});
-  // Its square's gradient reads it.
+  // The gradient of the square reads it.
   const Graph before =
       std::move(way).Build({pooled, way.Add<Elemwise>({ScalarFunction::kMul}, {x, x})});
   const Graph after = Value(KeepPoolingIndices(before));
@@ -122,7 +122,7 @@ TEST(KeptForGradients, MasksAreSeenFromTheNormsInput) {
   }
 }
 
-// What lies between the norm and the activation, and what else reads the gradient.
+// An operator between the norm and the activation, and another reader of the gradient.
 TEST(KeptForGradients, OtherMasksStay) {
   Way way(1);
   const int x = way.Input({3, 4, 3, 2}), scale = way.Input({4}), bias = way.Input({4});

@@ -1,4 +1,4 @@
-// Steps with parts of the way to the loss made a second time.
+// Steps that recompute parts of the forward pass.
 #include "training/recompute.h"
 
 #include <gmock/gmock.h>
@@ -52,7 +52,7 @@ Trained Train(Graph model, const char* recompute, int steps) {
   return run;
 }
 
-// Two blocks of two convolutions with sums around them, the second behind another resolution.
+// Returns two blocks of two convolutions with sums around them; the second has another resolution.
 Graph Residual() {
   Net net;
   int x = net.Relu(net.Norm(net.Convolution(net.Input("x", {2, 3, 16, 16}), 16, 3)));
@@ -66,7 +66,8 @@ Graph Residual() {
   return std::move(net).Classes(x);
 }
 
-// Two blocks that widen, filter each channel by itself and narrow, with a sum around the second.
+// Returns two blocks that widen, filter each channel by itself and narrow, with a sum around the
+// second.
 Graph Inverted() {
   Net net;
   int x = net.Norm(net.Convolution(net.Input("x", {2, 3, 16, 16}), 8, 3));
@@ -105,7 +106,7 @@ TEST_P(RecomputeTest, WhatIsCheapIsMadeAgainToTheLastBit) {
   }
 }
 
-// Exact bytes, with the kernels of one processor.
+// Exact bytes, with one processor's kernels.
 TEST_P(RecomputeTest, ArenasAreKnown) {
   PlanRequest request;
   request.wishes.processor = Value(Processor::Parse("avx2/32K/512K"));
@@ -136,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(Nets, RecomputeTest,
                                            Case{"inverted", Inverted, 1001344, 430816}),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// x [2, 16, 8, 8] through convolutions with a ReLU behind each.
+// Returns x [2, 16, 8, 8] through convolutions, each followed by a ReLU.
 Graph Plain() {
   Net net;
   int x = net.Input("x", {2, 16, 8, 8});
@@ -152,7 +153,7 @@ int64_t Count(const Graph& graph, const std::string& type) {
   return std::count(types.begin(), types.end(), type);
 }
 
-// Nobody but the ReLU reads what the convolution makes: to keep that instead saves nothing.
+// Only the ReLU reads the convolution's output: saving that instead of the ReLU's saves nothing.
 TEST(Recompute, AnActivationIsKeptWhereItsInputWouldHaveToBe) {
   const Graph kept = Step(Plain(), "none").step, again = Step(Plain(), "cheap").step;
   EXPECT_EQ(Count(again, "Elemwise"), Count(kept, "Elemwise"));
@@ -173,7 +174,8 @@ TEST(Recompute, NodesAreMadeAgainThatAreAskedFor) {
   }
 }
 
-// conv1, whose copy conv2 is made of, is needed by its own ReLU's gradient only later.
+// conv2 is recomputed from a copy of conv1. The gradient of conv1's own ReLU needs conv1 only
+// later, so a second recomputation frees the copy in between.
 TEST(Recompute, WhatIsMadeAgainTwiceIsNotHeldInBetween) {
   cpu::RegisterDevice();
   const Graph step = Step(Plain(), "none").step;
@@ -221,8 +223,7 @@ TEST_P(RecomputeTest, LessMemoryTakesMoreOperations) {
   EXPECT_GT(points.back().extra_flops, 0);
 }
 
-// An activation that is cheap and kept all the same was written as one that is made for each
-// reader.
+// Regression: a cheap but saved activation was written as recomputed for each reader.
 TEST(Recompute, WhatAPointSaysIsTheStepThatWasMeasured) {
   const Graph step = Step(Plain(), "none").step;
   for (const RecomputePoint& point : Value(RecomputeFrontier(step, 2))) {
@@ -250,7 +251,7 @@ TEST(Recompute, AStepFitsIntoABudget) {
   const absl::Status status = FitStep(step, 64, kMost, request).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(status.message(), HasSubstr("smallest that was found"));
-  // Convolutions that are made again may be so by other kernels.
+  // Recomputed convolutions may use other kernels.
   const Trained kept = Train(Residual(), "none", 2),
                 again = Train(Residual(), least.point.spec.ToString().c_str(), 2);
   for (size_t i = 0; i < kept.losses.size(); ++i) {
@@ -267,7 +268,7 @@ TEST(Recompute, SaysWhatItCannotMakeAgain) {
     EXPECT_EQ(Value(ParseRecompute(text)).ToString(), text);
   }
   TrainingOptions options;
-  for (const int id : {0, 123456}) {  // the images, and nothing
+  for (const int id : {0, 123456}) {  // the images, and an unknown node
     options.recompute.nodes = {{id}};
     EXPECT_THAT(MakeTrainingGraph(Plain(), options).status().message(),
                 HasSubstr(absl::StrCat("recompute: ", id, " is no node")));
@@ -282,7 +283,7 @@ TEST(Recompute, AnUpdateComesWithItsGradient) {
   for (size_t n = 0; n < step.nodes().size(); ++n) updates += use.updates[n];
   EXPECT_EQ(updates, 8u);  // of weights and of their momentum
   const std::vector<std::string> types = ComputingTypes(step);
-  // The first update is that of the last layer, and the gradients of others follow.
+  // The last layer is updated first; the gradients of others follow.
   const auto update = std::find(types.begin(), types.end(), "SgdUpdate");
   EXPECT_EQ(std::count(update, types.end(), "ConvolutionFilterUpdate"), 3);
 }

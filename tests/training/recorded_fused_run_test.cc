@@ -1,6 +1,6 @@
-// A recorded run of another system that fused batch norm with the convolution behind it: two
-// convolutions of 28 x 28 images, each with a norm and a ReLU, a pool and two layers. What plans of
-// it take, to what was worked out from its tensors.
+// A recorded run of another system that fused each batch norm with the convolution after it. It has
+// two convolutions of 28 x 28 images, each with a norm and a ReLU, a pool and two layers. Compares
+// the memory of plans with figures worked out from the run's tensors.
 #include <gtest/gtest.h>
 
 #include "graph/differentiate.h"
@@ -51,7 +51,7 @@ Graph RecordedModel(int64_t batch) {
   return std::move(net).Build();
 }
 
-// The step with what is made again: all that is cheap, besides these nodes, but for those with '-'.
+// Returns a step that recomputes everything cheap and these nodes, except the ones with '-'.
 Graph StepOf(int64_t batch, bool cheap, const std::vector<std::string>& nodes) {
   const Graph plain = Value(MakeTrainingGraph(RecordedModel(batch), {})).step;
   TrainingOptions options;
@@ -76,7 +76,7 @@ int64_t ArenaOf(int64_t batch, bool cheap, const std::vector<std::string>& nodes
   return Value(PlanGraph(StepOf(batch, cheap, nodes), request))->plan.plan.arena;
 }
 
-// What is live of the arena when all in front of the loss has run.
+// Returns the live bytes of the arena after the forward pass.
 int64_t LiveAtTheLoss(const Graph& step) {
   const StorageModel model = BuildStorageModel(step, {});
   ArenaSimulator arena(step, model, std::vector<int64_t>(step.nodes().size(), 0));
@@ -110,7 +110,7 @@ TEST(RecordedFusedRun, FusedNeverTakesMore) {
   }
 }
 
-// The outputs of both convolutions: what the fused run did not keep.
+// The outputs of both convolutions, which the fused run did not save.
 TEST(RecordedFusedRun, FusedKeepsOneBufferLessForEachPair) {
   constexpr int64_t kBatch = 2048, kOutputs = 479199232;
   EXPECT_EQ(LiveAtTheLoss(StepOf(kBatch, false, {})) - LiveAtTheLoss(StepOf(kBatch, true, kFused)),
@@ -132,8 +132,8 @@ TEST(RecordedFusedRun, PlannedMemoryIsActual) {
   }
 }
 
-// The two pairs and the pool in Float64: gradients by differences, and those of the fused order,
-// whose convolutions are made again of what they read.
+// The two pairs and the pool in Float64: compares gradients with differences, also in the fused
+// order, which recomputes convolutions from their inputs.
 TEST(RecordedFusedRun, GradientsAreThoseByDifferencesFusedAndUnfused) {
   std::mt19937_64 random(11);
   GraphBuilder builder;

@@ -16,7 +16,7 @@
 
 namespace ashlar::testing {
 
-// Puts nets together whose weights are random.
+// Builds nets with random weights.
 class Net : public GraphMaker {
  public:
   int Weight(const Shape& shape, double from = -0.2, double to = 0.2) {
@@ -46,7 +46,7 @@ class Net : public GraphMaker {
   int Relu(int x, const std::string& name = "") {
     return GraphMaker::Add<Elemwise>({ScalarFunction::kRelu}, {x}, name);
   }
-  // Logits of three classes.
+  // Returns the logits of three classes.
   Graph Classes(int x) && {
     const Shape& shape = var(x).type.shape;
     const int64_t features = shape.num_elements() / shape[0];

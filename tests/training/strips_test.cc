@@ -1,4 +1,4 @@
-// Steps that make segments of their model in tiles, on the way to the loss and back.
+// Training steps that tile segments of their model, forward and backward.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using ::testing::FloatNear;
 using ::testing::HasSubstr;
 using ::testing::Pointwise;
 
-// x [images, 3, 12, 12] through three convolutions with ReLUs, and windows of maxima.
+// Returns x [images, 3, 12, 12] through three convolutions with ReLUs, and max pooling.
 Graph Windows(int64_t images) {
   Net net;
   int x = net.Input("x", {images, 3, 12, 12});
@@ -43,8 +43,7 @@ int IdOf(const Graph& graph, const std::string& name) {
   return -1;
 }
 
-// From x to the pool, in parts of a kind, perhaps each of those in parts of another:
-// "batch2(rows3)".
+// Returns tiles of one kind from x to the pool, perhaps nested: "batch2(rows3)".
 TileSpec Tiles(const Graph& model, const std::string& kind) {
   const std::string segment = absl::StrCat(IdOf(model, "x"), "-", IdOf(model, "pool"), ":");
   return Value(TileSpec::Parse(absl::StrReplaceAll(segment + kind, {{"(", "(" + segment}})));
@@ -54,7 +53,7 @@ PlanRequest Request() {
   cpu::RegisterDevice();
   PlanRequest request;
   request.wishes.processor = Value(Processor::Parse("avx2/32K/512K"));
-  request.means.order = Order::kAsGiven;  // plans of other orders take seconds
+  request.means.order = Order::kAsGiven;  // planning other orders takes seconds
   return request;
 }
 
@@ -97,7 +96,7 @@ TEST(Strips, AStepInTilesIsTheSameStep) {
   }
 }
 
-// Weights' gradients are added to their momentum tile by tile.
+// Weight gradients are added to their momentum tile by tile.
 TEST(Strips, GradientsOfTilesHaveNoTensor) {
   TrainingOptions options;
   options.tiles = Tiles(Windows(1), "rows4");
@@ -125,13 +124,13 @@ TEST(Strips, PlannedMemoryIsActualAndNothingIsAllocated) {
   EXPECT_EQ(measured.heap.own_calls, 0);
 }
 
-// Live bytes of the arena in the order of the graph.
+// Returns the live bytes of the arena in the order of the graph.
 int64_t LiveBytesOf(const Graph& step) {
   const StorageModel model = BuildStorageModel(step, {});
   return ScheduleAsGiven(step, model, std::vector<int64_t>(step.nodes().size(), 0)).peak_bytes;
 }
 
-// Over all segments, kinds and counts of strips, and all that can be made again in them.
+// Tries all segments, kinds and counts of strips, and all recomputations in them.
 TEST(Strips, NoTilesWithWhatIsMadeAgainNeedLessThanTheSmallestBudget) {
   if (kSanitized) GTEST_SKIP() << "the same steps as without, for longer";
   const Graph model = Windows(1);
@@ -177,7 +176,7 @@ TEST(Strips, ABudgetThatNothingMadeAgainFitsIsMetInTiles) {
   EXPECT_FALSE(fits.tiles.empty());
   EXPECT_GT(fits.step.point.extra_flops, 0);
   EXPECT_LE(fits.step.point.extra_flops, kMost);
-  // What a budget found can be asked for.
+  // The result of a budget can be requested directly.
   TrainingOptions options;
   options.tiles = fits.tiles;
   options.recompute = fits.step.point.spec;
@@ -185,7 +184,7 @@ TEST(Strips, ABudgetThatNothingMadeAgainFitsIsMetInTiles) {
   EXPECT_EQ(Value(PlanGraph(again.step, request))->plan.plan.arena, fits.step.arena_bytes);
   const absl::Status status = FitTraining(whole, none, 64, kMost, request).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  // Nothing is computed again where the budget is no limit.
+  // Nothing is recomputed if the budget is no limit.
   EXPECT_TRUE(Value(FitTraining(whole, none, 1 << 30, kMost, request)).tiles.empty());
 }
 

@@ -1,4 +1,4 @@
-// What becomes of a model: its parameters, losses and learning rates.
+// The graph made from a model: its parameters, losses and learning rates.
 #include "training/training_graph.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ std::vector<std::string> NamesOf(const Parameters& parameters) {
   return names;
 }
 
-// x [4, 3] times a weight, plus a bias.
+// Returns x [4, 3] times a weight, plus a bias.
 Graph Linear(bool softmax = false, DType dtype = DType::kFloat32) {
   GraphMaker make;
   const int x = make.Input("x", {4, 3});
@@ -53,7 +53,7 @@ Graph Linear(bool softmax = false, DType dtype = DType::kFloat32) {
   return std::move(make).Build();
 }
 
-// Models of 16 and 64 bits end in a conversion: the loss reads the Float32 before it.
+// 16- and 64-bit models end in a conversion: the loss reads the Float32 tensor before it.
 TEST(TrainingGraph, OutputsOfOtherFloatsAreTrained) {
   for (const DType dtype : {DType::kFloat16, DType::kBFloat16, DType::kFloat64}) {
     for (const Loss loss : {Loss::kCrossEntropy, Loss::kMeanSquare}) {
@@ -117,8 +117,8 @@ TEST(TrainingGraph, LeastSquaresFindTheLine) {
   EXPECT_TRUE(absl::IsInvalidArgument(session->Step(y, x, 0.1).status()));
 }
 
-// The gradient of a weight is added to its momentum as it is made: the same steps to the rounding
-// of sums. Nesterov's momentum reads it twice, and Adam squares it.
+// The gradient of a weight is added to its momentum while it is computed: the steps are the same,
+// except for rounding. Nesterov's momentum reads the gradient twice, and Adam squares it.
 TEST(TrainingGraph, GradientsOfWeightsAreSummedInTheMomentum) {
   cpu::RegisterDevice();
   for (const double decay : {0.0, 0.05}) {
