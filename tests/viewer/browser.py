@@ -1,4 +1,4 @@
-"""A page in Chromium without a window, through the driver's HTTP protocol (W3C WebDriver)."""
+"""Controls a page in headless Chromium through the driver's HTTP protocol (W3C WebDriver)."""
 import base64
 import contextlib
 import json
@@ -17,7 +17,7 @@ FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-u
 
 
 def missing():
-    """What is not installed, or None."""
+    """Returns the name of a missing program, or None."""
     return next((name for name in ("chromium", "chromedriver") if shutil.which(name) is None), None)
 
 
@@ -46,7 +46,7 @@ class Browser:
         self._call("POST", "/url", {"url": pathlib.Path(path).resolve().as_uri() + fragment})
 
     def run(self, script, *arguments):
-        """The value of a function's body; it may await."""
+        """Returns the value of a function's body; the body may await."""
         body = f"const done = arguments[arguments.length - 1]; (async function() {{ {script} }}).apply(null, arguments)" \
                ".then(value => done({value}), error => done({error: String(error.stack)}));"
         answer = self._call("POST", "/execute/async", {"script": body, "args": list(arguments)})
@@ -58,7 +58,7 @@ class Browser:
         return self._call("POST", "/goog/cdp/execute", {"cmd": name, "params": parameters})
 
     def pointer(self, *actions):
-        """Actions of a mouse, as WebDriver has them."""
+        """Sends mouse actions in WebDriver's form."""
         self._call("POST", "/actions", {"actions": [
             {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": list(actions)}]})
 
@@ -71,11 +71,11 @@ class Browser:
             {"type": kind, "value": key} for key in text for kind in ("keyDown", "keyUp")]}]})
 
     def log(self, kind):
-        """What was logged since the last call: "browser" or "performance"."""
+        """Returns the log since the last call: "browser" or "performance"."""
         return self._call("POST", "/se/log", {"type": kind})
 
     def requests(self):
-        """Addresses that were asked for since the last call."""
+        """Returns the addresses requested since the last call."""
         sent = [json.loads(entry["message"])["message"] for entry in self.log("performance")]
         return [message["params"]["request"]["url"] for message in sent if message["method"] == "Network.requestWillBeSent"]
 
@@ -83,13 +83,13 @@ class Browser:
         return base64.b64decode(self._call("GET", "/screenshot"))
 
     def processor_seconds(self):
-        """That the browser's processes have taken so far."""
+        """Returns the processor time that the browser's processes have taken so far."""
         ticks, found = 0, {self.driver}
         for stat in sorted(pathlib.Path("/proc").glob("[0-9]*/stat"), key=lambda path: int(path.parent.name)):  # parents first
             try:
                 fields = stat.read_text().rpartition(")")[2].split()
             except OSError:
-                continue  # it has ended
+                continue  # the process has ended
             if int(fields[1]) in found:
                 found.add(int(stat.parent.name))
                 ticks += int(fields[11]) + int(fields[12])

@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Three buffers, of which the last takes over the first one's bytes.
+// Returns three buffers; the last one takes over the first one's bytes.
 ViewedPlan SmallPlan() {
   memory::Problem problem;
   problem.buffers = {{1, 0, 3, 64, 64}, {2, 1, 4, 32, 32}, {3, 2, 5, 64, 64}};
@@ -27,7 +27,7 @@ ViewedPlan SmallPlan() {
   return ViewOf(problem, Value(memory::PlanMemory(problem)), {"a", "b", "c"}, "small");
 }
 
-// What stands between a page's script tags, where the plans are.
+// Returns the text between the page's script tags, which contains the plans.
 std::string EmbeddedText(const std::string& page) {
   const std::string begin = "<script type=\"application/json\" id=\"plans\">";
   const size_t from = page.find(begin) + begin.size();
@@ -74,7 +74,7 @@ TEST(PlanDocumentTest, StepsAreColumns) {
   EXPECT_EQ(document["reads"], (Json{{"buffer", {0}}, {"step", {1}}}));
   EXPECT_EQ(document["views"],
             (Json{{"buffer", {1}}, {"name", {"half"}}, {"at_bytes", {16}}, {"size_bytes", {16}}}));
-  // Names of ONNX models look like parts of tiles.
+  // Names of ONNX models look like slices of tiles.
   plan.tile.clear();
   document = PlanDocument(plan);
   EXPECT_THAT(document["steps"]["part"], ElementsAre("", ""));
@@ -111,16 +111,16 @@ TEST(PlanPageTest, HoldsTheDocumentsAndEndsNoScriptEarly) {
   EXPECT_EQ(documents[0]["title"], plan.title);
   EXPECT_EQ(documents[0]["buffers"]["name"][0], plan.names[0]);
   EXPECT_EQ(documents[0]["buffers"]["name"][1], plan.names[1]);
-  // What is no UTF-8 is replaced.
+  // Invalid UTF-8 is replaced.
   EXPECT_EQ(documents[0]["buffers"]["name"][2], "\xef\xbf\xbd\xe2\x80\xa8 @PLANS@ \"'&");
   EXPECT_THAT(page, Not(HasSubstr("alert(1)</script>")));
 }
 
-// One file is all that it takes.
+// One file contains everything.
 TEST(PlanPageTest, NamesNothingOutsideOfItself) {
   std::string page = PlanPage({SmallPlan()});
   EXPECT_LT(page.size(), 80'000u);
-  // The name of SVG's format is no address that is asked for.
+  // The name of SVG's format is an address that is never requested.
   const std::string svg = "http://www.w3.org/2000/svg";
   page.erase(page.find(svg), svg.size());
   for (const char* word : {"http:", "https:", "src=", "@import", "import(", "fetch(", "innerHTML",

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The viewer in a real browser: what it shows against what follows from the document, computed here.
+"""Tests the viewer in a real browser: compares its contents with values computed here from the
+document.
 
 usage: viewer_test.py ASHLAR SHARED [--million]    exit 0: all is true, 77: Chromium or its driver is missing
 
---million: the times of frames, too, which say nothing on a busy machine.
+--million: also measures frame times, which are meaningless on a busy machine.
 """
 import base64
 import csv
@@ -31,20 +32,20 @@ def plans_in(page):
 
 
 def page_with(page, plans, path):
-    """A copy of a page with other plans in it."""
+    """Returns a copy of a page with other plans in it."""
     text = json.dumps(plans).replace("<", "\\u003c")
     path.write_text(PLANS.sub(lambda found: found.group(1) + text + found.group(3), page.read_text()))
     return path
 
 
 def rows(plan):
-    """The buffers of a plan, as dictionaries."""
+    """Returns the buffers of a plan, as dictionaries."""
     columns = plan["buffers"]
     return [dict(zip(columns, values), index=i) for i, values in enumerate(zip(*columns.values()))]
 
 
 def covered(buffers):
-    """Bytes that at least one of the buffers holds."""
+    """Returns the number of bytes that at least one of the buffers holds."""
     sum_, reached = 0, -1
     for buffer in sorted(buffers, key=lambda b: b["offset_bytes"]):
         end = buffer["offset_bytes"] + buffer["size_bytes"]
@@ -58,7 +59,7 @@ def live(plan, step):
 
 
 def first_fit(count, seed=1):
-    """A plan of many buffers: rows of boxes of one height, so that nothing overlaps."""
+    """Returns a plan of many buffers: rows of boxes of one height, so that nothing overlaps."""
     rand = random.Random(seed)
     height, line, step = 4096, 0, 0
     per_line = count // max(10, round(count ** 0.5 / 3)) * 11  # steps
@@ -114,7 +115,7 @@ class ViewerTest(unittest.TestCase):
         self.assertEqual({address.split("#")[0] for address in asked} - {p.as_uri() for p in self.folder.glob("*.html")}, set())
 
     def center_of(self, buffer):
-        """Where the middle of a box is, in pixels of the window, and in those of the picture."""
+        """Returns the middle of a box, in pixels of the window and of the picture."""
         return self.browser.run("""
             const {app} = ashlar, {plan} = app, {camera, over} = app.pictures[0], {left, top} = over.getBoundingClientRect();
             const x = Math.round(camera.toX((plan.first[arguments[0]] + plan.end[arguments[0]]) / 2));
@@ -250,11 +251,11 @@ class ViewerTest(unittest.TestCase):
             expected[kind].append(row["index"])
         expected["onlyB"] = [row["index"] for row in rows(b) if row["index"] not in seen]
         self.assertEqual({name: sorted(sums[name]) for name in expected}, expected)
-        # A step of a tile is linked with the operator that it is a part of.
+        # A step of a tile links to the operator that it is a slice of.
         step = next(i for i, part in enumerate(a["steps"]["part"]) if part and not re.search(":", a["steps"]["name"][i]))
         other = self.browser.run("return ashlar.app.comparison.step(arguments[0])", step)
         self.assertEqual(b["steps"]["name"][other], re.sub(r"(/[\d,]+)+$", "", a["steps"]["name"][step]))
-        # The wheel moves both; 'x' changes their places.
+        # The wheel zooms both; 'x' swaps them.
         self.browser.wheel(400, 300, -300)
         spans = self.browser.run("return ashlar.app.pictures.map(({camera, plan}) => (camera.x1 - camera.x0) / (plan.last - plan.begin))")
         self.assertAlmostEqual(spans[0], spans[1], places=6)
@@ -329,7 +330,7 @@ class ViewerTest(unittest.TestCase):
         shown = self.DROP + """
             return [document.getElementById('facts').textContent, ashlar.svgOf(ashlar.app.pictures[0], ashlar.app.colors[0]),
                     document.getElementById('message').textContent, ashlar.app.plans.length]"""
-        # A byte that no other figure has.
+        # A number of bytes that no other figure has.
         seen["pools"]["arena"]["actual_bytes"] -= 4097
         facts, svg, message, plans = self.browser.run(shown, "verify.json", json.dumps(seen))
         self.assertEqual((message, plans), ("", 1))
@@ -357,7 +358,7 @@ class ViewerTest(unittest.TestCase):
         self.assertLessEqual(seen["wide"], 0)
         self.browser.run("dispatchEvent(new Event('afterprint'))")
         self.assertEqual(self.browser.run(state), [None, 0])
-        # The whole way, to paper: few pages, and the tables' text.
+        # The whole way to paper: few pages, with the tables' text.
         pdf = base64.b64decode(self.browser.command("Page.printToPDF", printBackground=True, paperWidth=8.27, paperHeight=11.7)["data"])
         self.assertIn(len(re.findall(rb"/Type\s*/Page\b", pdf)), range(1, 8))
         self.assertGreater(len(pdf), 20_000)
@@ -388,7 +389,7 @@ class ViewerTest(unittest.TestCase):
                     message: document.getElementById('message').textContent, plans: app.plans.length};"""
         got = self.browser.run(opened, "theirs.csv", 'id,lower,upper,size,offset\n"a,1",0,2,10,0\nb,1,3,20,16\nc,2,4,10,0\n')
         self.assertEqual((got["title"], got["arena"], got["bound"], got["names"]), ("theirs.csv", 36, 30, ["a,1", "b", "c"]))
-        # Without offsets they are placed here.
+        # Buffers without offsets are placed by the page.
         got = self.browser.run(opened, "unplaced.csv", "id,lower,upper,size\na,0,2,10\nb,1,3,20\nc,2,4,10\n")
         self.assertEqual((got["arena"], got["bound"], got["plans"]), (30, 30, 3))
         for name, text, message in (("bad.csv", "id,lower\na,1\n", "no column upper"), ("bad.json", "{}", "no plan's document"),
@@ -396,7 +397,7 @@ class ViewerTest(unittest.TestCase):
             got = self.browser.run(opened, name, text)
             self.assertIn(message, got["message"])
             self.assertEqual(got["plans"], 3)
-        # What the command writes as CSV and JSON is the same plan.
+        # The command's CSV and JSON outputs describe the same plan.
         self.ashlar("plan", "model.ash", "--threads", "1", "-o", "plan.csv", "--json=plan.json", "--buffers")
         plan, = plans_in(self.page)
         self.assertEqual(json.loads((self.folder / "plan.json").read_text())["plan"], plan)
@@ -475,7 +476,7 @@ class ViewerTest(unittest.TestCase):
         plan["arena_bytes"] = max(map(sum, zip(columns["offset_bytes"], columns["size_bytes"])))
         self.show(page_with(self.page, [plan], self.folder / f"{count}.html"))
 
-    # Milliseconds of a frame's drawing, as the page measures them, while it zooms in and out.
+    # Milliseconds of drawing per frame, as the page measures them, while it zooms in and out.
     ZOOM = """
         const {app} = ashlar, {camera} = app.pictures[0];
         performance.clearMeasures();
@@ -496,7 +497,7 @@ class ViewerTest(unittest.TestCase):
         print(f"30,000 buffers: {times}")
         if MILLION:
             self.assertLess(times["middle"], 1000 / 60)
-        # What is under the pointer is found by the tree as by looking at all.
+        # The tree finds the same box under the pointer as a search of all boxes.
         for i in (5, 1234, 29_999):
             self.assertEqual(self.browser.run("""
                 const {plan} = ashlar.app, i = arguments[0];
