@@ -1,5 +1,5 @@
-// What users were told about budgets, and what they are told now: the commands of five reports, in
-// their order. Plans are for a named processor, so that the figures hold on every machine.
+// Budgets: the commands of five user reports, in their order, with the old results in comments.
+// Plans are for a named processor, so that the figures hold on every machine.
 #include <gmock/gmock.h>
 
 #include <string>
@@ -28,7 +28,7 @@ class BudgetTest : public CommandTest {
   static int64_t ArenaOf(const json& document) {
     return document["pools"]["arena"]["planned_bytes"].get<int64_t>();
   }
-  // What fits, bytes.
+  // Returns the arena of a plan that fits, in bytes.
   int64_t Arena(const std::string& options) {
     const ProcessResult result = Plan(options);
     EXPECT_EQ(result.exit_code, 0) << options << ": " << result.err;
@@ -36,25 +36,26 @@ class BudgetTest : public CommandTest {
   }
 };
 
-// 442368 bytes by default, where `exact` proved 368640 in milliseconds; and 400000 did not fit.
+// Regression: 442368 bytes by default, although `exact` proved 368640 in milliseconds; and 400000
+// did not fit.
 TEST_F(BudgetTest, TheDefaultPlannerFindsWhatExactProves) {
   if (kSanitized) GTEST_SKIP() << "about bytes alone";
   Zoo("inception_v1 --image 97", "i97.ash");
-  // Without lines that ebb both found 274176.
+  // Without rolling lines both found 274176.
   EXPECT_EQ(Arena("i97.ash --memory-budget min"), 248064);
   EXPECT_EQ(Arena("i97.ash --memory-budget min --planner exact"), 248064);
   EXPECT_LE(Arena("i97.ash --memory-budget 400000"), 400000);
   EXPECT_LE(Arena("i97.ash --memory-budget 400000 --planner exact"), 400000);
   if (!LongTests()) return;
-  // And nearby: 188416 and 201216 bytes, where 163840 and 184320 did. Since workspaces are among
-  // what tiles are found by, and segments are tried between all cuts, less will do.
+  // Regression: 188416 and 201216 bytes, although 163840 and 184320 were possible. Now the tile
+  // search counts workspaces and tries segments between all cuts, so less suffices.
   Zoo("inception_v1 --image 64", "i64.ash");
   EXPECT_EQ(Arena("i64.ash --memory-budget min"), 115968);
   Zoo("squeezenet --image 97", "s97.ash");
   EXPECT_EQ(Arena("s97.ash --memory-budget min"), 169728);
 }
 
-// `auto` of the report was another than `auto` of the table below it.
+// Regression: the report's `auto` differed from the `auto` of the table below it.
 TEST_F(BudgetTest, AutoIsOnePlanner) {
   Zoo("inception_v1 --image 97", "i97.ash");
   const ProcessResult result =
@@ -66,21 +67,22 @@ TEST_F(BudgetTest, AutoIsOnePlanner) {
             ArenaOf(document));
 }
 
-// Ten seconds found what the default had found.
+// Regression: ten seconds found only the default's result.
 TEST_F(BudgetTest, PlanTimeHasAnEffectInParts) {
   if (kSanitized) GTEST_SKIP() << "about bytes alone";
   Zoo("resnet18", "r18.ash");
   const std::string tiles = "r18.ash --tile 0-216:lines112 --prefer memory";
   const int64_t usual = Arena(tiles);
   EXPECT_LT(usual, Arena(tiles + " --plan-time 20ms"));
-  // What `min` gave was 659456, which twice the time made smaller.
+  // Regression: `min` gave 659456, and twice the time gave less.
   EXPECT_LE(usual, 645120);
   if (LongTests()) {
     EXPECT_LE(Arena("r18.ash --memory-budget min"), usual);
   }
 }
 
-// It fitted, or not, by chance: tiles were chosen by times measured in passing.
+// Regression: the budget fitted or not by chance, as tiles were chosen by times measured while
+// planning.
 TEST_F(BudgetTest, TheSameCommandDecidesTheSame) {
   if (kSanitized) GTEST_SKIP() << "about bytes alone";
   Zoo(LongTests() ? "mobilenet_v2 --batch 4 --image 64" : "squeezenet --batch 2 --image 64",
@@ -101,8 +103,8 @@ TEST_F(BudgetTest, TheSameCommandDecidesTheSame) {
   }
 }
 
-// 188416 bytes or 196608, of one command; and in other tiles, so that results differed in last
-// bits.
+// Regression: one command gave 188416 or 196608 bytes, with different tiles, so that results
+// differed in their last bits.
 TEST_F(BudgetTest, OneAnswerInEveryProcess) {
   if (kSanitized) GTEST_SKIP() << "about bytes alone";
   Zoo("inception_v1 --image 64", "i64.ash");
@@ -129,9 +131,9 @@ TEST_F(BudgetTest, OneAnswerInEveryProcess) {
   EXPECT_TRUE(Read("a.npz") == Read("b.npz"));
 }
 
-// `min` was above what the search finds for another processor, given here as tiles; on the second
-// one it was the tiling that the search itself expected to be the smallest, planned with too little
-// work to see it.
+// Regression: `min` was above the result for another processor, which is given here as tiles. On
+// the second processor these were the tiles with the smallest estimate, planned with too little
+// work to reach it.
 TEST_F(BudgetTest, TilesOfOtherOriginAreNotSmaller) {
   if (!LongTests()) GTEST_SKIP() << kTakesLong;
   Zoo("mobilenet_v2", "m.ash");
@@ -150,7 +152,7 @@ TEST_F(BudgetTest, TilesOfOtherOriginAreNotSmaller) {
   }
 }
 
-// min gave 201216, 201215 a plan of 188928, and 188928 none.
+// Regression: min gave 201216, 201215 a plan of 188928, and 188928 none.
 TEST_F(BudgetTest, TheSmallestThatWouldDoIsTheSmallest) {
   if (kSanitized) GTEST_SKIP() << "about bytes alone";
   Zoo("squeezenet --image 97", "s97.ash");
@@ -165,7 +167,7 @@ TEST_F(BudgetTest, TheSmallestThatWouldDoIsTheSmallest) {
   EXPECT_EQ(below.exit_code, 3);
   EXPECT_THAT(below.err, HasSubstr(absl::StrCat(least)));
   EXPECT_GE(Arena(absl::StrCat("s97.ash --memory-budget min --prefer memory", kQuick)), least);
-  // Which is measured: for the machine at hand.
+  // The frontier is measured, so on this machine.
   const json min = Ashlar("plan --threads 1 --json s97.ash --memory-budget min").Json();
   const ProcessResult frontier = Ashlar("plan --threads 1 --json s97.ash --frontier");
   ASSERT_EQ(frontier.exit_code, 0) << frontier.err;
@@ -176,7 +178,7 @@ TEST_F(BudgetTest, TheSmallestThatWouldDoIsTheSmallest) {
   }
 }
 
-// 60 MB took the untiled plan, which was slower than one of 8.8 MB.
+// Regression: 60 MB chose the untiled plan, which was slower than one of 8.8 MB.
 TEST_F(BudgetTest, MoreMemoryIsNeverSlower) {
   if (kSanitized) GTEST_SKIP() << "about bytes alone";
   Zoo("resnet18 --batch 2 --image 96", "r18.ash");

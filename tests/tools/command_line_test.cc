@@ -1,4 +1,4 @@
-// Conventions that all subcommands keep: help, usage errors, exit codes, what goes to which stream.
+// Conventions of all subcommands: help, usage errors, exit codes, and the stream of each output.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct UsageError {
 
 class CommandLineTest : public CommandTest {
  protected:
-  // The error, after a check that it is one of usage with the right message.
+  // Returns the error, after checking that it is a usage error with the right message.
   std::string ErrorOf(const UsageError& usage) {
     const ProcessResult result = Ashlar(usage.arguments);
     EXPECT_EQ(result.exit_code, 2);
@@ -45,8 +45,8 @@ TEST_F(CommandLineTest, EverySubcommandHasAScreenOfHelpWithExamples) {
   }
 }
 
-// What excludes an option, or what it needs, stood in the place of its value: in the manual page
-// and in completions, too.
+// Regression: the options that an option excludes or needs stood in place of its value, also in the
+// manual page and in completions.
 TEST_F(CommandLineTest, FlagsTakeNoValueInHelp) {
   for (const CommandRow& row : Commands()) {
     SCOPED_TRACE(row.name);
@@ -93,7 +93,7 @@ TEST_F(CommandLineTest, UnknownNamesAreUsageErrorsWithTheNearestName) {
   }
 }
 
-// A wrong value is found before any work: the model need not even be there.
+// A wrong value is found before any work: the model need not even exist.
 TEST_F(CommandLineTest, WrongValuesAreUsageErrors) {
   const UsageError cases[] = {
       {"run none.ash --threads 0", "--threads"},
@@ -189,7 +189,7 @@ TEST_F(CommandLineTest, DevicesHaveACanonicalForm) {
   EXPECT_THAT(gpu.err, HasSubstr("gpu1:0"));
 }
 
-// Command lines that report and write no file, and one more.
+// Returns command lines that report and write no file, and one more.
 std::vector<std::string> ReportsAnd(const char* last) {
   return {"run model.ash",
           "bench model.ash --iterations 2 --warmup 0",
@@ -239,7 +239,7 @@ TEST_F(CommandLineTest, BareJsonDoesNotTakeTheModelForItsFile) {
   EXPECT_EQ(result.Json()["command"], "inspect");
 }
 
-// Before the work: the model is not there, and nobody has looked for it yet.
+// Found before the work: the model does not exist, and nobody has looked for it yet.
 TEST_F(CommandLineTest, OutputThatCannotBeWrittenIsFoundFirst) {
   for (const char* arguments :
        {"run none.ash -o nowhere/out.npz", "plan none.ash -o nowhere/plan.svg",
@@ -256,7 +256,7 @@ TEST_F(CommandLineTest, OutputThatCannotBeWrittenIsFoundFirst) {
   }
 }
 
-// Of the folder that the command runs in.
+// Returns the names of files in the folder in which the command runs.
 std::string Listing(const std::string& folder) {
   std::string names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

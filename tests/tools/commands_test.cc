@@ -1,4 +1,4 @@
-// What single subcommands do.
+// Tests of single subcommands.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -87,7 +87,7 @@ TEST_F(CommandsTest, ChannelsLastArraysAreTransposed) {
             Ashlar("run model.ash --input nchw.npy").out);
 }
 
-// Arrays of wide integers, numpy's usual ones, were taken for too many bytes.
+// Regression: arrays of wide integers, NumPy's default, were refused for too many bytes.
 TEST_F(CommandsTest, ArraysOfWideIntegersAreConverted) {
   for (const DType dtype : {DType::kInt64, DType::kFloat32}) {
     HostTensor array = HostTensor::Zeros(dtype, {2, 3, 16, 16});
@@ -127,7 +127,7 @@ TEST_F(CommandsTest, WrongInputsAreRefused) {
                                    {"--shape data:1x3x16x16", 2, "NAME=SHAPE"}});
 }
 
-// A wrong order of dimensions was told without the option that reads it.
+// Regression: the error about a wrong order of dimensions did not name the option for it.
 TEST_F(CommandsTest, ArraysWithChannelsLastNameTheLayout) {
   const struct {
     Shape shape;
@@ -142,7 +142,7 @@ TEST_F(CommandsTest, ArraysWithChannelsLastNameTheLayout) {
   }
 }
 
-// The range was "min inf, mean nan, max -inf".
+// Regression: the range was "min inf, mean nan, max -inf".
 TEST_F(CommandsTest, RangesOfOutputsLeaveNaNOut) {
   GraphMaker maker;
   const int x = maker.Input("x", {3});
@@ -165,7 +165,7 @@ TEST_F(CommandsTest, RangesOfOutputsLeaveNaNOut) {
   }
 }
 
-// One run was recorded: on a busy machine rows varied by a factor of 7.
+// Regression: one run was recorded, and on a busy machine rows varied by a factor of 7.
 TEST_F(CommandsTest, ProfileShowsMediansOfSeveralRuns) {
   const ProcessResult result = Ashlar("profile model.ash --iterations 5");
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -175,7 +175,7 @@ TEST_F(CommandsTest, ProfileShowsMediansOfSeveralRuns) {
   ExpectEndings("profile model.ash --iterations ", {{"0", 2, "whole number from 1"}});
 }
 
-// The row said "not promised", with exit code 0.
+// Regression: the row said "not promised", with exit code 0.
 TEST_F(CommandsTest, VerifyCallsTheTotalAnEstimate) {
   const ProcessResult result = Ashlar("verify model.ash");
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -184,7 +184,7 @@ TEST_F(CommandsTest, VerifyCallsTheTotalAnEstimate) {
   EXPECT_EQ(absl::StrContains(result.out, "the total is an estimate"), above) << result.out;
 }
 
-// Names came raw into messages: with a terminal's controls, and lines of their own.
+// Regression: names got into messages unescaped, with terminal controls and line breaks.
 TEST_F(CommandsTest, MessagesArePrintable) {
   const std::string name = "a\x1b[31m\nerror: no\xff\xc2\x9b\xc3\xa4.ash";
   const ProcessResult result = Ashlar(absl::StrCat("run '", name, "'"));
@@ -234,7 +234,7 @@ TEST_F(CommandsTest, BenchReportsLatencies) {
   EXPECT_GT(document["peak_rss_bytes"].get<int64_t>(), 1 << 20);
 }
 
-// A saved log said nothing of what had been measured.
+// Regression: a saved log did not say which model and plan had been measured.
 TEST_F(CommandsTest, BenchSaysWhatItMeasured) {
   const std::string arguments =
       "bench model.ash --iterations 2 --warmup 3 --threads 1 --exact --shape data=1x3x16x16"
@@ -304,7 +304,8 @@ TEST_F(CommandsTest, VerifyHoldsAndItsNegativeControlDoesNot) {
   EXPECT_THAT(control.err, HasSubstr("actual > planned"));
 }
 
-// A tiled model of 8 bits once had other values than the whole, and `verify` said nothing.
+// Regression: a tiled 8-bit model had other values than the untiled one, and `verify` reported
+// nothing.
 TEST_F(CommandsTest, VerifyComparesTheValuesOfThePlanWithThoseOfTheWhole) {
   ASSERT_EQ(Ashlar("zoo squeezenet --image 128 -o large.ash -q").exit_code, 0);
   const struct {
@@ -391,7 +392,7 @@ TEST_F(CommandsTest, ProfileSharesOfThePeakAreOfAllThreads) {
   const json one = Ashlar("profile model.ash --threads 1 --json").Json();
   const json two = Ashlar("profile model.ash --threads 2 --json").Json();
   if (one["peak_gflops"] == 0) GTEST_SKIP() << "no peak is measured on this processor";
-  // The clock may change between the two.
+  // The clock frequency may change between the two.
   EXPECT_GT(two["peak_gflops"].get<double>(), 1.2 * one["peak_gflops"].get<double>());
 }
 
@@ -411,7 +412,7 @@ TEST_F(CommandsTest, InspectSummarisesTheGraph) {
   EXPECT_THAT(Ashlar("inspect model.ash --nodes").out, HasSubstr("stride_h=2"));
 }
 
-// The document had no nodes.
+// Regression: the document had no nodes.
 TEST_F(CommandsTest, InspectListsNodesInItsDocument) {
   EXPECT_FALSE(Ashlar("inspect model.ash --json").Json().contains("nodes"));
   const json document = Ashlar("inspect model.ash --nodes --json").Json();
@@ -456,7 +457,7 @@ TEST_F(CommandsTest, OpsListsTheTable) {
   }
   EXPECT_TRUE(convolution);
   EXPECT_THAT(Ashlar("ops --markdown").out, HasSubstr("|---|"));
-  // What only GPUs have, where the library for them is there; it needs no device.
+  // Options of GPUs, if their library is present; no device is needed.
   const bool library = Ashlar("plan model.ash --device gpu0:0").exit_code == 0;
   for (const json& row : document["operators"]) {
     EXPECT_EQ(row["kernels"]["cpu0:0"], row["kernel"]);
@@ -499,7 +500,7 @@ TEST_F(CommandsTest, AProcessorIsNamedByOptionOrEnvironment) {
   }
 }
 
-// It was taken for no limit.
+// Regression: it was treated as no limit.
 TEST_F(CommandsTest, AnUnknownInstructionSetIsRefused) {
   {
     const ScopedVariable wrong("ASHLAR_MAX_ISA", "avx1024");

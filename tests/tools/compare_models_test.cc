@@ -1,4 +1,4 @@
-// ashlar compare A B: the outputs of two models.
+// ashlar compare A B: compares the outputs of two models.
 #include <gmock/gmock.h>
 
 #include "tests/support/command/command_process.h"
@@ -9,7 +9,7 @@ namespace {
 using ::testing::HasSubstr;
 using CompareModelsTest = CommandTest;
 
-// The second one was read as a profile dump: "nested deeper than 32".
+// Regression: the second model was read as a profile dump: "nested deeper than 32".
 TEST_F(CompareModelsTest, OutputsAgreeOrDiffer) {
   ASSERT_EQ(Ashlar("convert model.ash -o model.onnx").exit_code, 0);
   ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o s0.ash -q").exit_code, 0);
@@ -20,7 +20,7 @@ TEST_F(CompareModelsTest, OutputsAgreeOrDiffer) {
   EXPECT_EQ(same.Json()["other"], "model.onnx");
   EXPECT_EQ(same.Json()["outputs"][0]["name"], "prob");
   EXPECT_EQ(Ashlar("compare model.ash model.ash --passes-b none").exit_code, 0);
-  // The graph behind all passes: batch norms are in weights, formats leave no trace.
+  // The graph after all passes: batch norms are in the weights, formats leave no trace.
   ASSERT_EQ(Ashlar("inspect model.ash --onnx runs.onnx").exit_code, 0);
   EXPECT_EQ(Ashlar("compare model.ash runs.onnx").exit_code, 0);
   const ProcessResult different = Ashlar("compare s0.ash s1.ash");
@@ -28,7 +28,7 @@ TEST_F(CompareModelsTest, OutputsAgreeOrDiffer) {
   EXPECT_THAT(different.err, HasSubstr("first difference at "));
 }
 
-// Under the names of the file, each against the reference on the host.
+// Under the file's names, each layer compared with the host reference.
 TEST_F(CompareModelsTest, LayersOfAnOnnxModel) {
   ASSERT_EQ(Ashlar("convert model.ash -o model.onnx").exit_code, 0);
   const ProcessResult all = Ashlar("compare model.onnx --layers all --passes none --json");

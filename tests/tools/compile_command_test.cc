@@ -1,5 +1,4 @@
-// ashlar compile: its programs, built by the C compiler of this machine, and by others that are
-// installed.
+// ashlar compile: its programs, built by this machine's C compiler and by other installed ones.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -18,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Every warning is an error, every wrong access and undefined operation ends the test.
+// Every warning is an error; every wrong access and undefined operation ends the test.
 constexpr char kStrict[] =
     "-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Werror -ffreestanding -O1 "
     "-fsanitize=address,undefined -fno-sanitize-recover=all";
@@ -37,7 +36,7 @@ class CompileCommandTest : public CommandTest {
     if (std::system("cc --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";
   }
 
-  // Runs a command of the shell in the test's folder; its output is in "log".
+  // Runs a shell command in the test's folder; its output is in "log".
   static int Shell(const std::string& command) {
     return std::system(absl::StrCat("cd ", Path("."), " && (", command, ") > log 2>&1").c_str());
   }
@@ -106,7 +105,7 @@ TEST_F(CompileCommandTest, OperatorsOfEightBitsHaveTheBitsOfTheDesktop) {
   }
 }
 
-// What a program is: no heap, no library but for what compilers call by themselves.
+// Programs have no heap, and no library except the functions that compilers call by themselves.
 TEST_F(CompileCommandTest, ProgramsCallNoLibrary) {
   Compile("int8.ash", "program");
   ASSERT_EQ(Shell("cd program && cc -std=c99 -ffreestanding -Os -c net.c net_weights.c "
@@ -119,7 +118,7 @@ TEST_F(CompileCommandTest, ProgramsCallNoLibrary) {
   }
 }
 
-// A target that would compute something else does not compile.
+// A target that would give other results does not compile.
 TEST_F(CompileCommandTest, WrongTargetsDoNotCompile) {
   Compile("int8.ash", "program");
   const std::pair<const char*, const char*> kTargets[] = {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The manual page and the completions that are made from --help: all subcommands and options are in them.
+"""Checks that the manual page and the completions made from --help contain all subcommands and
+options.
 
 usage: completion_test.py FROM_HELP COMMAND
 """
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-# Words of a command line, the last one unfinished, and what bash offers for it.
+# Words of a command line, the last one unfinished, and bash's suggestions for it.
 COMPLETIONS = [
     (["ashlar", "ver"], ["verify"]),
     (["ashlar", "plan", "--memory"], ["--memory-budget"]),

@@ -1,4 +1,4 @@
-// Model files of which a disk or a transfer has changed a byte: no command computes with them.
+// Model files with a byte changed by a disk or a transfer: no command computes with them.
 #include <gmock/gmock.h>
 
 #include "absl/strings/str_cat.h"
@@ -21,7 +21,7 @@ class DamagedModelTest : public CommandTest {
   static NativeHeader HeaderOf(const std::string& file) {
     return Value(DecodeHeader({reinterpret_cast<const uint8_t*>(file.data()), file.size()}));
   }
-  // A copy of which one byte is another.
+  // Writes a copy with one byte changed.
   static void WriteFlipped(const std::string& from, size_t at, const std::string& to) {
     std::string file = Read(from);
     ASSERT_LT(at, file.size());
@@ -44,7 +44,7 @@ TEST_F(DamagedModelTest, AFlippedByteOfWeightsIsAnError) {
       EXPECT_THAT(result.err, HasSubstr("does not match its checksum")) << command;
       EXPECT_THAT(result.err, HasSubstr("bad.ash: value of '")) << command;
     }
-    // Looks at no weights.
+    // inspect reads no weights.
     EXPECT_EQ(Ashlar("inspect bad.ash").exit_code, 0);
   }
 }
@@ -58,7 +58,7 @@ TEST_F(DamagedModelTest, AFlippedByteOfThePackedPoolIsAnError) {
     EXPECT_EQ(result.exit_code, 6) << command;
     EXPECT_THAT(result.err, HasSubstr("pool of packed weights")) << command;
   }
-  // The plain weights are whole, and nothing else is read.
+  // The plain weights are whole, and convert reads nothing else.
   EXPECT_EQ(Ashlar("convert bad.ash -o good.ash").exit_code, 0);
 }
 
@@ -71,7 +71,7 @@ TEST_F(DamagedModelTest, PlainWeightsCountWhereThePackedOnesDoNotSuit) {
   EXPECT_THAT(anew.err, HasSubstr("value of '"));
 }
 
-// A plan that finds some of its weights packed reads of the plain ones what it packs anew.
+// A plan that finds some of its weights packed reads only the plain weights that it packs again.
 TEST_F(DamagedModelTest, WhatAPlanPacksAnewIsCompared) {
   for (const char* command :
        {"zoo resnet18 --image 64 -o r18.ash", "convert r18.ash -o p18.ash --pack",

@@ -1,4 +1,4 @@
-// `demo`: what it measures, and the file that it writes.
+// `demo`: its measurements, and the file that it writes.
 #include <gmock/gmock.h>
 
 #include "tests/support/command/command_process.h"
@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using DemoTest = CommandTest;
 
-// A page that the user had made of another model was overwritten.
+// Regression: a page that the user had made of another model was overwritten.
 TEST_F(DemoTest, LeavesAPageThatIsThere) {
   const std::string demo = "demo --image 32 --threads 1";
   Write("plan.html", "mine");
@@ -21,7 +21,7 @@ TEST_F(DemoTest, LeavesAPageThatIsThere) {
     EXPECT_THAT(Read(written), StartsWith("<!DOCTYPE html>"));
   }
   EXPECT_EQ(Read("plan.html"), "mine");
-  ASSERT_EQ(Ashlar(demo + " -o plan.html").exit_code, 0);  // as the user asks for it
+  ASSERT_EQ(Ashlar(demo + " -o plan.html").exit_code, 0);  // the user asked for it
   EXPECT_THAT(Read("plan.html"), StartsWith("<!DOCTYPE html>"));
 }
 

@@ -89,7 +89,7 @@ TEST_F(DumpCommandsTest, RealDump) {
   EXPECT_EQ(recorded["union_without_input_bytes"], 96421888);
 }
 
-// With seeded weights the imported network computes something of use.
+// With seeded weights the imported network computes meaningful values.
 TEST_F(DumpCommandsTest, RealDumpRuns) {
   if (!HasSharedData(kRealDump)) GTEST_SKIP() << "needs " << SharedData(kRealDump);
   const ProcessResult result = Ashlar("run " + SharedData(kRealDump) + " --output prob.npz --json");

@@ -1,4 +1,4 @@
-// Models on the CPU with tensors of Float16: half the memory, the same answers.
+// Models on the CPU with Float16 tensors: half the memory, the same results.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -43,7 +43,7 @@ struct Golden {
   const char* model;
   ZooOptions options;
   int64_t floats;   // bytes of arena
-  int64_t float16;  // of Float16, at most: half, and what a run of tiles has widened
+  int64_t float16;  // Float16 limit: half, and the widened run of tiles
 };
 
 const Golden kGoldens[] = {
@@ -99,7 +99,7 @@ TEST(Float16Models, DigitsAreTheSame) {
   EXPECT_TRUE(kSanitized || count == 450);
 }
 
-// The bits do not depend on tiles and threads.
+// Tiles and threads do not change the bits.
 TEST(Float16Models, TilesAndThreadsGiveTheSameBits) {
   const Graph graph = ModelOf("mobilenet_v2", {.batch = 2, .image = 64});
   std::mt19937_64 random(3);
@@ -114,7 +114,7 @@ TEST(Float16Models, TilesAndThreadsGiveTheSameBits) {
   EXPECT_TRUE(same(run(InFloat16(3))));
   EXPECT_TRUE(same(run(InFloat16(1, "0-188:batch2"))));
   const HostTensor floats = run(PlanRequest());
-  EXPECT_LE(LargestDifference(whole, floats), 0.1);  // of probabilities of random weights
+  EXPECT_LE(LargestDifference(whole, floats), 0.1);  // for probabilities of random weights
   EXPECT_GT(LargestDifference(whole, floats), 1e-6) << "nothing was rounded";
 }
 
@@ -127,7 +127,7 @@ TEST_F(Float16CommandTest, UsesWhatWasPlanned) {
         Ashlar(absl::StrCat("verify model.ash --precision fp16 --json --quiet", options));
     ASSERT_EQ(result.exit_code, 0) << result.err;
     EXPECT_TRUE(result.Json()["ok"]);
-    // The last bytes of a workspace are of the longest run of tiles.
+    // The last bytes of a workspace belong to the longest run of tiles.
     EXPECT_LE(result.Json()["pools"]["arena"]["actual_bytes"],
               result.Json()["pools"]["arena"]["planned_bytes"]);
   }

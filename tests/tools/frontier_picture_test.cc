@@ -20,7 +20,7 @@ FrontierPoint PointOf(const char* tiles, int64_t arena_bytes, double ms) {
   return point;
 }
 
-// It was a zigzag through all points.
+// Regression: the line was a zigzag through all points.
 TEST(FrontierPictureTest, OnlyPointsThatNoOtherBeats) {
   const std::vector<FrontierPoint> points = {
       PointOf("", 900, 10),           PointOf("0-1:rows2", 800, 12), PointOf("0-1:rows3", 700, 11),

@@ -1,4 +1,4 @@
-// The command and gpu0:0, with and without the library and a device behind it.
+// The command and gpu0:0, with and without the library and a device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 class GpuCommandTest : public CommandTest {
  protected:
-  // What `doctor` says of gpu0:0: "ready", or why not.
+  // Returns `doctor`'s state of gpu0:0: "ready", or the reason why not.
   static std::string State() {
     return Ashlar("doctor --json --quiet").Json()["facts"]["gpu0:0"].get<std::string>();
   }

@@ -1,4 +1,4 @@
-// Options that a command line gives in vain.
+// Options without an effect on a command line.
 #include <gmock/gmock.h>
 
 #include "tests/support/command/command_process.h"
@@ -9,7 +9,7 @@ namespace {
 using ::testing::HasSubstr;
 using IdleOptionsTest = CommandTest;
 
-// They were ignored, and users thought that they had done something.
+// Regression: they were ignored, and users believed that they had an effect.
 TEST_F(IdleOptionsTest, AreRefusedBeforeAnyWork) {
   const struct {
     const char *arguments, *message;

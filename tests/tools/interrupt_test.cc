@@ -1,4 +1,4 @@
-// SIGINT while something is measured: nothing that was measured is lost.
+// SIGINT during a measurement: no finished measurement is lost.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -13,7 +13,7 @@ using InterruptTest = CommandTest;
 
 constexpr char kEndless[] = "bench model.ash --warmup 0 --duration 300s ";
 
-// It was killed, with nothing printed.
+// Regression: bench was killed, with nothing printed.
 TEST_F(InterruptTest, BenchShowsTheRunsSoFar) {
   const ProcessResult text = AshlarInterrupted(kEndless, 400);
   EXPECT_EQ(text.exit_code, 130);

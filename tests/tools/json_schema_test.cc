@@ -1,4 +1,4 @@
-// The documents of all commands against docs/json.schema.json.
+// Validates the documents of all commands against docs/json.schema.json.
 #include "tests/support/json_schema.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ constexpr char kSchema[] = "docs/json.schema.json";
 
 class JsonSchemaTest : public CommandTest {};
 
-// There was no description of them, and commands named one thing in several ways.
+// Regression: the documents were not described, and commands used several names for one thing.
 TEST_F(JsonSchemaTest, EveryCommandWritesWhatIsDocumentedAndNothingElse) {
   Write("buffers.csv", "id,lower,upper,size\na,0,2,10\nb,1,3,20\nc,2,4,10\n");
   ASSERT_EQ(Ashlar("profile model.ash --dump run.json --passes none -q").exit_code, 0);
@@ -118,7 +118,7 @@ TEST_F(JsonSchemaTest, OtherDocumentsAreNotWhatIsDocumented) {
   }
 }
 
-// Chunks lie where the picture and the CSV have them.
+// Chunks have the same places as in the picture and the CSV.
 TEST_F(JsonSchemaTest, ChunksHaveNamesAndOffsets) {
   const nlohmann::json document = Ashlar("plan model.ash --threads 1 --json").Json();
   int64_t highest = 0;

@@ -1,5 +1,4 @@
-// How much memory loading takes: weights are there once while passes change them and kernels pack
-// them.
+// The memory of loading: weights exist once while passes change them and kernels pack them.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -33,10 +32,10 @@ Graph Tower() {
   return Value(std::move(net).Finish("out", x));
 }
 
-// Whether the peak of resident memory begins anew.
+// Resets the peak of resident memory; returns whether that worked.
 bool ResetPeak() { return !!(std::ofstream("/proc/self/clear_refs") << "5" << std::flush); }
 
-// The most resident memory that `work` adds.
+// Returns the most resident memory that `work` adds.
 template <typename Work>
 int64_t AddedAtPeak(const Work& work) {
   ResetPeak();
@@ -74,11 +73,11 @@ TEST_F(LoadMemoryTest, WeightsAreInMemoryOnceWhileTheyArePacked) {
     const auto executable = Value(CompileModel(std::move(model), request, console_));
     EXPECT_GE(executable->planned().weights.bytes, kWeights);
   });
-  // One layer in two forms, and what waits to be dropped.
+  // One layer in two forms, and memory that is about to be freed.
   EXPECT_LT(added, kWeights + kWeights / 2);
 }
 
-// The untiled graph was packed beside each that was tried: 293 MiB for a plan of 105.
+// Regression: the untiled graph was packed beside each candidate: 293 MiB for a plan of 105.
 TEST_F(LoadMemoryTest, ASearchPacksNothing) {
   Model model = Load();
   PlanRequest request;

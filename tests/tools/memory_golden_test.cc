@@ -1,5 +1,5 @@
-// The memory of the zoo, to the byte, on processors of every kind. These are promises: a change
-// that raises one of them is a regression, one that lowers it moves the number here.
+// The memory of the zoo, to the byte, on processors of every kind. The figures are promises: a
+// change that raises one is a regression; a change that lowers one updates it here.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -21,13 +21,13 @@ using testing::Value;
 struct Golden {
   const char* model;
   ZooOptions options;
-  int64_t exported;  // bytes of arena before rewrites, at most: workspaces in it grow with threads
-  int64_t arena;     // bytes after them
+  int64_t exported;  // bytes of the arena before rewrites, at most: workspaces grow with threads
+  int64_t arena;     // bytes after rewrites
 };
 
 const Golden kGoldens[] = {
-    // 52,183,040 is the least that any order of the fused graph needs (dynamic programming over all
-    // sets of executed operators); MegEngine's run of the same work used 96,421,888.
+    // 52,183,040 is the least of any order of the fused graph (dynamic programming over all sets of
+    // executed operators). MegEngine's run of the same work used 96,421,888.
     {"resnet50", {.batch = 10}, 72253440, 52183040},
     {"resnet50", {.batch = 1}, 7225344, 5218304},
     {"resnet50", {.batch = 1, .image = 2048, .headless = true}, 603979776, 436207616},
@@ -38,7 +38,7 @@ const Golden kGoldens[] = {
     {"inception_v1", {.batch = 1}, 6422912, 4816896},
 };
 
-// Large and small caches, wide and narrow vectors; and whatever this machine is.
+// Large and small caches, wide and narrow vectors; and the processor of this machine.
 const std::optional<absl::string_view> kProcessors[] = {
     "avx512/48K/2M",     "avx512/32K/1M", "avx2/32K/512K", "avx2/48K/1M",
     "baseline/32K/256K", "neon/64K/512K", std::nullopt,
@@ -64,7 +64,7 @@ TEST_P(MemoryGoldenTest, TheArenaIsThePromisedOneAndMeetsItsLowerBound) {
   for (const ZooModel& model : ZooModels()) {
     if (std::string(model.name) != golden.model) continue;
     const Graph exported = Value(model.build(golden.options));
-    // Rewrites are the same for all processors; they need not run for each.
+    // Rewrites are the same for all processors, so they run once.
     const Graph rewritten = Value(PlanGraph(exported, PlanRequest()))->graph;
     for (const std::optional<absl::string_view>& processor : kProcessors) {
       for (const int threads : {1, 2}) {

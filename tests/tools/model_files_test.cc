@@ -1,4 +1,4 @@
-// Model files whose names say nothing or the wrong thing, and models and inputs from pipes.
+// Model files with misleading names or none, and models and inputs from pipes.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -20,7 +20,7 @@ class ModelFilesTest : public CommandTest {
     CommandTest::SetUpTestSuite();
     ASSERT_EQ(Ashlar("convert model.ash -o model.onnx").exit_code, 0);
   }
-  // Writes into a pipe of that name what a command of the shell prints. Ends when that is read.
+  // Writes a shell command's output into a pipe of that name. Ends when the output is read.
   static std::thread Pipe(const std::string& name, const std::string& command) {
     EXPECT_EQ(mkfifo(Path(name).c_str(), 0600), 0);
     return std::thread(
@@ -28,7 +28,7 @@ class ModelFilesTest : public CommandTest {
   }
 };
 
-// An ONNX file without its ending was "not an Ashlar model (.ash): wrong magic number".
+// Regression: an ONNX file without its ending was "not an Ashlar model (.ash): wrong magic number".
 TEST_F(ModelFilesTest, OnnxModelsAreKnownByTheirFirstBytes) {
   const std::string expected = Ashlar("run model.onnx --json --seed 3").Json()["outputs"].dump();
   const std::string bytes = Read("model.onnx");
@@ -93,7 +93,7 @@ TEST_F(ModelFilesTest, FilesOfOtherProgramsAreNamed) {
   ExpectEndings("run ", {{"empty", 6, "not an Ashlar model (.ash)"}});
 }
 
-// A shell's <(command) was "not a regular file".
+// Regression: a shell's <(command) was "not a regular file".
 TEST_F(ModelFilesTest, InputsAndLabelsComeFromPipes) {
   Write("p.ppm", "P6\n2 1\n255\n\x01\x20\xff\x80\x40\xc8");
   Write("labels.txt", "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n");
@@ -113,7 +113,7 @@ TEST_F(ModelFilesTest, InputsAndLabelsComeFromPipes) {
   }
 }
 
-// The name of a file was split at its "=".
+// Regression: the name of a file was split at its "=".
 TEST_F(ModelFilesTest, NamesOfFilesMayHoldAnEqualsSign) {
   Write("a=b.ppm", "P6\n2 1\n255\n\x01\x20\xff\x80\x40\xc8");
   for (const char* input : {"a=b.ppm", "data=a=b.ppm", "./a=b.ppm"}) {

@@ -1,5 +1,4 @@
-// What newcomers stumbled over, where no other test is named after it: benchmarks/results/tried.md
-// has all of it.
+// Problems of first-time users that no other test covers; benchmarks/results/tried.md lists all.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -15,7 +14,7 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using NewcomerTest = CommandTest;
 
-// A hidden file decided how large weights are, and nothing said so.
+// Regression: a hidden file decided how large weights are, and no output said so.
 TEST_F(NewcomerTest, CommandsNameTheRecordOfKernels) {
   ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o s.ash -q").exit_code, 0);
   const std::string by_table = "kernels: by the table, no record of measured ones\n";
@@ -43,7 +42,8 @@ TEST_F(NewcomerTest, CommandsNameTheRecordOfKernels) {
   EXPECT_EQ(Ashlar("doctor --json").Json()["kernel_record"], "kernels.json");
 }
 
-// Of one arena it took tiles that compute more and are slower than those it took with less allowed.
+// Regression: with more work allowed, it chose tiles that compute more and are slower, for the same
+// arena.
 TEST_F(NewcomerTest, AllowedWorkThatDoesNotPayIsNotDone) {
   if (kSanitized) GTEST_SKIP() << "about tiles alone";
   ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o s.ash -q").exit_code, 0);
@@ -58,15 +58,15 @@ TEST_F(NewcomerTest, AllowedWorkThatDoesNotPayIsNotDone) {
   }
 }
 
-// The passes' column was read as the arena, and constants were counted as steps that run.
+// Regression: the column of the passes was taken for the arena, and constants counted as steps.
 TEST_F(NewcomerTest, ColumnsSayWhatTheyCount) {
   const std::string text = Ashlar("plan model.ash").out;
   EXPECT_THAT(text, ::testing::ContainsRegex("[0-9]+ steps, [0-9]+ of them operators, planned in"));
   EXPECT_THAT(text, ::testing::ContainsRegex("pass +operators +peak before +after +saved\n"));
 }
 
-// Neither the units of --mean nor what the other of both is then were said; one of them alone
-// switched off the other's default.
+// Regression: the help stated neither the units of --mean nor the other option's default. Giving
+// one of the two switched off the other's default.
 TEST_F(NewcomerTest, MeanAndScaleSayTheirUnitsAndDefaults) {
   const std::string help = Ashlar("run -h").out;
   EXPECT_THAT(help, HasSubstr("of 0 to 255 in photographs (default there: ImageNet's, or 0"));
@@ -81,7 +81,8 @@ TEST_F(NewcomerTest, MeanAndScaleSayTheirUnitsAndDefaults) {
                 {{"a,b,c", 2, "'a,b,c' is not a list of numbers with commas"}});
 }
 
-// Only one model of the zoo took images of other sizes, and one gave class 14672 of a thousand.
+// Regression: only one zoo model took images of other sizes, and one gave class 14672 of a
+// thousand.
 TEST_F(NewcomerTest, OtherSizesOfImagesHaveTheModelsClasses) {
   for (const char* model : {"squeezenet", "mobilenet_v2"}) {
     SCOPED_TRACE(model);

@@ -1,4 +1,4 @@
-// Outputs that are something else's file.
+// Output files that would overwrite other files.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using OutputFilesTest = CommandTest;
 
-// Models were overwritten by their own plans and dumps, with exit code 0.
+// Regression: models were overwritten by their own plans and dumps, with exit code 0.
 TEST_F(OutputFilesTest, AreNeitherInputsNorEachOther) {
   const std::string model = Read("model.ash");
   std::filesystem::create_symlink("model.ash", Path("link.ash"));

@@ -1,5 +1,4 @@
-// Weights packed into the file: used as they lie there, and refused or left alone where they are
-// not what they should be.
+// Weights packed into the file: used in place, and refused or ignored if they are not as required.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -25,7 +24,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A whole file in memory, at an address as a mapping has it, in a block of exactly its size.
+// A file's contents in memory, in a block of exactly its size, aligned like a mapping.
 struct FileBytes {
   explicit FileBytes(const std::string& content)
       : block(static_cast<uint8_t*>(std::aligned_alloc(64, (content.size() + 63) / 64 * 64)),
@@ -58,7 +57,8 @@ class PackedModelTest : public CommandTest {
     const FileBytes file(File());
     return Value(DecodePackedHeader(file.bytes(), Header()));
   }
-  // The file with checksums of what stands in it now, where its sections are.
+  // Returns the file with correct checksums of its present contents, at its sections' present
+  // places.
   static std::string Sealed(std::string file) {
     const NativeHeader header = Header();
     const auto put = [&](size_t at, size_t begin, size_t bytes) {
@@ -69,7 +69,7 @@ class PackedModelTest : public CommandTest {
     put(kNativeHeaderBytes - 8, 0, kNativeHeaderBytes - 8);
     return file;
   }
-  // Reads the file, and what it has packed; then compiles that.
+  // Reads the file and its packed weights, and compiles them.
   static absl::Status ReadAndCompile(const std::string& content) {
     const FileBytes file(content);
     absl::Status status = ReadModelFromBytes(file.bytes(), file.block, "m.ash").status();
@@ -125,7 +125,7 @@ TEST_F(PackedModelTest, PlanAndInspectSayWhatIsPacked) {
               HasSubstr("packed for " + facts["processor"].get<std::string>()));
 }
 
-// Here for another processor; caches do not matter.
+// Packed for another processor; caches do not matter.
 TEST_F(PackedModelTest, IsPackedForAnInstructionSet) {
   ASSERT_EQ(Ashlar("convert model.ash -o avx2.ash --pack --processor avx2/48K/2M").exit_code, 0);
   EXPECT_EQ(Ashlar("inspect avx2.ash --json").Json()["packed"]["processor"], "avx2");
@@ -181,7 +181,7 @@ TEST_F(PackedModelTest, TheCommandSaysWhyItPacksAnew) {
   EXPECT_EQ(reshaped.exit_code, 0) << reshaped.err;
   EXPECT_EQ(Ashlar("convert model.ash -o packed.onnx --pack").exit_code, 2);
 
-  std::string file = File();  // another processor's: the name has the same length
+  std::string file = File();  // another processor's; its name is as long
   const std::string processor(Name(Value(OpenDevice({}))->processor().isa));
   const size_t at = file.find(processor, Header().packed_offset);
   ASSERT_NE(at, std::string::npos);
@@ -193,7 +193,7 @@ TEST_F(PackedModelTest, TheCommandSaysWhyItPacksAnew) {
   EXPECT_THAT(foreign.err, HasSubstr("weights are packed for 'xxx"));
 }
 
-// A file that was packed in parts was once packed anew by every run.
+// Regression: every run packed the weights of a file again, if its plan was tiled.
 TEST_F(PackedModelTest, PartsArePackedAndUsed) {
   ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o squeezenet.ash").exit_code, 0);
   for (const std::string options :
@@ -204,7 +204,7 @@ TEST_F(PackedModelTest, PartsArePackedAndUsed) {
     ASSERT_EQ(Ashlar("convert squeezenet.ash --pack -o p.ash " + options).exit_code, 0);
     const ProcessResult fresh = Ashlar("run squeezenet.ash -o fresh.npz " + options);
     ASSERT_EQ(fresh.exit_code, 0) << fresh.err;
-    // With the options of packing, and with none: the file's are the defaults.
+    // With the options of packing, and without any: the file's options are the defaults.
     for (const std::string& given : {options, std::string()}) {
       SCOPED_TRACE(given);
       const ProcessResult run = Ashlar("run p.ash -o packed.npz " + given);
@@ -269,8 +269,8 @@ TEST_F(PackedModelTest, OptionsAreReadAsTheyAreWritten) {
   }
 }
 
-// Without views more nodes have to run than the file names kernels for: their outputs were once
-// left as they were.
+// Regression: without views more nodes run than the file names kernels for, and their outputs were
+// not written.
 TEST_F(PackedModelTest, WithoutViewsItIsPackedAnew) {
   const std::string good = Ashlar("run model.ash --inplace off -o good.npz").out;
   const ProcessResult run = Ashlar("run packed.ash --inplace off -o packed.npz");
@@ -282,7 +282,7 @@ TEST_F(PackedModelTest, WithoutViewsItIsPackedAnew) {
 TEST_F(PackedModelTest, TruncatedFilesAreRefused) {
   const std::string file = File();
   const size_t first = Header().packed_offset;
-  // Every length that cuts an index, some that cut the pool.
+  // Every length that cuts an index, and some that cut the pool.
   for (size_t length = first - 1; length < file.size();
        length += length < Packed().pool_offset ? 1 : 997) {
     const absl::Status status = ReadAndCompile(file.substr(0, length));
@@ -290,7 +290,7 @@ TEST_F(PackedModelTest, TruncatedFilesAreRefused) {
   }
 }
 
-// Refused, left alone, or without consequence for what can be checked.
+// The file is refused, its weights are ignored, or nothing that can be checked changes.
 TEST_F(PackedModelTest, EveryFlippedByteOfTheHeadersAndTheIndexIsSurvived) {
   const std::string file = File();
   const NativeHeader header = Header();
@@ -301,7 +301,7 @@ TEST_F(PackedModelTest, EveryFlippedByteOfTheHeadersAndTheIndexIsSurvived) {
     bad[at] = static_cast<char>(~bad[at]);
     ASSERT_FALSE(ReadAndCompile(bad).ok()) << "byte " << at << ", which no checksum covers";
     if (at < kNativeHeaderBytes) return;
-    // As if somebody had written it so.
+    // With valid checksums, as if a writer had written it.
     const absl::Status status = ReadAndCompile(Sealed(std::move(bad)));
     refused += !status.ok();
     ASSERT_TRUE(status.ok() || status.code() == absl::StatusCode::kInvalidArgument ||

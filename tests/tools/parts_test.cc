@@ -1,4 +1,4 @@
-// The parts that subcommands are made of.
+// The building blocks of subcommands.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -84,7 +84,7 @@ TEST(FormatTest, NumbersForPeople) {
   EXPECT_EQ(FormatFlops(819'540'426'000'000), "819.540 TFLOP");
   EXPECT_EQ(FormatFlops(12), "12 FLOP");
   EXPECT_EQ(FormatName("a\nb\x7f"), "a?b?");
-  // Names of exporters were cut where they differ.
+  // Regression: exporters' names were cut at the part in which they differ.
   const struct {
     const char* name;
     const char* shown;
@@ -130,7 +130,7 @@ TEST(ExitCodeTest, IsCarriedByTheError) {
   EXPECT_EQ(ExitCodeOf(absl::InternalError("x")), ExitCode::kFailure);
   EXPECT_EQ(ExitCodeOf(absl::ResourceExhaustedError("x")), ExitCode::kDoesNotFit);
   EXPECT_EQ(ExitCodeOf(UsageError("x")), ExitCode::kUsage);
-  // The first one stays: it knows best.
+  // The first exit code stays: it is the most specific.
   const absl::Status twice = WithExitCode(UsageError("x"), ExitCode::kRejectedInput);
   EXPECT_EQ(ExitCodeOf(twice), ExitCode::kUsage);
   EXPECT_TRUE(WithExitCode(absl::OkStatus(), ExitCode::kUsage).ok());

@@ -1,4 +1,4 @@
-// Pictures as inputs of the command: their sizes, colours and files, and pipes.
+// Pictures as inputs of the command: sizes, colours, files and pipes.
 #include <gmock/gmock.h>
 
 #include <string>
@@ -22,7 +22,7 @@ constexpr float kMean[] = {123.675f, 116.28f, 103.53f}, kSpread[] = {58.395f, 57
 
 class PicturesTest : public CommandTest {
  protected:
-  // "photo.ppm", 20 x 30.
+  // Returns the pixels of "photo.ppm", 20 x 30.
   static Pixels Photo() {
     Pixels pixels = Pixels::Zeros({20, 30});
     for (size_t i = 0; i < pixels.data.size(); ++i) {
@@ -33,7 +33,7 @@ class PicturesTest : public CommandTest {
     return pixels;
   }
 
-  // The pixels from (top, left) on that fill the input, normalised as ImageNet's are.
+  // Returns the pixels from (top, left) on that fill the input, normalised like ImageNet's.
   static HostTensor InputOf(const Pixels& pixels, int64_t top, int64_t left, bool bgr = false) {
     HostTensor input = HostTensor::Zeros(DType::kFloat32, {1, 3, 16, 16});
     for (int64_t i = 0; i < input.num_elements(); ++i) {
@@ -44,7 +44,7 @@ class PicturesTest : public CommandTest {
     return input;
   }
 
-  // What the classes are for an input.
+  // Returns the classes for an input.
   static json Scores(const std::string& options) {
     const ProcessResult result = Ashlar(kOne + options + " --json");
     EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -54,7 +54,7 @@ class PicturesTest : public CommandTest {
     EXPECT_TRUE(IsOk(WriteNpy(input, Path("expected.npy"))));
     return Scores("--input expected.npy");
   }
-  // Equal but for the rounding of (x - mean) / spread.
+  // Expects equal scores, except for the rounding of (x - mean) / spread.
   static void ExpectEqual(const json& got, const json& want) {
     ASSERT_EQ(got.size(), want.size());
     for (size_t i = 0; i < got.size(); ++i) {
@@ -116,7 +116,7 @@ TEST_F(PicturesTest, ArraysOfOneImageAndOfPixelsAreTaken) {
   ExpectEqual(Scores("--input hwc.npy --layout nhwc"), want);
   EXPECT_EQ(Ashlar(absl::StrCat(kOne, "--input hwc.npy")).exit_code, 6);
 
-  // Bytes of a picture are a picture, with either layout.
+  // Bytes in the shape of a picture are a picture, in either layout.
   const HostTensor bytes = HostTensor::FromValues<uint8_t>(DType::kUint8, {20, 30, 3}, photo.data);
   ASSERT_TRUE(IsOk(WriteNpy(bytes, Path("bytes.npy"))));
   for (const char* options : {" --crop 16", " --letterbox --color bgr", " --crop 16 --mean 5"}) {
@@ -147,7 +147,7 @@ TEST_F(PicturesTest, InputsArePiped) {
   EXPECT_THAT(empty.err, HasSubstr("standard input: 0 bytes, expected 3072"));
 }
 
-// Types of tensors were named, and no way out.
+// Regression: the error named types of tensors, but no remedy.
 TEST_F(PicturesTest, MoreThanTheBatchAreRefusedWithTheShapeThatHoldsThem) {
   Photo();
   const std::string two = "--input photo.ppm --input photo.ppm --crop 16";
@@ -182,7 +182,7 @@ TEST_F(PicturesTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(Ashlar(absl::StrCat(kOne, "--color bgr")).err, HasSubstr("--color has no effect"));
 }
 
-// The classes that the model's authors and other runtimes see.
+// The classes that the model's authors publish and other runtimes find.
 TEST_F(PicturesTest, SqueezeNetSeesAFish) {
   const std::string folder = "data/onnx/real/squeezenet_fp16";
   if (!HasSharedData(folder)) GTEST_SKIP() << "no ../shared/data/onnx/real";

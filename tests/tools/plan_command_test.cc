@@ -74,8 +74,8 @@ TEST_F(PlanCommandTest, PlanOfAModelIsAPictureOrBuffers) {
   EXPECT_EQ(Ashlar("plan model.ash --format csv -o -").out, csv.out);
 }
 
-// Lifetimes of what a view or an heir took over were once cut where that begins, and what ties them
-// was lost: what was planned from such a file was no plan of the model.
+// Regression: lifetimes of buffers that a view or an overwrite took over were cut at its start,
+// without the relation between them. A plan of such a file was no plan of the model.
 TEST_F(PlanCommandTest, BuffersOfAModelCanBePlannedAgain) {
   ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o squeezenet.ash").exit_code, 0);
   for (const char* options : {"model.ash", "model.ash --passes none", "model.ash --inplace off",
@@ -86,7 +86,7 @@ TEST_F(PlanCommandTest, BuffersOfAModelCanBePlannedAgain) {
     const ProcessResult csv = Ashlar(absl::StrCat("plan ", options, " --format csv"));
     ASSERT_EQ(csv.exit_code, 0) << csv.err;
     EXPECT_THAT(csv.out, StartsWith("id,name,lower,upper,size,alignment,group,inside,at,offset\n"));
-    // With the offsets, which then are prescribed, and without them.
+    // With the offsets, which are then prescribed, and without them.
     Write("buffers.csv", csv.out);
     for (const char* source : {"plan buffers.csv --json", "plan - --json < problem.csv"}) {
       Write("problem.csv", WithoutLastColumn(csv.out));
@@ -143,7 +143,7 @@ TEST_F(PlanCommandTest, PlannersSideBySide) {
 }
 
 TEST_F(PlanCommandTest, PlansSayWhatIsProved) {
-  // 6 bytes are live at most, and no 6 will do.
+  // At most 6 bytes are live, but no arena of 6 suffices.
   Write("buffers.csv",
         "id,lower,upper,size\na,3,6,2\nb,0,4,3\nc,3,7,1\nd,6,8,3\ne,7,9,3\nf,1,2,3\ng,5,7,2\n"
         "h,8,9,2\n");
@@ -159,7 +159,7 @@ TEST_F(PlanCommandTest, PlansSayWhatIsProved) {
   EXPECT_EQ(Ashlar("plan model.ash --plan-time 0s").exit_code, 0);
 }
 
-// A million rows would take the same way; the picture stays small.
+// A million rows would take the same path; the picture stays small.
 TEST_F(PlanCommandTest, ManyBuffersAreStreamedComparedAndDrawn) {
   std::string text = "id,lower,upper,size\n";
   for (int i = 0; i < 30000; ++i) {

@@ -1,4 +1,4 @@
-// Plans as files on the command line: written by `plan`, taken by --plan, compared by --diff.
+// Plan files on the command line: written by `plan`, read by --plan, compared by --diff.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -79,7 +79,7 @@ TEST_F(PlanFileTest, ItIsTheSameTextEveryTime) {
   }
 }
 
-// A plan that was asked to fit and does not once was written, as if it did.
+// Regression: a plan that exceeded its budget was written as if it fitted.
 TEST_F(PlanFileTest, APlanThatDoesNotFitIsNotWritten) {
   const ProcessResult result =
       Ashlar(absl::StrCat("plan model.ash --memory-budget 1KiB -o tight.plan --json", kQuick));
@@ -156,7 +156,7 @@ TEST_F(PlanFileTest, WhatIsNoPlanIsRejected) {
   EXPECT_EQ(Ashlar("run model.ash --plan none.plan").exit_code, 6);
 }
 
-// "wrong magic number" was all that was said.
+// Regression: the error was only "wrong magic number".
 TEST_F(PlanFileTest, APlanInAModelsPlaceIsNamed) {
   Write("named.txt", Read("m.plan"));
   Write("broken.plan", "{");
@@ -193,7 +193,7 @@ TEST_F(PlanFileTest, TwoPlansStandSideBySide) {
   EXPECT_EQ(Ashlar("plan m.plan --diff m.plan --json").Json()["difference"]["arena_bytes"], 0);
 }
 
-// A plan may be run from packed weights, if they are those that it is for.
+// A plan may run with packed weights, if they are the weights of its model.
 TEST_F(PlanFileTest, PackedWeightsAreUsedAsThePlanSays) {
   ASSERT_EQ(Ashlar("convert model.ash --pack -o packed.ash").exit_code, 0);
   ASSERT_EQ(Ashlar("plan packed.ash --threads 1 -o packed.plan").exit_code, 0);

@@ -1,4 +1,4 @@
-// Plans as pages and as documents of all buffers, on the command line.
+// Plans as pages, and as documents of all buffers, on the command line.
 #include <gmock/gmock.h>
 
 #include <string>
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 class PlanPageCommandTest : public CommandTest {
  protected:
-  // The plans in a page.
+  // Returns the plans in a page.
   static json PlansIn(const std::string& file) {
     const std::string page = Read(file), begin = "id=\"plans\">";
     const size_t from = page.find(begin);
@@ -28,7 +28,7 @@ class PlanPageCommandTest : public CommandTest {
   }
 };
 
-// Its page had no plan.
+// Regression: its page had no plan.
 TEST_F(PlanPageCommandTest, TheDemosPageHoldsTheSmallPlan) {
   Run("demo --image 64 -o demo.html --json=demo.json");
   const json document = json::parse(Read("demo.json")), plans = PlansIn("demo.html");
@@ -58,7 +58,7 @@ TEST_F(PlanPageCommandTest, APageHoldsWhatTheDocumentSays) {
     relations += chunks[i]["inside"].size();
   }
   EXPECT_EQ(plan["relations"]["inner"].size(), relations);
-  // Whoever reads a buffer does so while it lives.
+  // Buffers are read only while they live.
   const json& reads = plan["reads"];
   EXPECT_GT(reads["step"].size(), 0u);
   for (size_t i = 0; i < reads["step"].size(); ++i) {
@@ -76,7 +76,7 @@ TEST_F(PlanPageCommandTest, TwoPlansAreInOnePage) {
   EXPECT_EQ(plans[1]["title"], "m.plan");
   EXPECT_GT(plans[0]["arena_bytes"], plans[1]["arena_bytes"]);
   EXPECT_EQ(plans[1]["steps"]["name"].size(), json::parse(Read("m.plan"))["steps"].size());
-  // A plan in tiles has the whole one beside it.
+  // The page of a tiled plan also contains the untiled one.
   Run("zoo squeezenet --image 64 -o s.ash");
   Run("plan s.ash --threads 1 --processor avx2/32K/512K --memory-budget min --plan-time 20ms -o "
       "tiled.html");

@@ -1,4 +1,4 @@
-// `plan --validate`, and plans of buffers whose offsets are given.
+// `plan --validate`, and plans of buffers with given offsets.
 #include <gmock/gmock.h>
 
 #include "tests/support/command/command_process.h"
@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using PlanValidateTest = CommandTest;
 
-// All offsets were given and the arena was called "optimal (meets a fixed offset)".
+// Regression: all offsets were given, and the arena was called "optimal (meets a fixed offset)".
 TEST_F(PlanValidateTest, GivenOffsetsAreMeasuredAgainstTheLivenessBound) {
   const struct {
     const char* rows;

@@ -1,4 +1,4 @@
-// What verify says of a plan's values.
+// The comparison of a plan's values by verify.
 #include "tools/plan_values.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ TEST(PlanValuesTest, OneOutputThatDiffersIsSaid) {
   EXPECT_EQ(values.ToJson()["ok"], false);
 }
 
-// Doubles do not tell these apart.
+// These differ by less than doubles can express.
 TEST(PlanValuesTest, IntegersAreComparedExactly) {
   constexpr int64_t kLarge = int64_t{1} << 53;
   const Tolerance exact = {.atol = 0, .rtol = 0};

@@ -1,4 +1,4 @@
-// ashlar probe: the sizes of the recorded run, in every round, by plans and by what is refused.
+// ashlar probe: the sizes of the recorded run, in every round, by plans and by refused allocations.
 #include <gmock/gmock.h>
 
 #include <utility>
@@ -14,8 +14,8 @@ using ::testing::HasSubstr;
 
 class ProbeCommandTest : public CommandTest {};
 
-// At 64 MiB, without workspaces and alignment: what was recorded of other systems, and of those the
-// sizes that differ from round to round are those of the first.
+// Sizes recorded from other systems at 64 MiB, without workspaces and alignment. If they differ
+// from round to round, these are the first round's.
 struct RecordedRow {
   const char *op, *mode;
   bool keep_previous;
@@ -24,7 +24,7 @@ struct RecordedRow {
 
 class RecordedSizes : public ProbeCommandTest, public ::testing::WithParamInterface<RecordedRow> {};
 
-// Under sanitizers in less memory, which takes less time.
+// Uses less memory under sanitizers, which saves time.
 TEST_P(RecordedSizes, AreThoseOfEveryRound) {
   const RecordedRow& row = GetParam();
   const ProcessResult result =
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST_F(ProbeCommandTest, BytesAreThoseOfTensorsAndWeights) {
-  // y = log(x), S^2 of 16 channels each; with gradients as much again.
+  // y = log(x) of S^2 for each of 16 channels; with gradients twice as much.
   const nlohmann::json document = Ashlar("probe --op log --memory-limit 1MiB --json -q").Json();
   for (const nlohmann::json& row : document["rows"]) {
     const int64_t size = row["planned"]["fits"], tensors = row["mode"] == "forward" ? 2 : 4;
@@ -68,7 +68,7 @@ TEST_F(ProbeCommandTest, BytesAreThoseOfTensorsAndWeights) {
   }
 }
 
-// Without the limit of our own, the system's: a child a row.
+// Without our own limit the system's applies, in a child process per row.
 TEST_F(ProbeCommandTest, TheSystemRefusesAtTheSameSizes) {
   if (kSanitized) GTEST_SKIP() << "sanitizers take addresses of their own";
   for (const char* keeping : {"", " --keep-previous"}) {

@@ -47,8 +47,7 @@ TEST_F(QuantizeCommandTest, WritesAModelThatEveryCommandTakes) {
   EXPECT_EQ(Ashlar("compare int8.ash int8.onnx --atol 0 --rtol 0").exit_code, 0);
 }
 
-// Five samples in batches of two: the sixth place holds the fifth once more, and counts for
-// nothing.
+// Five samples in batches of two: the sixth slot repeats the fifth, and does not count.
 TEST_F(QuantizeCommandTest, DocumentSaysWhatEachLayerLoses) {
   const nlohmann::json document =
       Ashlar("quantize model.ash --calibrate labelled.npz -o int8.ash --json").Json();
@@ -81,7 +80,8 @@ TEST_F(QuantizeCommandTest, FoldersOfSamplesAreClasses) {
             2);
 }
 
-// "the same class in 19.2 %" was said of a detector, whose largest element is no class.
+// Regression: "the same class in 19.2 %" was reported for a detector, whose largest element is no
+// class.
 TEST_F(QuantizeCommandTest, TheSameClassIsSaidOfScoresAlone) {
   const ProcessResult scores =
       Ashlar("quantize model.ash --calibrate data.npz -o int8.ash --samples 2");
@@ -124,7 +124,7 @@ TEST_F(QuantizeCommandTest, TwinIsPlannedBesideTheModel) {
                               {"model.ash --int8-twin --device gpu0:0", "on the CPU alone"}});
 }
 
-// A trained model knows its pictures still.
+// A trained model still classifies its pictures.
 TEST_F(QuantizeCommandTest, TrainedModelsKeepTheirClasses) {
   const std::string folder = "data/onnx/real/squeezenet/";
   if (!HasSharedData(folder + "model.onnx")) GTEST_SKIP() << "no ../shared/" << folder;
@@ -138,7 +138,7 @@ TEST_F(QuantizeCommandTest, TrainedModelsKeepTheirClasses) {
              " --calibrate pictures --color bgr --mean 0 --scale 1 -o squeezenet.ash --json")
           .Json();
   EXPECT_EQ(document["output"]["agreement"], 1);
-  EXPECT_EQ(document["operators_in_floats"], 2);  // softmax and the reshape behind it
+  EXPECT_EQ(document["operators_in_floats"], 2);  // softmax and the reshape after it
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Labels, pictures, tiles and memory that do not suit: what is said, and how the command ends.
+// Unsuitable labels, pictures, tiles and memory: messages and exit codes.
 #include <gmock/gmock.h>
 
 #include "absl/strings/str_cat.h"
@@ -12,7 +12,7 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using RefusedInputsTest = CommandTest;
 
-// They were accepted, and no label or a wrong one was shown.
+// Regression: they were accepted, and no label or a wrong one was shown.
 TEST_F(RefusedInputsTest, LabelsThatDoNotFit) {
   Write("nine.txt", "a\nb\nc\nd\ne\nf\ng\nh\ni\n");
   Write("empty.txt", "\n\n");
@@ -36,7 +36,7 @@ TEST_F(RefusedInputsTest, LabelsThatDoNotFit) {
   }
 }
 
-// They were taken for the bytes of a tensor.
+// Regression: they were read as the bytes of a tensor.
 TEST_F(RefusedInputsTest, UnknownKindsOfPictures) {
   for (const char* file : {"a.bmp", "b.webp", "c.tif", "d.GIF", "e.pgm"}) {
     Write(file, std::string(2 * 3 * 16 * 16 * 4, 'x'));  // the size of the input
@@ -44,7 +44,7 @@ TEST_F(RefusedInputsTest, UnknownKindsOfPictures) {
   }
 }
 
-// Those wrong by meaning ended in 1, those wrong by grammar in 2.
+// Regression: semantic errors ended with exit code 1, syntax errors with 2.
 TEST_F(RefusedInputsTest, TilesThatTheModelDoesNotHave) {
   for (const std::string tiles :
        {"0-93:rows2", "0-1:rows1000", "9999-10000:batch2", "0-1:rows", "0-1:inputgrid2"}) {
@@ -55,7 +55,7 @@ TEST_F(RefusedInputsTest, TilesThatTheModelDoesNotHave) {
   EXPECT_THAT(Ashlar("plan -h").out, HasSubstr("inputgridNxM"));
 }
 
-// A file in ONNX was said to be damaged.
+// Regression: an ONNX file was reported as damaged.
 TEST_F(RefusedInputsTest, ShapesThatDoNotSuitAnOnnxModel) {
   ASSERT_EQ(Ashlar("convert model.ash -o shaped.onnx").exit_code, 0);
   for (const char* command : {"plan", "run", "verify"}) {
@@ -69,7 +69,7 @@ TEST_F(RefusedInputsTest, ShapesThatDoNotSuitAnOnnxModel) {
   EXPECT_EQ(Ashlar("run shaped.onnx --shape data=2x3x16x16").exit_code, 0);
 }
 
-// Mapping the file ended in 6, packing in a message without a number.
+// Regression: mapping the file ended with exit code 6, packing with a message without a number.
 TEST_F(RefusedInputsTest, MemoryThatDoesNotSuffice) {
   if (kSanitized) GTEST_SKIP() << "sanitizers need more addresses than there is memory";
   ASSERT_EQ(Ashlar("zoo resnet18 -o r18.ash -q").exit_code, 0);
@@ -77,7 +77,7 @@ TEST_F(RefusedInputsTest, MemoryThatDoesNotSuffice) {
   for (int64_t mebibytes = 60; mebibytes <= 300; mebibytes += 15) {
     const ProcessResult result =
         AshlarWithin(mebibytes << 20, "run r18.ash --threads 1 --no-autotune");
-    // The system's loader, or a library's start, may need more than that.
+    // The system's loader, or a library's start, may need more than the limit.
     if (result.exit_code != 3) continue;
     ++refused;
     EXPECT_THAT(result.err, HasSubstr(absl::StrCat("ulimit -v allows ", mebibytes << 20)));

@@ -1,4 +1,4 @@
-// Several models: one arena for those that never run at once, one plan for those of a pipeline.
+// Several models: one arena for models that never run at once, one plan for a pipeline.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 class SeveralModelsTest : public CommandTest {
  protected:
-  // What model.ash gives out, {2,10}, as numbers from 0 to 1.
+  // Writes the output of model.ash, {2,10}, as numbers from 0 to 1.
   static void WriteTail(const Shape& shape) {
     GraphMaker maker;
     const int x = maker.Input("x", shape);

@@ -1,4 +1,5 @@
-// Plans as text: of random models they come back to the bit, and what was changed is refused.
+// Plans as text: plans of random models survive writing and reading to the bit, and changed ones
+// are refused.
 #include <gmock/gmock.h>
 
 #include <cstring>
@@ -38,7 +39,7 @@ struct Case {
   StoredPlan stored;
 };
 
-// A random model under random options: whole, in random tiles, or in those that a budget finds.
+// Returns a random model with random options: untiled, in random tiles, or in a budget's.
 Case MakeCase(uint64_t seed) {
   std::mt19937_64 random(seed);
   Case c;
@@ -139,7 +140,8 @@ TEST_F(StoredPlansTest, WorkspacesComeBack) {
   EXPECT_EQ(PlanText({c.stored.model, Value(RecordPlan(c.graph, *again))}), text);
 }
 
-// A file that was packed whole once had all packed anew where a plan wanted one part otherwise.
+// Regression: if a plan needed one entry packed otherwise, all weights of a packed file were packed
+// again.
 TEST_F(StoredPlansTest, PartsThatAreNotPackedArePackedAndTheOthersTaken) {
   Case c;
   c.graph = Value(BuildResNet18({.image = 64}));
@@ -181,8 +183,9 @@ TEST_F(StoredPlansTest, PartsThatAreNotPackedArePackedAndTheOthersTaken) {
   EXPECT_TRUE(absl::IsFailedPrecondition(PlanWithPackedParts(packed, other, request).status()));
 }
 
-// Whether chunks that are not tied to each other are apart, those that are tied lie as they have
-// to, and the arena ends where the highest one does: by looking at all pairs.
+// Returns whether the plan is valid, by a comparison of all pairs. Unrelated chunks must not
+// overlap, related ones must lie as their relation demands, and the arena must end with the highest
+// chunk.
 bool IsPlan(const RecordedPlan& plan) {
   const std::vector<int> groups = memory::FirstTied(plan.problem());
   int64_t highest = 0;
@@ -204,7 +207,7 @@ bool IsPlan(const RecordedPlan& plan) {
   return highest == plan.arena;
 }
 
-// The text of a document whose checksum is that of its content, as docs/plan.schema.json says.
+// Returns the text of a document with its correct checksum, as docs/plan.schema.json defines it.
 std::string Sealed(nlohmann::json document) {
   if (document.is_object()) {
     document.erase("checksum");
@@ -232,7 +235,7 @@ TEST_F(StoredPlansTest, AnyOffsetThatIsChangedIsRefused) {
                                   offset + 1, int64_t{0}, c.stored.plan.arena}) {
         if (other == offset || other < 0) continue;
         SCOPED_TRACE(::testing::Message() << "chunk " << i << " at " << other);
-        // The file has a checksum; whoever writes one of his own is refused by what the plan says.
+        // The file has a checksum; a document with a correct one is refused for its contents.
         RecordedPlan changed = c.stored.plan;
         changed.chunks[i].buffer.offset = other;
         const bool is_plan = IsPlan(changed);
@@ -321,7 +324,7 @@ TEST_F(StoredPlansTest, AnotherVersionOfTheFormatIsNamed) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("format version 2, this program reads 1"));
 }
 
-// All values of a document, the whole first.
+// Lists pointers to all values of a document, the whole first.
 void Pointers(const nlohmann::json& value, const nlohmann::json::json_pointer& at,
               std::vector<nlohmann::json::json_pointer>& pointers) {
   pointers.push_back(at);
@@ -331,7 +334,7 @@ void Pointers(const nlohmann::json& value, const nlohmann::json::json_pointer& a
   }
 }
 
-// Malformed, or a plan of something else: refused with a reason, or without consequence.
+// Each change is refused with a reason, or has no effect.
 TEST_F(StoredPlansTest, AnyValueInTheFileMayBeAnything) {
   const Case c = MakeCase(2);
   const nlohmann::json document = nlohmann::json::parse(PlanText(c.stored));

@@ -29,7 +29,7 @@ HostTensor Input() {
   return RandomTensor(random, {kBatch, 3, 16, 16});
 }
 
-// Runs `times` times in a session of its own; the results of all runs, one after another.
+// Runs `times` times in a session of its own; returns the results of all runs, one after another.
 std::vector<float> RunModel(const std::shared_ptr<const Executable>& executable, int times) {
   const HostTensor input = Input();
   std::unique_ptr<Session> session = Value(Session::Create(executable));

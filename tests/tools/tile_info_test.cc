@@ -1,5 +1,5 @@
-// The geometry of tiles against that of a training run which was tiled (../shared/data/tiling, and
-// its backward pass in ../shared/data/training).
+// Compares the geometry of tiles with a recorded tiled training run (../shared/data/tiling, and its
+// backward pass in ../shared/data/training).
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 class TileInfoTest : public CommandTest {
  protected:
-  // Tiles of the chain, from its input (operator 0) to pool2 (operator 16).
+  // Returns tiles of the chain, from its input (operator 0) to pool2 (operator 16).
   json Tiles(const std::string& kind) {
     EXPECT_EQ(Ashlar("zoo tiling_chain -o chain.ash --quiet").exit_code, 0);
     const ProcessResult result =
@@ -58,8 +58,9 @@ TEST_F(TileInfoTest, EveryTileOfTheLoggedRunComesOutEqual) {
   EXPECT_EQ(compared, 16 * 5 * 9);
 }
 
-// On the way back each tile owns a part of the input's gradient: what of every gradient depends on
-// it, and where that part lies in the gradient of what the first operator read.
+// In the backward pass each tile owns a slice of the input's gradient. Compares the region of every
+// gradient that depends on the slice. Also compares the slice's place in the gradient of the region
+// that the first operator read.
 TEST_F(TileInfoTest, EveryTileOfTheLoggedBackwardPassComesOutEqual) {
   constexpr char kRecord[] = "data/training/seed001_backward.json";
   if (!HasSharedData(kRecord)) GTEST_SKIP() << "no " << SharedData(kRecord);
@@ -88,7 +89,7 @@ TEST_F(TileInfoTest, EveryTileOfTheLoggedBackwardPassComesOutEqual) {
         ++compared;
       }
     }
-    // Left, right, top, bottom; both ends belong to a region.
+    // Left, right, top, bottom; regions include both ends.
     const json read = named((*tile)["f_info"], "conv1")["inpslidx"],
                owned = named((*tile)["b_info"], "fake-bp")["inpslidx"];
     const auto apart = [&](int side) {
@@ -112,7 +113,7 @@ TEST_F(TileInfoTest, PartsInsideOfPartsNameTheOneAround) {
   EXPECT_EQ(document["tiles"][1]["outer"], 0);
   EXPECT_EQ(document["tiles"][2]["outer"], 0);
   EXPECT_EQ(document["tiles"][2]["coord"], (json{1, 0}));
-  // The lower half: rows 2 and 3 of pool2 need all from row 3 of what conv2 reads.
+  // The lower half: rows 2 and 3 of pool2 need all rows from 3 on of conv2's input.
   EXPECT_EQ(document["tiles"][2]["f_info"][2]["inpslidx"], (json{0, 7, 3, 7}));
 }
 

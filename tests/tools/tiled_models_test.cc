@@ -1,4 +1,4 @@
-// Every model of the zoo at every kind of split.
+// Tiles every model of the zoo in every kind of tiles.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -38,9 +38,9 @@ class TiledModelsTest : public ::testing::TestWithParam<Model> {
   static void SetUpTestSuite() { cpu::RegisterDevice(); }
 };
 
-// All kinds of parts, up to the last image of at least 4 x 4 pixels that is a cut; batches to the
-// end, and grids over the input to where an image is a quarter of it high, while outputs still
-// depend on a part of the input.
+// Returns all kinds of tiles, up to the last cut of at least 4 x 4 pixels. Batches extend to the
+// end. Grids over the input extend to the last cut of a quarter of its height: outputs there still
+// depend on a slice of the input.
 std::vector<std::string> AllTiles(const Graph& graph) {
   const Shape& input = graph.var(graph.inputs()[0].var).type.shape;
   const auto id = [&](int var) { return graph.node(graph.var(var).producer).id; };

@@ -1,4 +1,4 @@
-// Tiles on the models of the zoo: what they compute, and in how much memory.
+// Tiles on the models of the zoo: their results and their memory.
 #include <gmock/gmock.h>
 
 #include "absl/strings/str_cat.h"
@@ -45,8 +45,8 @@ HostTensor FirstOutput(std::unique_ptr<PlannedGraph> planned, const HostTensor& 
   return outputs[0];
 }
 
-// In about half of what it takes otherwise; two also in the least that there is a plan for, whose
-// search takes long.
+// In about half of the untiled memory; two models also in their smallest plan, whose search takes
+// long.
 TEST_F(TilingTest, EveryModelComputesTheSameInLessMemory) {
   const struct {
     const char* name;
@@ -83,11 +83,10 @@ struct Promise {
   const char* model;
   ZooOptions options;
   int64_t bytes;
-  const char* tiles;  // "": searched for
+  const char* tiles;  // "": search for tiles
 };
 
-// Budgets that are met without computing anything twice. Untiled plans take 52.2 and
-// 536.9 MB.
+// Budgets that are met without recomputation. Untiled plans take 52.2 and 536.9 MB.
 TEST_F(TilingTest, BudgetsAreMetWithoutMoreWork) {
   const Promise promises[] = {
       {"resnet50", {.batch = 10}, 2'500'000, ""},
@@ -128,18 +127,19 @@ TEST_F(BudgetCommandTest, ABudgetIsMetOrRefusedWithTheSmallestThatWouldDo) {
   EXPECT_TRUE(met.Json()["fits"]);
   EXPECT_EQ(met.Json()["budget_bytes"], smallest);
   EXPECT_LE(met.Json()["pools"]["arena"]["planned_bytes"], smallest);
-  // The search for the smallest takes longer than the plan: it was made where nobody asked.
+  // The search for the smallest plan takes longer than planning. Regression: it ran without a
+  // request.
   EXPECT_EQ(least.Json()["smallest_budget_bytes"], smallest);
   const auto roomy = Ashlar(absl::StrCat("plan model.ash --json --memory-budget ", arena, kQuick));
   EXPECT_FALSE(roomy.Json().contains("smallest_budget_bytes"));
 
-  // The text said nothing of the time by which tiles are chosen.
+  // Regression: the text did not state the time by which tiles are chosen.
   EXPECT_THAT(Ashlar(absl::StrCat("plan model.ash --memory-budget ", fits, kQuick)).out,
               HasSubstr(absl::StrCat(" extra FLOPs, ",
                                      FormatMilliseconds(met.Json()["predicted_ms"].get<double>()),
                                      " expected\n")));
 
-  // Guard bytes, with which `verify` runs a second time, come on top.
+  // Guard bytes, with which `verify` runs a second time, are not included.
   const auto verified = Ashlar("verify model.ash --json --quiet --memory-budget " + fits + kQuick);
   ASSERT_EQ(verified.exit_code, 0) << verified.err;
   EXPECT_LE(verified.Json()["pools"]["arena"]["actual_bytes"], smallest);
@@ -178,8 +178,8 @@ TEST_F(BudgetCommandTest, ATiledPlanIsProvedAndComputesTheSame) {
   }
 }
 
-// Without folded constants the classifier's reshape has its target from operators of the segment,
-// of which no part is made: that once ended in a segmentation fault.
+// Regression: without folded constants, operators of the segment compute the target of the
+// classifier's reshape. They have no tiles, which ended in a segmentation fault.
 TEST_F(BudgetCommandTest, ASegmentMayComputeShapes) {
   ASSERT_EQ(Ashlar("zoo resnet18 --batch 2 --image 32 -o shapes.ash --quiet").exit_code, 0);
   for (const char* option : {"--tile 0-369:batch2", "--tile 0-378:batch2", "--tile 0-380:batch2"}) {

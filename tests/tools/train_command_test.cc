@@ -1,4 +1,4 @@
-// ashlar train: what users see, and that a training that was killed goes on as if it had not been.
+// ashlar train: its output, and that a killed training resumes without a difference.
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -23,7 +23,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Seeded pictures of 8 x 8 whose class is where they are bright, and a net that can learn it.
+// Seeded 8 x 8 pictures, whose class is their bright region, and a net that can learn it.
 class TrainCommandTest : public CommandTest {
  protected:
   static constexpr int64_t kCount = 100;
@@ -55,7 +55,7 @@ class TrainCommandTest : public CommandTest {
     return {{"images", std::move(images)}, {"labels", std::move(labels)}};
   }
 
-  // The column `loss` of a log.
+  // Returns the column `loss` of a log.
   static std::vector<std::string> Losses(const std::string& log) {
     std::vector<std::string> losses;
     for (absl::string_view line : absl::StrSplit(Read(log), '\n', absl::SkipEmpty())) {
@@ -66,7 +66,7 @@ class TrainCommandTest : public CommandTest {
     return losses;
   }
 
-  // The options of all trainings that are compared.
+  // Returns the options of all trainings that are compared.
   static std::string Train(const std::string& kind, const std::string& rest) {
     return absl::StrCat("train ", kind, ".ash --data data.npz --scale 0.004 --batch 8 --lr 0.05 ",
                         rest);
@@ -91,7 +91,7 @@ TEST_F(TrainCommandTest, LearnsAndSaysHowItWent) {
     EXPECT_LT(document["epochs"].back()["mean_loss"], document["epochs"][0]["mean_loss"]);
     EXPECT_GE(document["epochs"].back()["validation"]["correct"], kCount / 2);
   }
-  // For the batch of the file that it came from.
+  // It has the batch size of the original file.
   const ProcessResult inspected = Ashlar("inspect trained.ash --json");
   ASSERT_EQ(inspected.exit_code, 0) << inspected.err;
   EXPECT_EQ(inspected.Json()["inputs"][0]["shape"], nlohmann::json({4, 1, 8, 8}));
@@ -110,9 +110,9 @@ TEST_F(TrainCommandTest, TrainedModelsAreWrittenInBothFormats) {
   }
 }
 
-// A model read anew for the step's images was written for these.
+// Regression: a model that was reshaped for the step's images was written with their number.
 TEST_F(TrainCommandTest, TrainedModelsHaveTheBatchOfTheirFile) {
-  const char kModel[] = "data/int8/digits/digits.onnx";  // its Reshape counts the images
+  const char kModel[] = "data/int8/digits/digits.onnx";  // its Reshape counts images
   if (!HasSharedData(kModel)) GTEST_SKIP() << "no ../shared/data/int8";
   const std::string model = SharedData(kModel);
   const auto shape_of = [](const std::string& file) {
@@ -128,7 +128,7 @@ TEST_F(TrainCommandTest, TrainedModelsHaveTheBatchOfTheirFile) {
   }
 }
 
-// Where no operator mixes images, a step of parts is the same step, in the memory of a part.
+// If no operator mixes images, a step in micro-batches is the same step, in a micro-batch's memory.
 TEST_F(TrainCommandTest, MicroBatchesAreTheSameStepInLessMemory) {
   std::vector<std::vector<std::string>> losses;
   std::vector<nlohmann::json> documents;
@@ -201,7 +201,7 @@ TEST_F(TrainCommandTest, GoesOnFromACheckpointToTheLastBit) {
   EXPECT_EQ(rest.Json()["resumed_at_step"], 12);
   EXPECT_EQ(Losses("whole.csv"), Losses("rest.csv"));
   EXPECT_EQ(Read("whole.ash"), Read("rest.ash"));
-  // Not as part of another training.
+  // A checkpoint does not resume another training.
   const ProcessResult other = Ashlar(
       Train("bn", schedule + "--epochs 2 --momentum 0.5 --checkpoint c.ash --resume -o rest.ash"));
   EXPECT_EQ(other.exit_code, 2);
@@ -212,8 +212,8 @@ TEST_F(TrainCommandTest, GoesOnFromACheckpointToTheLastBit) {
       6);
 }
 
-// Whenever it is killed, there is a whole checkpoint or none, and what follows is the same.
-// ASHLAR_KILLS=50 kills it more often than a usual run of the tests does.
+// Whenever training is killed, there is a whole checkpoint or none, and it resumes without a
+// difference. ASHLAR_KILLS=50 kills it more often than a usual run.
 TEST_F(TrainCommandTest, SurvivesBeingKilledAtAnyMoment) {
   const std::string epochs = absl::StrCat("--epochs ", kSanitized ? 1 : 4, " ");
   using Clock = std::chrono::steady_clock;
@@ -287,7 +287,7 @@ TEST_F(TrainCommandTest, AFolderForEachClass) {
       Ashlar("train model.ash --data photos --batch 2 --classes 2 -o two.ash --json -q");
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.Json()["data"]["classes"], nlohmann::json({"cats", "dogs"}));
-  // "label 4 is 2, and the model has 2 classes", of a folder of three folders.
+  // Regression: "label 4 is 2, and the model has 2 classes", for a folder of three folders.
   std::filesystem::create_directories(Path("photos/owls"));
   std::filesystem::copy(Path("photos/dogs/0.ppm"), Path("photos/owls/0.ppm"));
   ExpectEndings("train model.ash --data photos --batch 2 --classes 2 -o two.ash",
@@ -350,7 +350,7 @@ TEST_F(TrainCommandTest, PlansForABudgetAndShowsTheCurve) {
   const auto measured = verify.Json()["pools"]["arena"];
   EXPECT_LE(measured["planned_bytes"], arena);
   EXPECT_EQ(measured["actual_bytes"], measured["planned_bytes"]);
-  // The document once said of such a plan that nothing is computed again.
+  // Regression: the document of such a plan stated that nothing is recomputed.
   EXPECT_EQ(verify.Json()["recompute"]["spec"], points[1]["recompute"]);
   EXPECT_EQ(verify.Json()["recompute"]["extra_flops_ratio"], points[1]["extra_flops_ratio"]);
 }
@@ -374,7 +374,7 @@ TEST_F(TrainCommandTest, ABudgetIsMetInTilesThatCanBeAskedFor) {
   EXPECT_EQ(trained.exit_code, 0) << trained.err;
 }
 
-// They learn, and are in the trained model as they were.
+// The norms learn, and the trained model still contains them as operators.
 TEST_F(TrainCommandTest, NormalisationThatAnExporterKeptIsTrained) {
   const char kModel[] = "data/onnx/real/resnet_cifar10/resnet20.onnx";
   if (!HasSharedData(kModel)) GTEST_SKIP() << "no ../shared/data/onnx";
@@ -401,7 +401,7 @@ TEST_F(TrainCommandTest, AnOnnxModelIsReadForTheBatch) {
   const char kModel[] = "data/onnx/exports/mobilenet_v3_large.ts_dynamic.onnx";
   if (!HasSharedData(kModel)) GTEST_SKIP() << "no ../shared/data/onnx";
   if (kSanitized) GTEST_SKIP() << "the same code as without, for longer";
-  // It reshapes to a batch that is worked out while it is read.
+  // It reshapes to a batch size that the reader computes.
   const ProcessResult result =
       Ashlar(absl::StrCat("plan ", SharedData(kModel), " --train --batch 3"));
   EXPECT_EQ(result.exit_code, 0) << result.err;

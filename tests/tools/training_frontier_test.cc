@@ -1,5 +1,5 @@
-// The memory of a step of training against what is computed twice for it: at most what a search in
-// another program found (../shared/data/training/frontiers.json), and 2 %.
+// The memory of a training step for a given share of recomputation: at most the results of a search
+// in another program (../shared/data/training/frontiers.json), and 2 %.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,15 +27,15 @@ using testing::LongTests;
 using testing::Value;
 
 constexpr std::array<double, 9> kExtra = {0,    0.01, 0.02, 0.05, 0.1,
-                                          0.15, 0.2,  0.25, 0.4};  // of a step's FLOPs
+                                          0.15, 0.2,  0.25, 0.4};  // fraction of a step's FLOPs
 
 struct KnownFrontier {
   const char* model;
   int64_t batch;
-  std::array<int64_t, kExtra.size()> bytes;  // 0: none is known
+  std::array<int64_t, kExtra.size()> bytes;  // 0: unknown
 };
 
-// For images of 32 x 32: no pool, and a stem of 3 x 3.
+// Returns a ResNet-18 for images of 32 x 32: no pool, and a stem of 3 x 3.
 Graph SmallResNet18(int64_t batch) {
   NetworkBuilder net({.batch = batch, .image = 32});
   const ConvolutionShape same = {.channels = 64, .kernel = 3, .padding = 1};
@@ -68,7 +68,7 @@ Graph ModelOf(const KnownFrontier& known) {
 
 class TrainingFrontierTest : public ::testing::TestWithParam<KnownFrontier> {};
 
-// In the order of the rewritten graph, as it is without workspaces.
+// Returns the live bytes in the order of the rewritten graph, without workspaces.
 int64_t LiveBytesOf(const Graph& step) {
   const StorageModel model = BuildStorageModel(step, {});
   return ScheduleAsGiven(step, model, std::vector<int64_t>(step.nodes().size(), 0)).peak_bytes;
@@ -76,7 +76,7 @@ int64_t LiveBytesOf(const Graph& step) {
 
 TEST_P(TrainingFrontierTest, IsAtMostTheKnownOne) {
   if (kSanitized) GTEST_SKIP() << "the same as without, for longer";
-  // The same search at other batches.
+  // Smaller batches repeat the same search.
   if (GetParam().model == std::string("resnet50") && GetParam().batch < 32 && !LongTests()) {
     GTEST_SKIP() << kTakesLong;
   }
@@ -99,7 +99,7 @@ TEST_P(TrainingFrontierTest, IsAtMostTheKnownOne) {
     planned = best;
     known = GetParam().bytes[i];
   }
-  // The last of these as it is planned, with workspaces.
+  // Plans the last one, with workspaces.
   PlanRequest request;
   request.wishes.processor = Value(Processor::Parse("avx2/32K/512K"));
   const auto plan = Value(PlanGraph(Value(RecomputeStep(step, planned->spec)), request));

@@ -1,5 +1,5 @@
-// The memory of a step of training without convolutions that are computed twice: at most what a
-// search in another program found, and 2 % for workspaces.
+// The memory of a training step without recomputed convolutions: at most the results of a search in
+// another program, and 2 % for workspaces.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -41,7 +41,7 @@ Graph StepOf(const KnownStep& known) {
 
 class TrainingMemoryTest : public ::testing::TestWithParam<KnownStep> {};
 
-// In the order of the rewritten graph, before others are tried, and without workspaces.
+// In the order of the rewritten graph, before other orders are tried, and without workspaces.
 TEST_P(TrainingMemoryTest, LiveBytesAreAtMostTheKnownOnes) {
   if (kSanitized) GTEST_SKIP() << "the same as without, for longer";
   const Graph step = StepOf(GetParam());
@@ -51,8 +51,8 @@ TEST_P(TrainingMemoryTest, LiveBytesAreAtMostTheKnownOnes) {
             kWorkspaces * static_cast<double>(GetParam().bytes));
 }
 
-// ResNet-50 in the order as it is takes 3 % more than is known; plans find others, of 370.5 MB
-// for 8.
+// ResNet-50 in its given order takes 3 % more than the known figure; plans find other orders, with
+// 370.5 MB for batch 8.
 INSTANTIATE_TEST_SUITE_P(Zoo, TrainingMemoryTest,
                          ::testing::Values(KnownStep{"resnet50", 1, "cheap", 49600000},
                                            KnownStep{"resnet50", 8, "cheap", 394600000},

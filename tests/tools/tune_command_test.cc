@@ -1,4 +1,4 @@
-// ashlar tune: what is on record counts for what it was measured for, and for nothing else.
+// ashlar tune: recorded choices apply to the problem for which they were measured, and to no other.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -27,7 +27,7 @@ class TuneCommandTest : public CommandTest {
   }
   static std::string Image() { return kSanitized ? "64" : "160"; }
   void SetUp() override { std::filesystem::remove(Path("kernels.json")); }
-  // By operator, the kernel that ran.
+  // Returns the kernel that ran, by operator.
   static std::map<std::string, std::string> Kernels(const std::string& flags) {
     std::map<std::string, std::string> kernels;
     const json rows = Ashlar("profile resnet18.ash --json " + flags).Json()["rows"];
@@ -51,13 +51,12 @@ TEST_F(TuneCommandTest, TuneIsRememberedAndUsed) {
   ASSERT_EQ(record["processors"].size(), 1u);
   record.erase("tiles");
   if (tuned.Json()["problems"].empty()) GTEST_SKIP() << "nothing to choose on this processor";
-  // Each problem gets its last direct kernel on record, whatever the times were: the record
-  // decides.
+  // Records each problem's last direct kernel, whatever the times were: the record decides.
   json& problems = record["processors"].front();
   std::map<std::string, std::string> wanted;
   const json tried = tuned.Json()["problems"];
   for (const json& problem : tried) {
-    // One without workspace, which fits under any peak.
+    // A kernel without workspace, which fits under any peak.
     std::string last;
     for (const json& trial : problem["trials"]) {
       const std::string kernel = trial["kernel"];
@@ -83,7 +82,8 @@ TEST_F(TuneCommandTest, TuneIsRememberedAndUsed) {
   EXPECT_EQ(kernels(""), by_table);
 }
 
-// "memory 2.9 GB/s" was recorded for good on a busy machine, and expected times followed it.
+// Regression: on a busy machine "memory 2.9 GB/s" was recorded for good, and expected times
+// followed it.
 TEST_F(TuneCommandTest, SpeedsOfABusyMachineAreNotRecorded) {
   std::atomic<bool> done(false);
   std::vector<std::thread> others;
@@ -106,7 +106,7 @@ TEST_F(TuneCommandTest, SpeedsOfABusyMachineAreNotRecorded) {
 TEST_F(TuneCommandTest, TuneKeepsFilesThatAreNoRecords) {
   Write("kernels.json", R"({"format": "something else"})");
   const ProcessResult result = Ashlar("tune model.ash");
-  EXPECT_EQ(result.exit_code, 6);  // it was 1
+  EXPECT_EQ(result.exit_code, 6);  // Regression: it was 1
   EXPECT_THAT(result.err, HasSubstr("kernels.json: format: 'something else', expected"));
   EXPECT_EQ(Read("kernels.json"), R"({"format": "something else"})");
   EXPECT_EQ(Ashlar("run model.ash").exit_code, 0);
@@ -129,7 +129,7 @@ TEST_F(TuneCommandTest, TunesAModelInParts) {
   const json plan = Ashlar("plan model.ash --json " + budget).Json();
   const std::string tiles = "--tile '" + plan["tile"].get<std::string>() + "'";
   for (const std::string& flags : {tiles, budget}) {
-    if (flags == budget && !LongTests()) continue;  // the same tiles
+    if (flags == budget && !LongTests()) continue;  // gives the same tiles
     SCOPED_TRACE(flags);
     const ProcessResult tuned = Ashlar("tune model.ash " + flags);
     EXPECT_EQ(tuned.exit_code, 0) << tuned.err;
@@ -138,8 +138,7 @@ TEST_F(TuneCommandTest, TunesAModelInParts) {
   }
 }
 
-// Plans are in the tiles that are on record for the model, their policy and number of threads, and
-// in no others.
+// Plans use the tuned tiles of the same model, policy and number of threads, and no others.
 TEST_F(TuneCommandTest, TilesOnRecordAreThoseOfPlans) {
   const std::string shape = LongTests() ? Image() : "32";
   const std::string size = "x3x" + shape + "x" + shape;
@@ -150,7 +149,7 @@ TEST_F(TuneCommandTest, TilesOnRecordAreThoseOfPlans) {
   ASSERT_FALSE(tried.empty());
   json record = json::parse(Read("kernels.json"));
   ASSERT_EQ(record["tiles"].front().size(), 1u);
-  const std::string first = tried[0]["tile"];  // the batch, up to the last cut
+  const std::string first = tried[0]["tile"];  // batch tiles, up to the last cut
   ASSERT_THAT(first, HasSubstr(":batch"));
   const std::string tiles = first.substr(0, first.find(':')) + ":batch4";
   record["tiles"].front().front() = {{"1", tiles}};
@@ -172,19 +171,21 @@ TEST_F(TuneCommandTest, TilesOnRecordAreThoseOfPlans) {
                                 "resnet18.ash --threads 2 --shape data=4" + size,
                                 "resnet18.ash --threads 1 --shape data=2" + size};
   for (const std::string& arguments : others) EXPECT_EQ(tiles_of(arguments), "") << arguments;
-  // Files are packed for any number of threads, and layers compared whole.
+  // Files are packed for any number of threads, and layers are compared untiled.
   ASSERT_EQ(Ashlar("convert resnet18.ash -o packed.ash --pack").exit_code, 0);
   EXPECT_THAT(Ashlar("inspect packed.ash").out, ::testing::Not(HasSubstr(tiles)));
   EXPECT_EQ(Ashlar("compare --layers all " + model).exit_code, 0);
-  // What is on record is tried again, and kept where it is still the fastest or replaced.
+  // The recorded tiles are tried again; they stay if they are still the fastest, otherwise they are
+  // replaced.
   const ProcessResult again = Ashlar("tune --seconds 0.1 --json " + model);
   ASSERT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(again.Json()["tiles"][0]["tile"], tiles);
-  // With `--tile none` kernels alone are timed.
+  // With `--tile none` only kernels are timed.
   EXPECT_TRUE(Ashlar("tune --seconds 0.1 --json --tile none " + model).Json()["tiles"].empty());
 }
 
-// Kernels are timed in the graph as it is: once they were looked for by the nodes of its tiles.
+// Kernels are timed in the untiled graph. Regression: they were looked up by the nodes of its
+// tiles.
 TEST_F(TuneCommandTest, KernelsAreTunedAsItIsWhateverTilesAreOnRecord) {
   const std::string arguments = "tune resnet18.ash --passes none --threads 1 --seconds 0.1 --json";
   ASSERT_EQ(Ashlar(arguments).exit_code, 0);

@@ -1,4 +1,4 @@
-// The main job's proof, as a process: what ResNet-50 uses is what was planned, and no more.
+// The main promise, tested as a process: ResNet-50 uses the planned memory, and no more.
 #include <gtest/gtest.h>
 
 #include "runtime/measure/heap/heap_counter.h"
@@ -29,7 +29,7 @@ TEST_F(VerifyResNet50Test, ActualIsPlannedAndWeightsAreInMemoryOnce) {
     }
     EXPECT_EQ(document["pools"]["arena"]["planned_bytes"], 5218304);
     EXPECT_TRUE(document["overruns"].empty());
-    if (!HeapCountingAvailable()) continue;  // sanitizers bring their own heap, and its overhead
+    if (!HeapCountingAvailable()) continue;  // sanitizers have a heap of their own, with overhead
     EXPECT_EQ(document["heap"]["own_calls"], 0);
     EXPECT_EQ(document["heap"]["library_calls"], 0);
     EXPECT_EQ(document["heap"]["library_net_bytes"], 0);

@@ -1,5 +1,5 @@
-// Every zoo model at a small image size: the compiled model against the host evaluation of the
-// graph as it was built, and under each way of compiling it.
+// Every zoo model at a small image size: compares the compiled model with the host evaluation of
+// the original graph, for each way of compiling it.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,9 +15,9 @@
 namespace ashlar {
 namespace {
 
-// Worst difference allowed, relative to the largest magnitude of the reference. Sums in float in
-// another order differ by 1e-6 of a logit; the softmax multiplies that by the logit. Seen: 1e-6 to
-// 7e-5.
+// The largest difference allowed, relative to the largest magnitude of the reference. Float sums in
+// another order differ by 1e-6 of a logit; the softmax multiplies this by the logit. Observed: 1e-6
+// to 7e-5.
 constexpr double kTolerance = 1e-4;
 
 struct NumbersCase {
@@ -71,7 +71,7 @@ HostTensor Infer(const Graph& graph, const Variant& variant, const HostTensor& i
   return outputs[0];
 }
 
-// For a batch of two.
+// Builds the model for a batch of two.
 absl::StatusOr<Graph> Build(const NumbersCase& test) {
   for (const ZooModel& model : ZooModels()) {
     if (std::string(model.name) == test.model) {
@@ -108,7 +108,7 @@ TEST_P(ZooNumbersTest, AgreesWithTheHostEvaluation) {
   }
 }
 
-// A damaged image never gets a confident answer, and the other image of the batch gets its own.
+// A damaged image never gets a confident result, and the other image of the batch gets its own.
 TEST_P(ZooNumbersTest, NaNsOfAnImageReachItsOutputAndNoOther) {
   const absl::StatusOr<Graph> graph = Build(GetParam());
   ASSERT_TRUE(graph.ok()) << graph.status();

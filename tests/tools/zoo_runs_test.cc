@@ -1,4 +1,4 @@
-// Every network of the zoo as a process, on small images: later runs allocate nothing, memory is as
+// Every network of the zoo as a process, on small images. Later runs allocate nothing, memory is as
 // planned, and the number of threads changes no bit.
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ TEST_P(ZooRunsTest, AsPlannedWithoutAllocationsAndTheSameOnAnyThreads) {
     ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
     const nlohmann::json document = result.Json();
     EXPECT_TRUE(document["ok"]);
-    if (!HeapCountingAvailable()) continue;  // sanitizers bring their own heap
+    if (!HeapCountingAvailable()) continue;  // sanitizers have a heap of their own
     EXPECT_EQ(document["heap"]["own_calls"], 0);
     EXPECT_EQ(document["heap"]["library_calls"], 0);
   }

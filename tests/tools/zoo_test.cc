@@ -34,7 +34,7 @@ std::map<std::string, int> OperatorsByType(const Graph& graph) {
   return counts;
 }
 
-// Elements of constants that training learns: without statistics and shape arithmetic.
+// Returns the elements of trainable constants: no statistics, no shape arithmetic.
 int64_t CountParameters(const Graph& graph) {
   int64_t count = 0;
   for (const OperatorNode& node : graph.nodes()) {
@@ -58,8 +58,8 @@ struct Expected {
   const char* name;
   int convolutions, norms, pools, concats;
   int64_t parameters;  // as published with the pretrained models
-  int64_t flops;       // of convolutions and matrix products, an image
-  Shape features;      // where headless
+  int64_t flops;       // per image, of convolutions and matrix products
+  Shape features;      // of the headless model
 };
 
 void PrintTo(const Expected& expected, std::ostream* out) { *out << expected.name; }
@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Expected{"inception_v1", 57, 0, 14, 9, 6998552, 3165343744, {1, 1024, 7, 7}}),
     [](const auto& info) { return info.param.name; });
 
-// Two images through a network on the host.
+// Runs two images through a network on the host.
 HostTensor RunOnHost(const Graph& graph) {
   const Binding& input = graph.inputs()[0];
   HostTensor data = HostTensor::Zeros(DType::kFloat32, graph.var(input.var).type.shape);
@@ -164,7 +164,7 @@ TEST(ZooWeightsTest, DependOnTheSeedAlone) {
   EXPECT_NE(weights, first_filter({.seed = 1}));
 }
 
-// The same on every machine: golden values.
+// Golden values, the same on every machine.
 TEST(ZooWeightsTest, AreReproducible) {
   Random random(0);
   EXPECT_EQ(random.Next(), 0xe220a8397b1dcdafu);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The completion of zsh as a user has it: lines typed into an interactive shell, and what they become.
+"""Tests zsh's completion as a user sees it: lines typed into an interactive shell, and their
+completed form.
 
-usage: zsh_completion_test.py FROM_HELP COMMAND      exits 77 where there is no zsh
+usage: zsh_completion_test.py FROM_HELP COMMAND      exits 77 without zsh
 """
 import os
 import pathlib
@@ -13,7 +14,7 @@ import sys
 import tempfile
 import time
 
-# What is typed before the tab, and what stands there afterwards.
+# The text typed before the tab, and the line afterwards.
 LINES = [
     ("ashlar ver", "ashlar verify "),
     ("ashlar plan --memory", "ashlar plan --memory-budget "),
@@ -27,9 +28,9 @@ LINES = [
     ("ashlar zoo mobilenet", "ashlar zoo mobilenet_v2 "),
     ("ashlar none --x", "ashlar none --x"),
 ]
-SECONDS = 60  # for one line, on a busy machine
+SECONDS = 60  # per line, on a busy machine
 
-# Control-X writes down the line and drops it.
+# Control-X prints the line and discards it.
 SETUP = """fpath=({folder} $fpath)
 autoload -Uz compinit
 compinit -u -D
@@ -42,7 +43,7 @@ PROMPT='READY> '
 
 
 class Shell:
-    """An interactive zsh in `folder`, without anybody's settings."""
+    """Starts an interactive zsh in `folder`, without anyone's settings."""
 
     def __init__(self, folder):
         self.notes = folder / "lines"

@@ -1,4 +1,4 @@
-// Models of the zoo on a GPU: plans, which need no device, and runs where one answers.
+// Zoo models on a GPU: plans, which need no device, and runs if a device is present.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -39,7 +39,7 @@ TEST_F(CudaLibrary, APlanNeedsNoDevice) {
   struct Case {
     DType precision;
     bool allow_tf32;
-    Format images;  // what tensor cores take is NHWC
+    Format images;  // tensor cores read NHWC
   };
   for (const Case& test :
        {Case{DType::kFloat32, false, Format::kDefault}, Case{DType::kFloat32, true, Format::kNHWC},
@@ -66,7 +66,7 @@ TEST_F(CudaLibrary, APlanNeedsNoDevice) {
   }
 }
 
-// Kernels without tensor cores need workspace for images in NHWC, and none for those in NCHW.
+// Kernels without tensor cores need workspace for images in NHWC, but none for NCHW.
 TEST_F(CudaLibrary, Float32ConvolutionsNeedNoWorkspace) {
   if (device_->ready().ok()) GTEST_SKIP() << "a device answers, which has its own kernels";
   const std::unique_ptr<PlannedGraph> planned =
@@ -77,7 +77,7 @@ TEST_F(CudaLibrary, Float32ConvolutionsNeedNoWorkspace) {
   }
 }
 
-// By node, what runs the convolutions of a plan.
+// Returns the kernels of a plan's convolutions, by node.
 std::vector<std::string> Convolutions(const PlannedGraph& planned) {
   std::vector<std::string> implementations;
   for (size_t i = 0; i < planned.graph.nodes().size(); ++i) {
@@ -87,7 +87,7 @@ std::vector<std::string> Convolutions(const PlannedGraph& planned) {
   return implementations;
 }
 
-// Engines 0 and 11 have none, and stand far behind those that have in the library's heuristics.
+// Engines 0 and 11 use no tensor cores, and come last in the library's heuristics.
 TEST_F(CudaLibrary, ConvolutionsRunOnTensorCores) {
   if (device_->ready().ok()) GTEST_SKIP() << "a device answers, which has its own kernels";
   for (const auto& [precision, batch] :
@@ -104,9 +104,9 @@ TEST_F(CudaLibrary, ConvolutionsRunOnTensorCores) {
   }
 }
 
-// What the library has for a ReLU6 in the same graph is slow; so is what it has for a window for
-// each channel. The depthwise kernel takes the ReLU6 in front of it: but for one, which stands in
-// front of the mean, none is a launch.
+// The library's engines are slow with a ReLU6 in the same graph, and with a window per channel. The
+// depthwise kernel clamps its input by the ReLU6 before it. So only one ReLU6 is a launch: the one
+// before the mean.
 TEST_F(CudaLibrary, MobileNetRunsOnGoodEngines) {
   if (device_->ready().ok()) GTEST_SKIP() << "a device answers, which has its own kernels";
   const std::unique_ptr<PlannedGraph> planned =
@@ -133,7 +133,7 @@ TEST_F(CudaLibrary, PartsOfImagesRunOnTheLibraryToo) {
   for (const std::string& implementation : Convolutions(*whole)) {
     EXPECT_EQ(implementation.find("cudnn:"), 0u) << implementation;
   }
-  int last = 0;  // what comes before the global pooling, which needs whole images
+  int last = 0;  // the global pooling needs whole images; this comes before
   for (const OperatorNode& node : whole->graph.nodes()) {
     if (node.op->type() == "ConvBiasForward") last = node.id;
   }
@@ -161,8 +161,8 @@ TEST_F(CudaLibrary, APlanFitsABudget) {
   EXPECT_FALSE(planned->wishes.tiles.empty());
 }
 
-// Plans by a description in a file, as cuDNN gives it of a real device, for gpu1:0 and on, which
-// are opened for the first time here.
+// Plans for a device described in a file, in the form in which cuDNN describes a real one. The
+// devices gpu1:0 and up are first opened here.
 TEST_F(CudaLibrary, APlanIsForTheDescribedDevice) {
   if (device_->ready().ok()) GTEST_SKIP() << "there is a device, which needs no description";
   constexpr char kVariable[] = "ASHLAR_DEVICE_PROPERTIES";
@@ -178,7 +178,7 @@ TEST_F(CudaLibrary, APlanIsForTheDescribedDevice) {
   };
   EXPECT_TRUE(FailsWith(open("").status(), "ASHLAR_DEVICE_PROPERTIES: no description of a device"));
   EXPECT_TRUE(FailsWith(open("nonsense").status(), "the description of a device"));
-  // The H100 of 80 GB.
+  // The H100 with 80 GB.
   const CompNode h100 = Value(open(R"({
     "deviceVer": 900, "driverVer": 13000, "cudaDeviceId": 0, "pciDeviceId": 0,
     "multiProcessorCount": 132, "smClockRateKHz": 1980000, "memClockRateKHz": 2619000,
@@ -191,7 +191,7 @@ TEST_F(CudaLibrary, APlanIsForTheDescribedDevice) {
     "maxThreadsPerSM": 2048, "maxMemoryPitch": 2147483647, "textureAlignment": 512,
     "isTccDriver": 0, "supportCoopLaunch": 1, "deviceName": "NVIDIA H100 80GB HBM3",
     "name": "NVIDIA H100 80GB HBM3"})"));
-  // The heuristics list the same engines in the same order for both cards, so plans are the same.
+  // The heuristics list the same engines in the same order for both cards, so plans are equal.
   std::vector<std::vector<std::string>> engines;
   for (const CompNode& comp_node : {kGpu, h100}) {
     PlanRequest options = Options(DType::kFloat16);
@@ -222,7 +222,7 @@ TEST_F(CudaDevice, ModelsOfTheZooGiveTheReferencesOutputs) {
   for (const ZooModel& model : ZooModels()) {
     const absl::StatusOr<Graph> built = model.build(kTiny);
     if (!built.ok()) continue;  // VGG's classifier takes images of one size
-    // Two that have most kinds of operators between them.
+    // Two models that together have most kinds of operators.
     const absl::string_view name = model.name;
     const bool shortened = kSanitized || (Emulated() && !LongTests());
     if (shortened && name != "inception_v1" && name != "mobilenet_v2") continue;
@@ -255,7 +255,7 @@ TEST_F(CudaDevice, ModelsOfTheZooGiveTheReferencesOutputs) {
   }
 }
 
-// Runs the model on random input; its outputs.
+// Returns the outputs of the model on random input.
 std::vector<HostTensor> RunOn(const Graph& graph, const PlanRequest& options) {
   const std::unique_ptr<Session> session =
       Value(Session::Create(Value(Executable::Compile(Graph(graph), options))));
@@ -274,7 +274,7 @@ TEST_F(CudaDevice, TiledGivesTheSameAsUntiled) {
   const Graph graph = Value(shortened ? BuildSqueezeNet(kTiny) : BuildResNet18(kSmall));
   const std::vector<HostTensor> whole = RunOn(graph, Options());
   PlanRequest options = Options();
-  for (const int64_t percent : {70, 40, 0}) {  // 0: as few as can be
+  for (const int64_t percent : {70, 40, 0}) {  // 0: as few as possible
     if (shortened && percent != 70) continue;
     const int64_t arena = Value(PlanGraph(Graph(graph), Options()))->plan.plan.arena;
     options.wishes.budget = MemoryBudget{.bytes = arena * percent / 100};
@@ -303,7 +303,7 @@ TEST_F(CudaDevice, TuningFindsAKernelForEachConvolution) {
   EXPECT_LE(LargestDifference(after[0], before[0]), 1e-3);
 }
 
-// Whatever overlaps: in one arena, and with one each.
+// Runs may overlap in any way: in one arena, and with one each.
 TEST_F(CudaDevice, RunsInFlightGiveTheSameAsOneByOne) {
   std::mt19937_64 random(23);
   const auto executable = Value(Executable::Compile(Value(BuildSqueezeNet(kTiny)), Options()));
