@@ -2,9 +2,9 @@
 # Runs the pack made by benchmarks/cuda_device_pack.sh in an empty root folder. The root holds the
 # pack, a shell and its tools, Python with NumPy, the C and C++ runtime, and nothing else. First
 # runs the pack unchanged, beside CUDA's libraries in the folders that pip uses. Then runs the
-# commands of cuda_device_first_run.md over the emulated libraries, with a small model in place of
-# ResNet-50 and stand-ins for PyTorch and JAX. Usage, as root: cuda_device_pack_run.sh [build folder
-# [root folder]]; $PYTHON is a Python with NumPy. Takes some minutes.
+# commands of cuda_device_first_run.md over the emulated libraries. A small model replaces
+# ResNet-50, and stand-ins replace PyTorch and JAX. Usage, as root: cuda_device_pack_run.sh [build
+# folder [root folder]]; $PYTHON is a Python with NumPy. Takes some minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=$(realpath "${1:-build/release}")

@@ -19,7 +19,7 @@ class SeveralModelsLibraryTest : public LibraryTest {
     LibraryTest::TearDown();
   }
   std::string tail() const { return path_ + ".tail.ash"; }
-  // Writes a model over so many numbers, with an arena of its own.
+  // Writes a model of functions on so many numbers; it needs an arena.
   void WriteTail(int64_t outputs) {
     GraphMaker maker;
     const int x = maker.Input("x", {1, outputs});

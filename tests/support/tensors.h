@@ -19,8 +19,8 @@ HostTensor RandomTensor(std::mt19937_64& random, DType dtype, const Shape& shape
 HostTensor RandomTensor(std::mt19937_64& random, const Shape& shape, double low = -1,
                         double high = 1);
 
-// Returns the ends of the dtype's range, numbers around 0, and numbers around the largest exact
-// integer of a double, as far as the dtype has them.
+// Returns the ends of the dtype's range and numbers around 0. Also returns numbers around the
+// largest exact integer of a double, if the dtype has them.
 std::vector<int64_t> IntegerEdges(DType dtype);
 // Returns integers over the dtype's whole range, every other one an edge.
 HostTensor AnyIntegers(std::mt19937_64& random, DType dtype, const Shape& shape);

@@ -1,5 +1,5 @@
 // 8-bit networks in tiles on the CPU's kernels must give the same values as untiled. Random float
-// networks are quantised. Between 8-bit operators so stand operators that stay in floats,
+// networks are quantised, so between 8-bit operators stand operators that stay in floats,
 // conversions, residuals, concatenations and tensors with several consumers.
 #include <gtest/gtest.h>
 
