@@ -45,15 +45,15 @@ struct Net {
 
 class Steps : public ::testing::TestWithParam<Net> {};
 
-INSTANTIATE_TEST_SUITE_P(Networks, Steps,
-                         ::testing::Values(Net{"ad", "tiny/ad.onnx"}, Net{"ic", "tiny/ic.onnx"},
-                                           Net{"ic_lines", "tiny/ic.onnx", "2-60:ebb32;60-66:lines2"},
-                                           Net{"kws", "tiny/kws.onnx"},
-                                           Net{"kws_ebb", "tiny/kws.onnx", "2-20:lines49;20-60:ebb25", true},
-                                           Net{"vww", "tiny/vww.onnx"},
-                                           Net{"u8", "digits/digits.u8.onnx"},
-                                           Net{"s8", "digits/digits.s8.onnx"}),
-                         [](const auto& net) { return std::string(net.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Networks, Steps,
+    ::testing::Values(Net{"ad", "tiny/ad.onnx"}, Net{"ic", "tiny/ic.onnx"},
+                      Net{"ic_lines", "tiny/ic.onnx", "2-60:ebb32;60-66:lines2"},
+                      Net{"kws", "tiny/kws.onnx"},
+                      Net{"kws_ebb", "tiny/kws.onnx", "2-20:lines49;20-60:ebb25", true},
+                      Net{"vww", "tiny/vww.onnx"}, Net{"u8", "digits/digits.u8.onnx"},
+                      Net{"s8", "digits/digits.s8.onnx"}),
+    [](const auto& net) { return std::string(net.param.name); });
 
 TEST_P(Steps, HaveTheBitsOfTheirOperators) {
   if (!HasSharedData("data/int8")) GTEST_SKIP() << "no ../shared/data/int8";
