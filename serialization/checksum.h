@@ -1,5 +1,4 @@
-// Checksums of sections of files, which find damage by a disk or a transfer. They are no proof
-// against intent.
+// Checksums of sections of files. They detect damage by disks or transfers, not deliberate changes.
 #ifndef ASHLAR_SERIALIZATION_CHECKSUM_H_
 #define ASHLAR_SERIALIZATION_CHECKSUM_H_
 
@@ -9,9 +8,9 @@
 
 namespace ashlar {
 
-// XXH3 (Collet, xxhash.com), 64 bits, of libxxhash.
+// Returns the 64-bit XXH3 hash (Collet, xxhash.com) by libxxhash.
 uint64_t Checksum(const void* data, size_t bytes);
-// The same, piece by piece; `done_with` hears of each piece once it was read.
+// The same, piece by piece; calls `done_with` after reading each piece.
 uint64_t Checksum(const void* data, size_t bytes, size_t piece,
                   const std::function<void(const void*, size_t)>& done_with);
 

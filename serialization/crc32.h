@@ -1,4 +1,4 @@
-// CRC-32, as zlib computes it.
+// CRC-32 as in zlib.
 #ifndef ASHLAR_SERIALIZATION_CRC32_H_
 #define ASHLAR_SERIALIZATION_CRC32_H_
 
@@ -7,7 +7,7 @@
 
 namespace ashlar {
 
-// The CRC-32 of these bytes behind others whose CRC-32 is `before` (0: none).
+// Returns the CRC-32 after appending these bytes to data whose CRC-32 is `before` (0: no data).
 uint32_t Crc32(uint32_t before, const void* data, size_t bytes);
 
 }  // namespace ashlar

@@ -15,7 +15,7 @@ namespace {
 constexpr absl::string_view kExif("Exif\0\0", 6);
 constexpr uint32_t kOrientationTag = 274, kShort = 3;
 
-// A block of tags as TIFF files have them: "II" or "MM" for the order of bytes.
+// A block of tags in TIFF format; "II" or "MM" gives the byte order.
 class Tiff {
  public:
   explicit Tiff(absl::string_view block) : block_(block), little_(absl::StartsWith(block, "II")) {}
@@ -37,7 +37,7 @@ class Tiff {
   }
 
  private:
-  // 0 beyond the block.
+  // Returns 0 outside the block.
   uint32_t Number(size_t at, size_t bytes) const {
     if (at > block_.size() || bytes > block_.size() - at) return 0;
     uint32_t value = 0;
@@ -51,14 +51,14 @@ class Tiff {
   bool little_;
 };
 
-// The tags of a JPEG file: in a segment APP1, before the first scan.
+// Returns the tags of a JPEG file, from a segment APP1 before the first scan.
 absl::string_view JpegTags(absl::string_view file) {
   constexpr uint8_t kMarker = 0xff, kApp1 = 0xe1, kStartOfScan = 0xda;
   const auto byte = [&](size_t at) { return static_cast<uint8_t>(file[at]); };
   for (size_t at = 2; at + 4 <= file.size();) {
     if (byte(at) != kMarker) return "";
     const uint8_t type = byte(at + 1);
-    if (type == kMarker) {  // bytes 0xff may stand before a marker
+    if (type == kMarker) {  // padding bytes 0xff before a marker
       ++at;
       continue;
     }
@@ -91,7 +91,7 @@ Pixels Upright(Pixels pixels, Orientation orientation) {
   if (orientation == Orientation::kTopLeft) return pixels;
   const auto [height, width] = pixels.size;
   const bool turned = orientation >= Orientation::kLeftTop;
-  // The stored row counts from below, the stored column from the right.
+  // Whether the stored first row is at the bottom, and the stored first column on the right.
   const bool from_below =
       orientation == Orientation::kBottomRight || orientation == Orientation::kBottomLeft ||
       orientation == Orientation::kRightTop || orientation == Orientation::kRightBottom;

@@ -1,4 +1,4 @@
-// How a camera was held: the orientation that a picture file states (Exif 2.32, tag 274).
+// The orientation of the camera that a picture file states (Exif 2.32, tag 274).
 #ifndef ASHLAR_SERIALIZATION_EXIF_H_
 #define ASHLAR_SERIALIZATION_EXIF_H_
 
@@ -7,9 +7,9 @@
 
 namespace ashlar {
 
-// Where the first row and the first column of the stored picture are to be seen.
+// The sides of the upright picture at which the first stored row and column belong.
 enum class Orientation {
-  kTopLeft = 1,  // as it is stored
+  kTopLeft = 1,  // as stored
   kTopRight,
   kBottomRight,
   kBottomLeft,
@@ -19,10 +19,11 @@ enum class Orientation {
   kLeftBottom,
 };
 
-// Of a whole JPEG or PNG file; kTopLeft where none is stated, or none that can be read.
+// Returns the orientation stated in a whole JPEG or PNG file, or kTopLeft if it states none that
+// can be read.
 Orientation OrientationOf(absl::string_view file);
 
-// The picture as it is to be seen.
+// Returns the picture turned upright.
 Pixels Upright(Pixels pixels, Orientation orientation);
 
 }  // namespace ashlar

@@ -20,9 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The path in which a chain of symbolic links ends, which need not be there.
+// Returns the end of a chain of symbolic links, which need not exist.
 std::string FollowLinks(const std::string& path, std::error_code& error) {
-  constexpr int kMostLinks = 40;  // as the system has it
+  constexpr int kMostLinks = 40;  // the system's limit
   fs::path at = path;
   std::error_code none;
   for (int links = 0; fs::is_symlink(fs::symlink_status(at, none)); ++links) {
@@ -41,7 +41,7 @@ std::string FollowLinks(const std::string& path, std::error_code& error) {
 
 absl::Status FileWriter::Error(int error, absl::string_view what) const {
   const absl::Status status = absl::ErrnoToStatus(error, absl::StrCat(path_, ": ", what));
-  // A full disk is no plan that does not fit.
+  // ResourceExhausted means a plan that does not fit; a full disk must not look like one.
   return absl::IsResourceExhausted(status) ? absl::UnavailableError(status.message()) : status;
 }
 
@@ -62,7 +62,7 @@ absl::StatusOr<std::unique_ptr<FileWriter>> FileWriter::Create(const std::string
   if (error) return writer->Error(error.value(), "cannot write");
   writer->copies_ = exists && info.st_nlink > 1;
   ASHLAR_RETURN_IF_ERROR(writer->OpenTemporary());
-  // The file is private; give it the mode that the target has, or that open() would.
+  // The file is created private. Gives it the target's mode, or the mode that open() would give.
   const mode_t mask = umask(0);
   umask(mask);
   fchmod(writer->fd_, exists ? info.st_mode & 0777 : 0666 & ~mask);
@@ -71,21 +71,21 @@ absl::StatusOr<std::unique_ptr<FileWriter>> FileWriter::Create(const std::string
 
 absl::Status FileWriter::OpenTemporary() {
   const fs::path folder = fs::path(target_).parent_path();
-  // It is named by way of /proc.
+  // Naming the file later goes through /proc.
   if (access("/proc/self/fd", X_OK) == 0) {
     fd_ = open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     unnamed_ = fd_ >= 0;
     if (unnamed_) return absl::OkStatus();
   }
   temporary_ = target_ + ".XXXXXX";
-  fd_ = mkostemp(temporary_.data(), O_CLOEXEC);  // for reading, too
+  fd_ = mkostemp(temporary_.data(), O_CLOEXEC);  // also for reading
   if (fd_ >= 0) return absl::OkStatus();
   temporary_.clear();
   return Error(errno, "cannot write");
 }
 
 absl::Status FileWriter::GiveName() {
-  constexpr int kMostTries = 10000;  // names that others have
+  constexpr int kMostTries = 10000;  // limit on names that are already taken
   const std::string own = absl::StrCat("/proc/self/fd/", fd_);
   for (int i = 0; i < kMostTries; ++i) {
     const std::string name = absl::StrCat(target_, ".", getpid(), ".", i);
@@ -153,7 +153,7 @@ absl::Status FileWriter::Commit() {
 absl::Status CheckWritable(const std::string& path) {
   struct stat info;
   if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
-    // A pipe is not opened here: whoever reads from it would see its end.
+    // Does not open a pipe: its reader would see an end of file.
     const int error = S_ISDIR(info.st_mode) ? EISDIR : access(path.c_str(), W_OK) ? errno : 0;
     if (error == 0) return absl::OkStatus();
     return absl::ErrnoToStatus(error, absl::StrCat(path, ": cannot write"));

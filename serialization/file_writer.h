@@ -1,4 +1,4 @@
-// Writes a whole file or nothing: an older file under the path stays until all is written.
+// Writes a whole file or nothing: an older file at the path stays until everything is written.
 #ifndef ASHLAR_SERIALIZATION_FILE_WRITER_H_
 #define ASHLAR_SERIALIZATION_FILE_WRITER_H_
 
@@ -10,12 +10,16 @@
 
 namespace ashlar {
 
-// Writes to a file without a name in the same folder, which goes with the process however that
-// ends (O_TMPFILE; where the file system has none, to a temporary file), and Commit gives it a name
-// and renames it over the path. Without Commit nothing is left behind. Symbolic links are followed,
-// also to a file that is not there yet. A file of several names (hard links) stays one file: Commit
-// copies the temporary file into it. A path that is there and no regular file (a pipe, /dev/stdout)
-// is written in place. Errors name the path.
+// A file that is written whole or not at all. Uses an unnamed file in the target's folder
+// (O_TMPFILE), which vanishes with the process however it ends. If the file system lacks this, uses
+// a temporary file. Commit names the file and renames it over the path; without Commit nothing
+// remains.
+//
+// Special targets:
+// - Symbolic links are followed, even to a file that does not exist yet.
+// - A file with several names (hard links) stays one file: Commit copies the contents into it.
+// - An existing path that is not a regular file (a pipe, /dev/stdout) is written in place.
+// Errors name the path.
 class FileWriter {
  public:
   static absl::StatusOr<std::unique_ptr<FileWriter>> Create(const std::string& path);
@@ -30,25 +34,25 @@ class FileWriter {
  private:
   FileWriter() = default;
   absl::Status Error(int error, absl::string_view what) const;
-  // A file for what is written, with the target's mode.
+  // Opens a file for the output, with the target's mode.
   absl::Status OpenTemporary();
-  // A name in the target's folder for the file that has none.
+  // Names the unnamed file, in the target's folder.
   absl::Status GiveName();
-  // Writes the bytes of the temporary file into the target.
+  // Copies the temporary file's bytes into the target.
   absl::Status CopyToTarget();
 
-  std::string path_;       // as the caller named it
+  std::string path_;       // as passed by the caller
   std::string target_;     // with links resolved
-  std::string temporary_;  // empty: in place, or without a name
+  std::string temporary_;  // empty: written in place, or unnamed
   bool unnamed_ = false;
-  bool copies_ = false;  // to the target, which has other names
+  bool copies_ = false;  // into the target, which has other names
   int fd_ = -1;
 };
 
-// Whether `path` could be written now; nothing is left behind.
+// Checks that `path` could be written now; leaves nothing at the path.
 absl::Status CheckWritable(const std::string& path);
 
-// All of `text` as the file's content.
+// Writes `text` as the file's whole content.
 absl::Status WriteFile(const std::string& path, absl::string_view text);
 
 }  // namespace ashlar

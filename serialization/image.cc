@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kMaxPixels = int64_t{1} << 26;
 
-// One number of a PPM header, behind spaces and comments.
+// Takes one number of a PPM header, after spaces and comments.
 bool TakeNumber(absl::string_view& text, int64_t& number) {
   while (!text.empty() && (absl::ascii_isspace(text[0]) || text[0] == '#')) {
     const size_t end = text[0] == '#' ? text.find('\n') : 0;
@@ -33,7 +33,8 @@ bool TakeNumber(absl::string_view& text, int64_t& number) {
   return true;
 }
 
-// Binary PPM (P6) and PGM (P5) with one byte a value. stb would take one without its pixels.
+// Decodes binary PPM (P6) and PGM (P5) with one byte per value. stb would accept a file without its
+// pixels.
 absl::StatusOr<Pixels> DecodePpm(absl::string_view text) {
   const size_t channels = text[1] == '6' ? 3 : 1;
   text.remove_prefix(2);
@@ -52,8 +53,8 @@ absl::StatusOr<Pixels> DecodePpm(absl::string_view text) {
   return pixels;
 }
 
-// stb ignores checksums, and of a PNG that is too large for it it would only say that it knows no
-// such type of image.
+// stb ignores checksums. For a PNG that is too large it only says that it does not know the image
+// type.
 absl::Status CheckPng(absl::string_view text) {
   const std::optional<PictureSize> size = PngSize(text);
   if (!size) return Reject("broken PNG: it ends within its first chunk");
@@ -79,7 +80,7 @@ absl::StatusOr<Pixels> DecodeWithStb(absl::string_view text) {
   return Upright(std::move(pixels), OrientationOf(text));
 }
 
-// By the first bytes. stb knows more formats, but they are little used and little tested.
+// Decides by the first bytes. stb knows more formats, but they are rarely used and tested.
 absl::StatusOr<Pixels> Decode(absl::Span<const uint8_t> bytes) {
   const absl::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (absl::StartsWith(text, "P5") || absl::StartsWith(text, "P6")) return DecodePpm(text);

@@ -1,4 +1,4 @@
-// Photographs as input tensors.
+// Reads photographs and converts them to input tensors.
 #ifndef ASHLAR_SERIALIZATION_IMAGE_H_
 #define ASHLAR_SERIALIZATION_IMAGE_H_
 
@@ -13,20 +13,20 @@
 
 namespace ashlar {
 
-// The bytes of a whole PNG, JPEG or PPM file, turned upright as its EXIF orientation says; grey
-// becomes three equal channels, transparency is dropped. InvalidArgument, naming `name`, for other
-// formats, broken files (of a PNG each checksum counts) and more than 2^26 pixels.
+// Parses a whole PNG, JPEG or PPM file and turns it upright by its EXIF orientation. Grey becomes
+// three equal channels; transparency is dropped. Returns InvalidArgument, naming `name`, for other
+// formats, damaged files (each checksum of a PNG is checked) and more than 2^26 pixels.
 absl::StatusOr<Pixels> ParseImage(absl::Span<const uint8_t> bytes, absl::string_view name);
 
-// The numbers made of a pixel's values (0 to 255): (value - mean[c]) * scale[c], where channel c
-// counts in the order of the tensor.
+// The conversion of pixel values (0 to 255) to (value - mean[c]) * scale[c]; channel c counts in
+// the order of the tensor.
 struct ChannelOptions {
-  bool bgr = false;  // blue, green, red; else red, green, blue
+  bool bgr = false;  // blue, green, red; otherwise red, green, blue
   std::array<float, 3> mean = {0, 0, 0};
   std::array<float, 3> scale = {1, 1, 1};
 };
 
-// Float32 {1,3,H,W}.
+// Returns Float32 {1,3,H,W}.
 HostTensor ToPlanes(const Pixels& pixels, const ChannelOptions& options);
 
 }  // namespace ashlar

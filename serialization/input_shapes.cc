@@ -23,7 +23,7 @@ absl::Status CheckNames(const Graph& graph, const InputShapes& shapes) {
   return absl::OkStatus();
 }
 
-// The input operator for another shape, made through the table from changed parameters.
+// Returns the input operator with another shape, created through the table from changed parameters.
 absl::StatusOr<OperatorPtr> Reshaped(const Operator& op, const Shape& shape) {
   ParamList params = op.params();
   for (auto& [name, value] : params) {

@@ -1,4 +1,4 @@
-// A model for inputs of other shapes than its own.
+// Changes the input shapes of a model.
 #ifndef ASHLAR_SERIALIZATION_INPUT_SHAPES_H_
 #define ASHLAR_SERIALIZATION_INPUT_SHAPES_H_
 
@@ -12,8 +12,8 @@ namespace ashlar {
 
 using InputShapes = std::map<std::string, Shape>;  // by binding name
 
-// The same graph with all shapes inferred anew. NotFound for an input that there is not;
-// InvalidArgument, naming the node, where the shapes do not go together.
+// Returns the graph with all shapes inferred again. Returns NotFound for an unknown input;
+// InvalidArgument, naming the node, if the shapes do not fit together.
 absl::StatusOr<Graph> WithInputShapes(const Graph& graph, const InputShapes& shapes);
 
 }  // namespace ashlar

@@ -1,4 +1,4 @@
-// JSON out.
+// Writes JSON.
 #ifndef ASHLAR_SERIALIZATION_JSON_FILE_H_
 #define ASHLAR_SERIALIZATION_JSON_FILE_H_
 
@@ -9,8 +9,8 @@
 
 namespace ashlar {
 
-// Text of a document; bytes that are no UTF-8 (names from files may hold any) become U+FFFD.
-// `indent` < 0: one line.
+// Returns the text of a document. Bytes that are not UTF-8 (names from files may contain any)
+// become U+FFFD. `indent` < 0: one line.
 std::string JsonText(const nlohmann::ordered_json& document, int indent);
 
 // Writes the whole document or nothing.

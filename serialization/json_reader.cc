@@ -14,9 +14,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kShownBytes = 64;  // of a key or a value in a message
+constexpr size_t kShownBytes = 64;  // of a key or value in a message
 
-// Braces and brackets cost memory before the parser can refuse them, so they are counted first.
+// The parser allocates for braces and brackets before it can refuse them, so they are counted
+// first.
 absl::Status CheckLimits(absl::string_view text, const JsonLimits& limits) {
   if (static_cast<int64_t>(text.size()) > limits.bytes) {
     return absl::InvalidArgumentError(
@@ -52,7 +53,7 @@ absl::Status CheckLimits(absl::string_view text, const JsonLimits& limits) {
   return absl::OkStatus();
 }
 
-// Whether a key is shown as it is: the usual one, for which a text of its own would take time.
+// Whether a key can be shown unchanged. Most can; this saves the time to escape them.
 bool IsPlain(absl::string_view key) {
   return key.size() + 2 <= kShownBytes && std::all_of(key.begin(), key.end(), [](char c) {
            return absl::ascii_isprint(static_cast<unsigned char>(c)) && c != '"' && c != '\\';
@@ -74,7 +75,7 @@ absl::StatusOr<Json> ParseJson(absl::string_view text, const JsonLimits& limits)
     return Json::parse(text.begin(), text.end());
   } catch (const Json::parse_error& error) {
     return absl::InvalidArgumentError(absl::StrCat("byte ", error.byte, ": this is no JSON"));
-  } catch (const Json::exception&) {  // such as a number out of range
+  } catch (const Json::exception&) {  // e.g. a number out of range
     return absl::InvalidArgumentError("this is no JSON: a number is out of range");
   }
 }
@@ -104,7 +105,7 @@ absl::Status JsonPlace::Expected(absl::string_view what) const {
 }
 
 JsonPlace JsonPlace::Member(const std::string& key, const Json& value) const {
-  const std::string name = IsPlain(key) ? key : Shown(Json(key));  // in quotes, escaped
+  const std::string name = IsPlain(key) ? key : Shown(Json(key));  // quoted and escaped
   return JsonPlace(value, path_.empty() ? name : absl::StrCat(path_, ".", name));
 }
 

@@ -1,4 +1,4 @@
-// Reading JSON that others wrote: bounded, and with the place in every error.
+// Reads untrusted JSON, within limits; every error names its place in the document.
 #ifndef ASHLAR_SERIALIZATION_JSON_READER_H_
 #define ASHLAR_SERIALIZATION_JSON_READER_H_
 
@@ -14,17 +14,18 @@ namespace ashlar {
 
 struct JsonLimits {
   int64_t bytes = int64_t{64} << 20;
-  int depth = 32;  // objects and arrays inside each other
+  int depth = 32;  // nesting of objects and arrays
   int64_t values =
-      4 << 20;  // commas, braces and brackets; bounds the memory that the document takes
+      4 << 20;  // commas, braces and brackets; limits the memory that the document takes
 };
 
-// InvalidArgument names `path`, and the byte where the text is no JSON or exceeds the limits.
+// Returns InvalidArgument, which names `path`, and the byte offset if the text is not JSON or
+// exceeds the limits.
 absl::StatusOr<nlohmann::json> ReadJsonFile(const std::string& path, const JsonLimits& limits = {});
 absl::StatusOr<nlohmann::json> ParseJson(absl::string_view text, const JsonLimits& limits = {});
 
-// A value of a document, and the way to it: "graph_exec.operator.621.input[1]". The document must
-// live longer. All errors are InvalidArgument and begin with that place.
+// A value of a document and its path: "graph_exec.operator.621.input[1]". The document must outlive
+// it. All errors are InvalidArgument and begin with the path.
 class JsonPlace {
  public:
   explicit JsonPlace(const nlohmann::json& document) : value_(&document) {}
@@ -40,9 +41,9 @@ class JsonPlace {
   bool is_integer() const { return value_->is_number_integer(); }
   bool Has(const char* key) const { return value_->is_object() && value_->contains(key); }
 
-  // The member of an object. It must be there.
+  // Returns the member of an object, which must exist.
   absl::StatusOr<JsonPlace> Get(const char* key) const;
-  // The members of an object by key, or of an array.
+  // Return all members of an object, by key, or all elements of an array.
   absl::StatusOr<std::vector<std::pair<std::string, JsonPlace>>> Members() const;
   absl::StatusOr<std::vector<JsonPlace>> Elements() const;
 
@@ -51,7 +52,7 @@ class JsonPlace {
   absl::StatusOr<int64_t> Integer(int64_t least, int64_t greatest) const;
   absl::StatusOr<double> Number() const;
   absl::StatusOr<bool> Bool() const;
-  // A number in decimal digits, as text: how the dump writes ids.
+  // Reads an id, which dumps write as a text of decimal digits.
   absl::StatusOr<int> Id() const;
   absl::StatusOr<std::vector<int>> Ids() const;
 
@@ -65,7 +66,8 @@ class JsonPlace {
   std::string path_;
 };
 
-// The number below kMaxId (serialization/limits.h) that the text is in decimal digits, or -1.
+// Returns the number below kMaxId (serialization/limits.h) whose decimal digits are the text, or
+// -1.
 int ParseId(absl::string_view text);
 
 }  // namespace ashlar

@@ -31,7 +31,7 @@ absl::Status CheckFormat(const nlohmann::json& document) {
   return processors.Members().status();
 }
 
-// The document in the file, checked as far as its format; null where there is no file.
+// Returns the document in the file, after checking its format; null if there is no file.
 absl::StatusOr<nlohmann::json> ReadDocument(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return nlohmann::json();
@@ -59,7 +59,7 @@ absl::StatusOr<KernelRecord::Choice> ReadChoice(const JsonPlace& place) {
   return choice;
 }
 
-// By name as the file has it, in a millisecond.
+// A speed's name in the file, and its member. Values are per millisecond.
 struct SpeedColumn {
   const char* name;
   double MeasuredSpeeds::*value;
@@ -69,7 +69,7 @@ constexpr SpeedColumn kSpeedColumns[] = {{"flops", &MeasuredSpeeds::flops},
                                          {"third_level_bytes", &MeasuredSpeeds::third_level},
                                          {"memory_bytes", &MeasuredSpeeds::memory}};
 
-// The members of what a part of the document says of a processor; none where it says nothing.
+// Returns the members for a processor in one part of the document; none if it has none.
 absl::StatusOr<std::vector<std::pair<std::string, JsonPlace>>> MembersOf(
     const nlohmann::json& document, const char* part, const std::string& processor) {
   const JsonPlace top(document);
@@ -114,8 +114,7 @@ absl::StatusOr<std::map<std::string, std::map<int, TileSpec>>> ReadTiles(
   return tiles;
 }
 
-// Keeps other processes that write to a folder waiting, as long as they do the same. Where the
-// system cannot lock, nobody waits.
+// A lock on a folder, for processes that all use it. If the system cannot lock, nothing waits.
 class FolderLock {
  public:
   explicit FolderLock(const std::string& folder)

@@ -1,4 +1,4 @@
-// Kernel records in a file: JSON, by processor and problem.
+// Stores kernel records in a JSON file, by processor and problem.
 #ifndef ASHLAR_SERIALIZATION_KERNEL_RECORD_FILE_H_
 #define ASHLAR_SERIALIZATION_KERNEL_RECORD_FILE_H_
 
@@ -10,16 +10,15 @@
 
 namespace ashlar {
 
-// The part of the file for a processor; empty where it has nothing for it, or where there is no
-// file. Choices are under "processors", speeds under "speeds" and tiles under "tiles", which a file
-// need not have.
-// InvalidArgument names the file and the place where it is no such record.
+// Returns the file's record for a processor; empty if the file or the record does not exist.
+// Choices are under "processors", speeds under "speeds" and tiles under "tiles", each optional.
+// Returns InvalidArgument, naming the file and the place, if it is not a valid record.
 absl::StatusOr<KernelRecord> LoadKernelRecord(const std::string& path,
                                               const std::string& processor);
 
-// Puts the record's choices, speeds and tiles into the file, in place of its older ones for the
-// same processor, problems, graphs and numbers of threads; all else stays, also choices that
-// another process has put there since. Makes the file's folder where there is none.
+// Adds the record's choices, speeds and tiles to the file. They replace older ones for the same
+// processor, problems, graphs and numbers of threads. Everything else stays, including choices that
+// another process has added meanwhile. Creates the file's folder if needed.
 absl::Status MergeKernelRecord(const std::string& path, const std::string& processor,
                                const KernelRecord& record);
 

@@ -1,5 +1,5 @@
-// Where the command keeps its kernel record. A file of its own: programs that link the library read
-// no environment.
+// The path of the command's kernel record. A separate file, because the library reads no
+// environment variables.
 #ifndef ASHLAR_SERIALIZATION_KERNEL_RECORD_PATH_H_
 #define ASHLAR_SERIALIZATION_KERNEL_RECORD_PATH_H_
 
@@ -7,8 +7,8 @@
 
 namespace ashlar {
 
-// $ASHLAR_KERNELS, or kernels.json in the folder ashlar of the user's cache ($XDG_CACHE_HOME or
-// ~/.cache); empty where the environment names none of them.
+// Returns $ASHLAR_KERNELS, or ashlar/kernels.json in the user's cache ($XDG_CACHE_HOME or
+// ~/.cache). Returns an empty path if the environment sets none of these.
 std::string DefaultKernelRecordPath();
 
 }  // namespace ashlar

@@ -45,7 +45,7 @@ MappedFile::~MappedFile() {
 }
 
 void MappedFile::DropResidentPages() const {
-  // The mapping is private and never written, so that nothing is lost.
+  // Nothing is lost, because the mapping is private and never written.
   if (!bytes_.empty()) madvise(const_cast<uint8_t*>(bytes_.data()), bytes_.size(), MADV_DONTNEED);
 }
 

@@ -13,21 +13,21 @@ namespace ashlar {
 
 class MappedFile {
  public:
-  // Regular files only. The file must not be shortened while it is mapped.
+  // Maps a regular file. It must not be shortened while it is mapped.
   static absl::StatusOr<std::shared_ptr<const MappedFile>> Open(const std::string& path);
-  // The same of an open descriptor, which is closed in any case. `path` names it in errors.
+  // Maps an open descriptor, and closes it in any case. Errors name `path`.
   static absl::StatusOr<std::shared_ptr<const MappedFile>> Map(int fd, const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
-  // Starts at a page.
+  // Starts at a page boundary.
   absl::Span<const uint8_t> bytes() const { return bytes_; }
 
-  // Takes the pages out of the process's resident set. They come back from the file when read.
+  // Removes the pages from the process's resident set. Reading them loads them from the file again.
   void DropResidentPages() const;
-  // The same for the pages that hold `bytes` bytes at `data`; nothing where the pages lie
-  // elsewhere.
+  // The same for the pages of `bytes` bytes at `data`; does nothing if they are not part of this
+  // file.
   void DropResidentPages(const void* data, int64_t bytes) const;
 
  private:

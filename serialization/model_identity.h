@@ -1,5 +1,4 @@
-// The identity that tells one model from another: its operators, and a CRC-32 over graph and
-// weights.
+// The identity of a model: its operators, and a CRC-32 over graph and weights.
 #ifndef ASHLAR_SERIALIZATION_MODEL_IDENTITY_H_
 #define ASHLAR_SERIALIZATION_MODEL_IDENTITY_H_
 
@@ -12,19 +11,19 @@
 namespace ashlar {
 
 struct ModelIdentity {
-  int64_t operators = 0;      // nodes, inputs and constants too
+  int64_t operators = 0;      // including inputs and constants
   int64_t weights_bytes = 0;  // of constants
-  uint32_t crc32 = 0;         // of names, types, parameters, inputs and the checksums of constants
+  uint32_t crc32 = 0;         // of names, types, parameters, inputs and checksums of constants
 
   std::string ToString() const;  // "191 operators, 44640 bytes of weights, 5f3a0c11"
   friend bool operator==(const ModelIdentity&, const ModelIdentity&) = default;
 };
 
-// Checksums (serialization/checksum.h) of constants by where their bytes begin, such as a file has
-// on record.
+// Checksums (serialization/checksum.h) of constants by the address of their bytes, e.g. as recorded
+// in a file.
 using ConstantChecksums = absl::flat_hash_map<const void*, uint64_t>;
 
-// Reads the constants that have no known checksum.
+// Computes the identity. Reads only constants without a known checksum.
 ModelIdentity IdentityOf(const Graph& graph, const ConstantChecksums& known = {});
 
 }  // namespace ashlar

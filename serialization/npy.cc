@@ -17,7 +17,7 @@ namespace {
 constexpr absl::string_view kMagic("\x93NUMPY", 6);
 
 struct ElementType {
-  const char* descr;  // as NumPy writes it
+  const char* descr;  // NumPy's spelling
   DType dtype;
 };
 
@@ -43,7 +43,7 @@ struct Header {
   std::vector<int64_t> shape;
 };
 
-// Reads the dictionary of a header: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }.
+// A parser of a header's dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }.
 class HeaderParser {
  public:
   explicit HeaderParser(absl::string_view text) : rest_(text) {}
@@ -126,7 +126,7 @@ class HeaderParser {
   std::set<std::string> keys_;
 };
 
-// Splits the file into the text of its header and the elements.
+// Splits the file into the text of its header and its elements.
 absl::Status Split(absl::Span<const uint8_t> bytes, absl::string_view& header,
                    absl::Span<const uint8_t>& elements) {
   const absl::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -192,7 +192,7 @@ std::string NpyHeader(const HostTensor& tensor) {
   std::string dictionary =
       absl::StrCat("{'descr': '", DescrOf(tensor.dtype()), "', 'fortran_order': False, 'shape': (",
                    absl::StrJoin(shape.dims(), ", "), shape.rank() == 1 ? "," : "", "), }");
-  // Spaces and a newline bring the elements to a multiple of 64 bytes.
+  // Pads the header with spaces and a newline, so that elements start at a multiple of 64 bytes.
   const size_t end = 10 + dictionary.size() + 1;
   dictionary.append((end + 63) / 64 * 64 - end, ' ');
   dictionary += '\n';

@@ -16,7 +16,7 @@
 namespace ashlar {
 namespace {
 
-// The records of APPNOTE.TXT (PKWARE) that an archive of arrays needs, as they lie in it.
+// The records of APPNOTE.TXT (PKWARE) that an archive of arrays needs, in their layout in the file.
 struct __attribute__((packed)) LocalHeader {
   uint32_t signature = 0x04034b50;
   uint16_t version = 20, flags = kUtf8, method = 0, time = 0, date = kDate;
@@ -24,7 +24,7 @@ struct __attribute__((packed)) LocalHeader {
   uint16_t name_bytes = 0, extra_bytes = 0;
 
   static constexpr uint16_t kUtf8 = 1 << 11;
-  static constexpr uint16_t kDate = 1 << 5 | 1;  // 1980-01-01: equal arrays make equal files
+  static constexpr uint16_t kDate = 1 << 5 | 1;  // 1980-01-01: equal arrays give equal files
 };
 
 struct __attribute__((packed)) CentralHeader {
@@ -44,13 +44,13 @@ struct __attribute__((packed)) EndRecord {
 };
 
 constexpr uint16_t kEncrypted = 1;
-constexpr uint16_t kDeflated = 8;          // a method
-constexpr uint32_t kMostInflation = 1032;  // by deflate: 258 bytes of two bits
+constexpr uint16_t kDeflated = 8;          // a compression method
+constexpr uint32_t kMostInflation = 1032;  // deflate's limit: 258 bytes from two bits
 constexpr uint32_t kZip64 = 0xffffffff;
 constexpr absl::string_view kSuffix = ".npy";
 
-// An entry's name is that of a value, never a path: nothing is unpacked to disk. Exporters write
-// values such as "/layer1/conv/Conv_output_0".
+// An entry's name is a value's name and never used as a path, because nothing is unpacked to disk.
+// Exporters write values such as "/layer1/conv/Conv_output_0".
 absl::Status CheckName(absl::string_view name) {
   if (name.size() < 0xffff && name.find('\0') == absl::string_view::npos) return absl::OkStatus();
   return Reject("entry name '", name.substr(0, 200), "' is too long or has a byte 0");
@@ -102,7 +102,7 @@ class Archive {
     return true;
   }
 
-  // The end record is the last thing in the file but for a comment of at most 65535 bytes.
+  // The end record is last in the file, except for a comment of at most 65535 bytes.
   absl::StatusOr<EndRecord> FindEnd() const {
     EndRecord end;
     for (size_t comment = 0; comment <= 0xffff; ++comment) {
@@ -122,7 +122,8 @@ class Archive {
 
   absl::StatusOr<absl::Span<const uint8_t>> Content(const CentralHeader& header,
                                                     absl::string_view name) {
-    // A record is packed: no reference may be bound to a field, so that messages get values (+).
+    // Records are packed, so references cannot bind to their fields. Messages therefore get values
+    // (+).
     if (header.flags & kEncrypted) return Reject("is encrypted");
     if (header.method != 0 && header.method != kDeflated) {
       return Reject("is compressed (method ", +header.method,
@@ -143,7 +144,7 @@ class Archive {
       return Reject("of ", +header.compressed_bytes, " bytes goes beyond the file of ",
                     bytes_.size());
     }
-    // Entries that share bytes would let a small file grow large.
+    // Entries that share bytes would let a small file decode to a large one.
     if (header.compressed_bytes > unread_bytes_) return Reject("overlaps others");
     unread_bytes_ -= header.compressed_bytes;
     if (header.method == kDeflated) {
@@ -156,9 +157,9 @@ class Archive {
     return absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(text.data()), text.size());
   }
 
-  // Fills inflated_ with the `bytes` bytes that were compressed.
+  // Decompresses `bytes` bytes into inflated_.
   absl::Status Inflate(absl::string_view compressed, uint32_t bytes) {
-    // More than this is nothing that deflate makes, but something that wants memory.
+    // Deflate cannot produce more than this; such an entry is an attempt to use up memory.
     if (bytes / kMostInflation > compressed.size()) {
       return Reject("has ", compressed.size(), " bytes for ", bytes);
     }
@@ -178,7 +179,7 @@ class Archive {
 
   absl::Span<const uint8_t> bytes_;
   size_t unread_bytes_ = 0;
-  std::string inflated_;  // of the entry that is being read
+  std::string inflated_;  // of the current entry
 };
 
 absl::Status Write(const NamedTensors& tensors, FileWriter& file) {
@@ -242,7 +243,7 @@ absl::StatusOr<NamedTensors> ReadNpz(const std::string& path) {
 absl::Status WriteNpz(const NamedTensors& tensors, const std::string& path) {
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<FileWriter> file, FileWriter::Create(path));
   if (const absl::Status status = Write(tensors, *file); !status.ok()) {
-    // Errors of writing name the path.
+    // Errors of writing already name the path.
     return absl::IsInvalidArgument(status) ? Annotate(status, path) : status;
   }
   return file->Commit();

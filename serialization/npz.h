@@ -1,4 +1,4 @@
-// NumPy's .npz files: zip archives of .npy files, uncompressed.
+// Reads and writes NumPy's .npz files: zip archives of .npy files.
 #ifndef ASHLAR_SERIALIZATION_NPZ_H_
 #define ASHLAR_SERIALIZATION_NPZ_H_
 
@@ -17,16 +17,17 @@ namespace ashlar {
 // Arrays by name (without ".npy"), in the order of the archive.
 using NamedTensors = std::vector<std::pair<std::string, HostTensor>>;
 
-// Stored and deflated entries, as numpy.savez and savez_compressed write them. InvalidArgument for
-// other methods, encrypted entries, zip64 archives, duplicate names, a wrong CRC-32, and arrays
-// that ReadNpy refuses. Names are those of values and may look like paths: nothing is unpacked to
+// Reads stored and deflated entries, as written by numpy.savez and savez_compressed. Returns
+// InvalidArgument for other methods, encrypted entries, zip64 archives, duplicate names, a wrong
+// CRC-32, and arrays that ReadNpy refuses. Names may look like paths, but nothing is unpacked to
 // disk.
 absl::StatusOr<NamedTensors> ReadNpz(const std::string& path);
 
-// The same on the bytes of a whole file; `name` is for messages.
+// The same for the bytes of a whole file; `name` is for messages.
 absl::StatusOr<NamedTensors> ParseNpz(absl::Span<const uint8_t> bytes, absl::string_view name);
 
-// InvalidArgument for names that ReadNpz would refuse and for more than 4 GiB.
+// Writes stored (uncompressed) entries. Returns InvalidArgument for names that ReadNpz would refuse
+// and for more than 4 GiB.
 absl::Status WriteNpz(const NamedTensors& tensors, const std::string& path);
 
 }  // namespace ashlar

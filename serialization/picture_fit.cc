@@ -20,7 +20,7 @@ PictureSize ByShorterSide(PictureSize size, int64_t shorter) {
                         : PictureSize{shorter * height / width, shorter};
 }
 
-// Half of an odd number is rounded to the even neighbour, as torchvision's CenterCrop does.
+// Half of an odd number is rounded to even, as in torchvision's CenterCrop.
 absl::StatusOr<Pixels> Cropped(const Pixels& pixels, PictureSize size) {
   if (size.height > pixels.size.height || size.width > pixels.size.width) {
     return absl::InvalidArgumentError(absl::StrCat("a picture of ", ToString(pixels.size),
@@ -37,7 +37,7 @@ absl::StatusOr<Pixels> Cropped(const Pixels& pixels, PictureSize size) {
   return result;
 }
 
-// An odd row or column of grey is the last one.
+// An odd row or column of grey comes last.
 absl::StatusOr<Pixels> Letterboxed(const Pixels& pixels, PictureSize size, uint8_t grey) {
   const double scale =
       std::min(static_cast<double>(size.height) / static_cast<double>(pixels.size.height),
@@ -68,7 +68,7 @@ absl::StatusOr<Pixels> Scaled(const Pixels& pixels, PictureSize input, const Pic
     case PictureFit::Scaling::kTo:
       return Resample(pixels, fit.scaled);
     case PictureFit::Scaling::kShorterSide:
-      // So that the longer side can be computed.
+      // Ensures that the longer side can be computed.
       ASHLAR_RETURN_IF_ERROR(
           CheckPictureSize({fit.shorter_side, fit.shorter_side}, "resized picture"));
       return Resample(pixels, ByShorterSide(pixels.size, fit.shorter_side));

@@ -1,4 +1,4 @@
-// How a picture comes to the size of a model's input.
+// Fits a picture to the size of a model's input.
 #ifndef ASHLAR_SERIALIZATION_PICTURE_FIT_H_
 #define ASHLAR_SERIALIZATION_PICTURE_FIT_H_
 
@@ -12,24 +12,24 @@ namespace ashlar {
 
 struct PictureFit {
   enum class Scaling {
-    kNone,         // left to FitPicture: as kStretch where it is not cropped
-    kStretch,      // to the input's size, whatever its proportions
-    kTo,           // to `scaled`, likewise
-    kShorterSide,  // to `shorter_side`, the longer one in proportion, rounded down
-    kLetterbox,    // as large as fits into the input, in the middle of `grey`; nothing is cropped
+    kNone,         // decided by FitPicture: kStretch unless it is cropped
+    kStretch,      // to the input's size, ignoring proportions
+    kTo,           // to `scaled`, ignoring proportions
+    kShorterSide,  // to `shorter_side`; the longer side in proportion, rounded down
+    kLetterbox,    // as large as fits into the input, centred on `grey`; not cropped
   };
   Scaling scaling = Scaling::kNone;
   PictureSize scaled;
   int64_t shorter_side = 0;
   uint8_t grey = 114;
-  std::optional<PictureSize> crop;  // then cut out of the middle
+  std::optional<PictureSize> crop;  // then cut out of the centre
 };
 
-// Whether FitPicture changes the picture's proportions though nobody said that it may.
+// Whether FitPicture changes the picture's proportions without having been asked to.
 bool StretchesUnasked(PictureSize picture, PictureSize input, const PictureFit& fit);
 
-// The picture in the input's size. InvalidArgument where there is less than is to be cut out, and
-// where the result has another size than the input.
+// Returns the picture in the input's size. Returns InvalidArgument if the crop is larger than the
+// picture, or if the result does not have the input's size.
 absl::StatusOr<Pixels> FitPicture(const Pixels& pixels, PictureSize input, const PictureFit& fit);
 
 }  // namespace ashlar

@@ -25,13 +25,13 @@ struct Pixels {
   const uint8_t* at(int64_t y, int64_t x) const { return &data[(y * size.width + x) * kChannels]; }
   uint8_t* at(int64_t y, int64_t x) { return &data[(y * size.width + x) * kChannels]; }
 
-  // All black. The size must pass CheckPictureSize.
+  // Returns a black picture. The size must pass CheckPictureSize.
   static Pixels Zeros(PictureSize size) {
     return {size, std::vector<uint8_t>(size.height * size.width * kChannels)};
   }
 };
 
-// InvalidArgument, naming `what`, for no pixels and for more than 2^26.
+// Returns InvalidArgument, naming `what`, for no pixels and for more than 2^26.
 absl::Status CheckPictureSize(PictureSize size, absl::string_view what);
 
 }  // namespace ashlar

@@ -26,7 +26,8 @@ constexpr int64_t kMaxBytes = memory::kMaxBytes;
 
 constexpr ChunkKind kKinds[] = {ChunkKind::kTensor, ChunkKind::kWorkspace, ChunkKind::kCopy};
 
-// Of all of the document but the checksum itself, with keys in the order of the alphabet.
+// Computes the checksum of the whole document, except the checksum itself, with keys in
+// alphabetical order.
 std::string ChecksumOf(nlohmann::json document) {
   document.erase("checksum");
   const std::string text = document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -117,7 +118,7 @@ OrderedJson PlanJson(const StoredPlan& file) {
   return json;
 }
 
-// An object that has these members and no others.
+// An object with exactly these members.
 class Fields {
  public:
   static absl::StatusOr<Fields> Of(const JsonPlace& place,
@@ -137,7 +138,7 @@ class Fields {
   }
 
   bool Has(const char* key) const { return place_.Has(key); }
-  // Of members that are there.
+  // Returns a member, which must exist.
   JsonPlace operator[](const char* key) const { return *place_.Get(key); }
 
   absl::Status Read(const char* key, std::string& value) const {
@@ -161,7 +162,7 @@ class Fields {
   absl::Status ReadBytes(const char* key, int64_t& value) const {
     return Read(key, 0, kMaxBytes, value);
   }
-  // The value that `parse` makes of a text.
+  // Reads the value that `parse` returns for a text.
   template <typename T, typename Parse>
   absl::Status ReadParsed(const char* key, const Parse& parse, T& value) const {
     std::string text;
@@ -299,7 +300,7 @@ absl::StatusOr<RecordedStep> ReadStep(const JsonPlace& place) {
   return step;
 }
 
-// `group` follows from the chunk that it lies inside of, and is known once all chunks are.
+// `group` depends on the chunk that contains this one, and is known after all chunks are read.
 absl::StatusOr<RecordedChunk> ReadChunk(const JsonPlace& place, int64_t count, int& group) {
   ASHLAR_ASSIGN_OR_RETURN(
       const Fields fields,

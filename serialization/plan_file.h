@@ -1,4 +1,4 @@
-// Plans as files: JSON, as docs/plan.schema.json describes it.
+// Plans as JSON files, described by docs/plan.schema.json.
 #ifndef ASHLAR_SERIALIZATION_PLAN_FILE_H_
 #define ASHLAR_SERIALIZATION_PLAN_FILE_H_
 
@@ -16,15 +16,15 @@ struct StoredPlan {
   RecordedPlan plan;
 };
 
-// The whole file. Equal plans make equal texts.
+// Returns the whole file. Equal plans give equal texts.
 std::string PlanText(const StoredPlan& file);
 
-// InvalidArgument, naming the place, for a text that is no such plan or that was changed after it
-// was written; FailedPrecondition where it is of another version of the format. Whether the plan is
-// one of a model at hand is not looked at (PlanAsRecorded does).
+// Returns InvalidArgument, naming the place, if the text is not a plan or was changed after
+// writing. Returns FailedPrecondition for another version of the format. Does not check whether the
+// plan suits a model (PlanAsRecorded does).
 absl::StatusOr<StoredPlan> ParsePlan(absl::string_view text);
-// The same from a file, which `plan.path` and errors name; NotFound and the like where it cannot be
-// opened.
+// Reads the plan from a file, which `plan.path` and errors name. Returns NotFound etc. if the file
+// cannot be opened.
 absl::StatusOr<StoredPlan> ReadPlanFile(const std::string& path);
 
 }  // namespace ashlar

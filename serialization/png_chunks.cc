@@ -16,7 +16,7 @@ namespace {
 
 constexpr absl::string_view kSignature("\x89PNG\r\n\x1a\n", 8);
 constexpr size_t kWidthAt = 16, kHeightAt = 20, kSizeEnd = 24;
-constexpr size_t kHead = 8, kCrc = 4;  // of a chunk: length and type; CRC-32
+constexpr size_t kHead = 8, kCrc = 4;  // in a chunk: length and type; CRC-32
 
 template <typename... Parts>
 absl::Status Broken(const Parts&... parts) {
@@ -30,7 +30,7 @@ uint32_t NumberAt(absl::string_view text, size_t at) {
   return value;
 }
 
-// The type is shown as a file's own bytes are: only where they are letters.
+// Shows the type only if it consists of letters, because it comes from a file.
 std::string NameOf(absl::string_view type) {
   std::string name(type);
   for (char& c : name) {
@@ -62,7 +62,7 @@ absl::StatusOr<std::vector<PngChunk>> PngChunks(absl::string_view file) {
       return Broken("the chunk at byte ", at, " is cut off");
     }
     const PngChunk chunk = {file.substr(at + 4, 4), file.substr(at + kHead, length)};
-    // Of the type and the data, which follow each other.
+    // Type and data are contiguous.
     if (Crc32(0, chunk.type.data(), 4 + length) != NumberAt(file, at + kHead + length)) {
       return Broken("the chunk ", NameOf(chunk.type), " at byte ", at, " has a wrong CRC-32");
     }
@@ -74,8 +74,8 @@ absl::StatusOr<std::vector<PngChunk>> PngChunks(absl::string_view file) {
 }
 
 absl::Status CheckPngPixels(absl::Span<const PngChunk> chunks, PictureSize size) {
-  // Four channels of 16 bits; in the seven passes of an interlaced picture fewer than 2 h + 7 rows,
-  // each with a byte for its filter and one for the rest of its last byte.
+  // Four channels of 16 bits. The seven passes of an interlaced picture have fewer than 2 h + 7
+  // rows. Each row has a byte for its filter and one for the rest of its last byte.
   const int64_t most = 8 * size.height * size.width + 4 * size.height + 14;
   z_stream stream = {};
   if (inflateInit(&stream) != Z_OK) return absl::ResourceExhaustedError("zlib: no memory");
@@ -91,7 +91,7 @@ absl::Status CheckPngPixels(absl::Span<const PngChunk> chunks, PictureSize size)
       stream.avail_out = buffer.size();
       result = inflate(&stream, Z_NO_FLUSH);
       total += static_cast<int64_t>(buffer.size()) - stream.avail_out;
-      // Z_BUF_ERROR: nothing more to be done with the bytes of this chunk.
+      // Z_BUF_ERROR: the bytes of this chunk are used up.
     } while (result == Z_OK && total <= most && (stream.avail_in > 0 || stream.avail_out == 0));
     if (result == Z_BUF_ERROR) result = Z_OK;
     if (result != Z_OK || total > most) break;

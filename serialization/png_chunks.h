@@ -1,4 +1,4 @@
-// PNG files as rows of chunks, with their checksums (W3C Recommendation, "Portable Network Graphics
+// Splits PNG files into chunks with their checksums (W3C Recommendation, "Portable Network Graphics
 // Specification", third edition, sections 5 and 10).
 #ifndef ASHLAR_SERIALIZATION_PNG_CHUNKS_H_
 #define ASHLAR_SERIALIZATION_PNG_CHUNKS_H_
@@ -20,14 +20,15 @@ struct PngChunk {
 
 bool IsPng(absl::string_view file);
 
-// The contents of the first chunk, unchecked; nullopt where the file is too short for it.
+// Returns the size in the first chunk, unchecked; nullopt if the file is too short.
 std::optional<PictureSize> PngSize(absl::string_view file);
 
-// Up to IEND. InvalidArgument where a chunk is cut off or its CRC-32 is wrong, or IEND is missing.
+// Returns the chunks up to IEND. Returns InvalidArgument if a chunk is truncated, its CRC-32 is
+// wrong, or IEND is missing.
 absl::StatusOr<std::vector<PngChunk>> PngChunks(absl::string_view file);
 
-// InvalidArgument where the chunks IDAT do not hold a whole zlib stream whose checksum is right, or
-// one of more bytes than a picture of this size can have.
+// Returns InvalidArgument unless the IDAT chunks hold a whole zlib stream with a correct checksum.
+// It must not have more bytes than a picture of this size.
 absl::Status CheckPngPixels(absl::Span<const PngChunk> chunks, PictureSize size);
 
 }  // namespace ashlar

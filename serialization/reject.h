@@ -1,4 +1,4 @@
-// The errors of readers for input that they do not take.
+// Errors of readers about their input.
 #ifndef ASHLAR_SERIALIZATION_REJECT_H_
 #define ASHLAR_SERIALIZATION_REJECT_H_
 
@@ -7,7 +7,7 @@
 
 namespace ashlar {
 
-// InvalidArgument with the parts as its message.
+// Returns InvalidArgument with the parts as its message.
 template <typename... Parts>
 absl::Status Reject(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));

@@ -1,6 +1,6 @@
-// Resampling by convolution with a triangle that is as wide as two pixels of the coarser of the two
-// grids (P. Heckbert, "Zoom", Graphics Gems III, 1992), columns first, then rows. Weights are fixed
-// point numbers of 22 bits and each pass rounds to bytes, as Pillow's do.
+// Resampling by convolution with a triangle twice as wide as a pixel of the coarser grid (P.
+// Heckbert, "Zoom", Graphics Gems III, 1992), columns first, then rows. As in Pillow, weights are
+// 22-bit fixed point numbers, and each pass rounds to bytes.
 #include "serialization/resample.h"
 
 #include <algorithm>
@@ -14,13 +14,13 @@ namespace {
 
 constexpr int kWeightBits = 22;
 
-// The pixels that one pixel of the result is made of.
+// The source pixels of one pixel of the result.
 struct Taps {
   int64_t first = 0;
-  std::vector<int32_t> weights;  // sum: 1 << kWeightBits, but for rounding
+  std::vector<int32_t> weights;  // sum: 1 << kWeightBits, up to rounding
 };
 
-// For each of `to` pixels in the place of `from`.
+// Returns the taps of each of `to` pixels that replace `from` pixels.
 std::vector<Taps> TapsFor(int64_t from, int64_t to) {
   const double scale = static_cast<double>(from) / static_cast<double>(to);
   const double radius = std::max(scale, 1.0);
@@ -45,8 +45,8 @@ std::vector<Taps> TapsFor(int64_t from, int64_t to) {
   return all;
 }
 
-// The sum of bytes at `from`, `stride` apart, by their weights, rounded to a byte. A weight that is
-// not rounded to 0 is at most doubled by rounding, so that the sum stays below 2^31.
+// Returns the weighted sum of bytes at `from`, `stride` apart, rounded to a byte. Rounding at most
+// doubles a nonzero weight, so the sum stays below 2^31.
 uint8_t Weighted(const uint8_t* from, int64_t stride, const std::vector<int32_t>& weights) {
   int32_t sum = 1 << (kWeightBits - 1);
   for (size_t i = 0; i < weights.size(); ++i) sum += weights[i] * from[i * stride];

@@ -1,4 +1,4 @@
-// Pictures in another size.
+// Resizes pictures.
 #ifndef ASHLAR_SERIALIZATION_RESAMPLE_H_
 #define ASHLAR_SERIALIZATION_RESAMPLE_H_
 
@@ -7,10 +7,10 @@
 
 namespace ashlar {
 
-// Bilinear, with antialiasing where the picture shrinks, as Pillow's resize(BILINEAR), and
-// so torchvision's Resize of a picture, byte for byte where Pillow takes columns first; the order
-// of the passes moves a byte by 1 at most. InvalidArgument where the
-// result, or the picture that is as wide as the result and as high as `pixels`, is too large.
+// Resizes bilinearly, with antialiasing when shrinking. This matches Pillow's resize(BILINEAR), and
+// so torchvision's Resize of a picture, byte for byte if Pillow resizes columns first; another
+// order changes bytes by at most 1. Returns InvalidArgument if the result is too large, or the
+// intermediate picture, which is as wide as the result and as high as `pixels`.
 absl::StatusOr<Pixels> Resample(const Pixels& pixels, PictureSize size);
 
 }  // namespace ashlar

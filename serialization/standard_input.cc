@@ -43,7 +43,7 @@ absl::Status Copy(int from, int fd, int64_t most, const std::string& name) {
   }
 }
 
-// Reads a pipe to its end, into a file without a name.
+// Reads a pipe to its end, into an unnamed file.
 absl::StatusOr<std::shared_ptr<const MappedFile>> MapPipe(int from, int64_t most,
                                                           const std::string& name) {
   const int fd = memfd_create(kStandardInput, MFD_CLOEXEC);

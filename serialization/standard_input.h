@@ -1,4 +1,4 @@
-// Piped input of the command, as a file.
+// Piped input of the command as a file.
 #ifndef ASHLAR_SERIALIZATION_STANDARD_INPUT_H_
 #define ASHLAR_SERIALIZATION_STANDARD_INPUT_H_
 
@@ -11,11 +11,11 @@
 
 namespace ashlar {
 
-// Reads standard input to its end, into a file without a name. InvalidArgument where it holds more
+// Reads standard input to its end, into an unnamed file. Returns InvalidArgument if it has more
 // than `most` bytes.
 absl::StatusOr<std::shared_ptr<const MappedFile>> MapStandardInput(int64_t most);
 
-// Returns whether the path names a pipe, such as a shell's <(command).
+// Whether the path names a pipe, such as a shell's <(command).
 bool IsPipe(const std::string& path);
 
 // Opens a file, or reads a pipe to its end as MapStandardInput does.

@@ -1,5 +1,5 @@
-// Chrome's trace format (chrome://tracing, Perfetto): one complete event an operator, and a counter
-// of live arena bytes.
+// Chrome's trace format (chrome://tracing, Perfetto): one complete event per operator, and a
+// counter of live arena bytes.
 #ifndef ASHLAR_SERIALIZATION_TRACE_H_
 #define ASHLAR_SERIALIZATION_TRACE_H_
 
@@ -12,8 +12,8 @@
 
 namespace ashlar {
 
-// `steps` by position in the order. ts and dur are microseconds with fractions; one tid a stream,
-// no two events of it overlap.
+// `steps` are by position in the order. ts and dur are microseconds with fractions. Each stream has
+// one tid; its events do not overlap.
 absl::StatusOr<nlohmann::ordered_json> ChromeTrace(const PlannedGraph& planned,
                                                    const std::vector<StepTime>& steps);
 

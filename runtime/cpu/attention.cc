@@ -1,6 +1,6 @@
-// Attention by blocks of queries and keys, so that no more of the products is kept than one block:
-// the softmax is corrected as greater products are met (Milakov and Gimelshein, Online normalizer
-// calculation for softmax, 2018; Dao et al., FlashAttention, 2022).
+// Attention by blocks of queries and keys, so that only one block of the products is stored at a
+// time. The softmax is corrected when larger products appear (Milakov and Gimelshein, Online
+// normalizer calculation for softmax, 2018; Dao et al., FlashAttention, 2022).
 #include "opr/attention.h"
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kTiles = 12;  // of queries in a block, which packing a block of keys is shared by
-constexpr int64_t kPanels = 4;  // of keys in a block
+constexpr int64_t kTiles = 12;  // of queries per block, which share each packed block of keys
+constexpr int64_t kPanels = 4;  // of keys per block
 constexpr float kHidden = -std::numeric_limits<float>::infinity();
 
 struct Problem {
@@ -28,13 +28,13 @@ struct Problem {
   AttentionParam param;
   Strides mask;  // empty: none
   MatrixTiling tiling;
-  int64_t panels = 0;  // of the values' width
+  int64_t panels = 0;  // panels in the values' width
 
   int64_t pitch() const { return panels * tiling.panel; }
-  int64_t rows() const { return kTiles * tiling.max_rows; }  // queries of a block
-  int64_t block() const { return kPanels * tiling.panel; }   // keys
-  // Floats of a thread's workspace: panels of keys, panels of values, products, sums; by row its
-  // greatest product and the sum of its weights.
+  int64_t rows() const { return kTiles * tiling.max_rows; }  // queries per block
+  int64_t block() const { return kPanels * tiling.panel; }   // keys per block
+  // Float offsets in a thread's workspace: panels of keys, panels of values, products, sums; then
+  // by row its largest product and the sum of its weights.
   int64_t keys_at() const { return 0; }
   int64_t values_at() const { return geometry.depth * block(); }
   int64_t scores_at() const { return values_at() + block() * pitch(); }
@@ -44,8 +44,8 @@ struct Problem {
   int64_t floats() const { return RoundUp(totals_at() + rows(), 16); }
 };
 
-// Keys as the columns of panels, values as rows of panels; `count` of them, and zeros up to
-// `padded`.
+// Packs `count` keys as columns of panels and `count` values as rows of panels, padded with zeros
+// up to `padded`.
 void PackBlock(PackPanelFunction pack, const float* keys, const float* values, int64_t count,
                int64_t padded, int64_t depth, int64_t width, int64_t panel, float* packed_keys,
                float* packed_values) {
@@ -59,8 +59,8 @@ void PackBlock(PackPanelFunction pack, const float* keys, const float* values, i
   }
 }
 
-// Products of a row become weights, those from `seen` on 0; the row's sums are made smaller where a
-// greater product is met.
+// Replaces the products of a row by weights, and products from `seen` on by 0. If the row has a
+// larger product than before, its sums are scaled down.
 void WeighRow(float* scores, int64_t seen, int64_t padded, float scale, const float* mask,
               int64_t mask_step, float* sums, int64_t width, float* most, float* total) {
   for (int64_t j = 0; j < seen; ++j) scores[j] *= scale;
@@ -70,7 +70,7 @@ void WeighRow(float* scores, int64_t seen, int64_t padded, float scale, const fl
   float greatest = *most;
 #pragma omp simd reduction(max : greatest)
   for (int64_t j = 0; j < seen; ++j) greatest = scores[j] > greatest ? scores[j] : greatest;
-  // While nothing was seen there is nothing to compare with.
+  // If all products are hidden, there is no largest one.
   const float base = greatest == kHidden ? 0.0f : greatest;
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -91,15 +91,15 @@ void WeighRow(float* scores, int64_t seen, int64_t padded, float scale, const fl
 struct Functions {
   PackPanelFunction pack;
   decltype(&WeighRow) weigh;
-  std::vector<MatrixTileFunction> multiply;  // by number of rows, from 0 on
+  std::vector<MatrixTileFunction> multiply;  // by number of rows
 };
 
-// The product of A and a packed panel, `rows` rows; added to C where `add`.
+// Multiplies `rows` rows of A by a packed panel; adds to C if `add`.
 void Multiply(const Problem& p, const Functions& f, const float* a, int64_t a_pitch, int64_t rows,
               const float* panel, int64_t depth, float* c, int64_t c_pitch, bool add) {
   MatrixTile tile{
       .b = panel, .b_row = p.tiling.panel, .depth = depth, .c_row = c_pitch, .add = add};
-  tile.prefetch = reinterpret_cast<const char*>(panel);  // which is there: nothing is fetched
+  tile.prefetch = reinterpret_cast<const char*>(panel);  // in the cache: no prefetch
   for (int64_t row = 0; row < rows; row += p.tiling.max_rows) {
     const int64_t count = std::min(p.tiling.max_rows, rows - row);
     tile.a = {a + row * a_pitch, a_pitch, 1};
@@ -108,7 +108,7 @@ void Multiply(const Problem& p, const Functions& f, const float* a, int64_t a_pi
   }
 }
 
-// Queries [first, first + rows) of one head.
+// Computes queries [first, first + rows) of one head.
 void AttendBlock(const Problem& p, const Functions& f, const KernelArgs& args, int64_t head_index,
                  int64_t first, int64_t rows, float* workspace) {
   const AttentionGeometry& g = p.geometry;

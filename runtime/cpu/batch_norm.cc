@@ -1,4 +1,4 @@
-// BatchNorm where it was not folded into weights: y = scale * x + shift for each channel.
+// BatchNorm that was not folded into weights: y = scale * x + shift for each channel.
 #include "opr/batch_norm.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kBlock = static_cast<int>(kChannelBlock);
 
-// `pixels` pixels of kLanes channels. `y` may be `x`.
+// Computes `pixels` pixels of kLanes channels. `y` may be `x`.
 template <int kLanes>
 void ScaleAndShift(const float* x, float* y, int64_t pixels, const float* scale,
                    const float* shift) {
@@ -26,7 +26,7 @@ void ScaleAndShift(const float* x, float* y, int64_t pixels, const float* scale,
   }
 }
 
-// A row-major plane is one channel.
+// A row-major plane has one channel.
 template <>
 void ScaleAndShift<1>(const float* x, float* y, int64_t pixels, const float* scale,
                       const float* shift) {
@@ -37,9 +37,9 @@ void ScaleAndShift<1>(const float* x, float* y, int64_t pixels, const float* sca
 
 struct Problem {
   int64_t channels = 0;
-  int lanes = 1;  // channels that lie together
-  // Loops over images, their rows (one, where planes are contiguous) and blocks of `lanes`
-  // channels; then `pixels` lie one behind another.
+  int lanes = 1;  // adjacent channels
+  // Loops over images, their rows (one, if planes are contiguous) and blocks of `lanes` channels.
+  // Each has `pixels` contiguous pixels.
   int64_t images = 0, rows = 1, blocks = 0, pixels = 0;
   ImageStrides from, to;
   double epsilon = 0;

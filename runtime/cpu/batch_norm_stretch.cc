@@ -1,6 +1,6 @@
-// Stretches of a plane are summed in Float32 and joined in double. Mean and variance of a stretch
-// are found around its own mean, and joined by (count, mean, sum of squared differences) (Chan,
-// Golub and LeVeque 1983, "Algorithms for Computing the Sample Variance").
+// Sums short pixel ranges in Float32 and merges them in double. The mean and variance of a range
+// are computed around its own mean. They are merged as (count, mean, sum of squared differences),
+// after Chan, Golub and LeVeque 1983, "Algorithms for Computing the Sample Variance".
 #include "runtime/cpu/batch_norm_stretch.h"
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int kWays = 4;  // the halves of two pixels, for the latency of an addition
+constexpr int kWays = 4;  // half blocks of two pixels, to hide the latency of an addition
 
-// Calls add(way, pixel, lane) for the halves of each pixel, sums of a way being added in one order;
-// `way` is a constant in each call.
+// Calls add(way, pixel, lane) for the half blocks of each pixel. `way` is a compile-time constant;
+// the additions of each way have a fixed order.
 template <typename Add>
 [[gnu::always_inline]] inline void ForEachHalf(int64_t pixels, const Add& add) {
   int64_t i = 0;
@@ -36,7 +36,7 @@ template <typename Add>
   At(to + kHalf) = sums[1] + sums[3];
 }
 
-// By lane, the sum over pixels of x.
+// Sums x over pixels, by lane.
 void SumBlocks(const float* x, int64_t step, int64_t pixels, float* sums) {
   Half ways[kWays] = {};
   ForEachHalf(
@@ -45,7 +45,7 @@ void SumBlocks(const float* x, int64_t step, int64_t pixels, float* sums) {
   StoreSums(ways, sums);
 }
 
-// By lane, the sums of x's differences to `centre`, and of their squares.
+// Sums x - centre and its square over pixels, by lane.
 void SumSquares(const float* x, int64_t step, int64_t pixels, const float* centre, float* sums,
                 float* squares) {
   Half of_differences[kWays] = {}, of_squares[kWays] = {};
@@ -60,13 +60,13 @@ void SumSquares(const float* x, int64_t step, int64_t pixels, const float* centr
   StoreSums(of_squares, squares);
 }
 
-// The coefficients of a block's halves.
+// The coefficients of the two halves of a block.
 struct HalfCoefficients {
   [[gnu::always_inline]] explicit HalfCoefficients(const float* c) {
 #pragma GCC unroll 16
     for (int i = 0; i < 2 * kCoefficients; ++i) of[i / 2][i % 2] = At(c + i * kHalf);
   }
-  // Zeroes diff where an activation lets nothing through of y, which the norm makes of x.
+  // Sets diff to zero if the activation clamps y, which is computed from x.
   [[gnu::always_inline]] void Mask(const Half& x, int half, Half& diff) const {
     const Half y = (x - of[kMean][half]) * of[kFactor][half] + of[kBias][half];
     diff = ((y > Half{}) & (y < of[kMost][half])) ? diff : Half{};
@@ -74,14 +74,14 @@ struct HalfCoefficients {
   Half of[kCoefficients][2];
 };
 
-// The same of one channel, whose coefficients are kLanes apart.
+// The same for one channel, whose coefficients are kLanes apart.
 template <int kLanes>
 float Masked(const float* c, float x, float diff) {
   const float y = (x - c[kMean * kLanes]) * c[kFactor * kLanes] + c[kBias * kLanes];
   return y > 0 && y < c[kMost * kLanes] ? diff : 0;
 }
 
-// By lane, the sums of diff, and of diff times x's difference to the mean.
+// Sums diff, and diff * (x - mean), over pixels, by lane.
 template <bool kMasked>
 void SumProducts(const float* x, int64_t x_step, const float* diff, int64_t diff_step,
                  int64_t pixels, const float* coefficients, float* sums, float* products) {
@@ -99,15 +99,15 @@ void SumProducts(const float* x, int64_t x_step, const float* diff, int64_t diff
   StoreSums(of_products, products);
 }
 
-// The sum of 16 lanes.
+// Returns the sum of 16 lanes.
 float SumOf(const float* lanes) {
   float sum = 0;
   for (int l = 0; l < kNormBlock; ++l) sum += lanes[l];
   return sum;
 }
 
-// How many pixels of single channels stand where those of blocks would: groups of 16, if they lie
-// side by side.
+// Returns how many groups of 16 adjacent pixels a single channel has, to be computed like blocks; 0
+// unless pixels are contiguous.
 int64_t GroupsOf(const NormStretch& s, int tensors) {
   for (int i = 0; i < tensors; ++i) {
     if (s.step[i] != 1) return 0;
@@ -115,8 +115,8 @@ int64_t GroupsOf(const NormStretch& s, int tensors) {
   return s.pixels / kNormBlock;
 }
 
-// Joins a stretch to the moments of the `count` elements before it: mean[l] and squares[l], the sum
-// of squared differences to it.
+// Merges a range into the moments of the `count` elements before it: mean[l], and squares[l], the
+// sum of squared differences from the mean.
 template <int kLanes>
 void AddMoments(const NormStretch& s, double count, double* mean, double* squares) {
   const float* const x = s.from[0];
@@ -144,19 +144,19 @@ void AddMoments(const NormStretch& s, double count, double* mean, double* square
   }
   const double pixels = static_cast<double>(s.pixels), part = pixels / (count + pixels);
   for (int l = 0; l < kLanes; ++l) {
-    const double rest = differences[l] / pixels;  // of the mean, which was rounded
+    const double rest = differences[l] / pixels;  // corrects the rounded mean
     const double apart = centre[l] + rest - mean[l];
     squares[l] += of_squares[l] - rest * differences[l] + apart * apart * count * part;
     mean[l] += apart * part;
   }
 }
 
-// The coefficients of one channel, for blocks of its pixels.
+// Repeats the coefficients of one channel for blocks of its pixels.
 void RepeatCoefficients(const float* c, float* of_lanes) {
   for (int i = 0; i < kCoefficients; ++i) std::fill_n(of_lanes + i * kNormBlock, kNormBlock, c[i]);
 }
 
-// Adds a stretch's sums of diff, and of diff times x's difference to the mean.
+// Adds a range's sum of diff, and its sum of diff * (x - mean).
 template <int kLanes, bool kMasked>
 void AddProducts(const NormStretch& s, const float* c, double* sums, double* products) {
   const float *const x = s.from[0], *const diff = s.from[1];
@@ -181,14 +181,15 @@ void AddProducts(const NormStretch& s, const float* c, double* sums, double* pro
   for (int l = 0; l < kLanes; ++l) sums[l] += of_diff[l], products[l] += of_products[l];
 }
 
-// The results made of x and a second tensor, `diff`: y of x alone, or with diff added, each perhaps
-// bounded; or the gradient by x, of diff as it is, which is a sum too, or masked.
+// The results computed from x and a second tensor, `diff`:
+// - y from x alone, or with diff added, each optionally clamped;
+// - the gradient by x; if diff is not masked, its formula is kSum.
 enum class Made { kY, kBoundedY, kSum, kBoundedSum, kMaskedGradient };
 constexpr bool HasDiff(Made made) { return made != Made::kY && made != Made::kBoundedY; }
 constexpr bool IsBounded(Made made) { return made == Made::kBoundedY || made == Made::kBoundedSum; }
 
-// to = (x - mean) * of_x + diff * of_diff + plus, where coefficients have one number a lane. `to`
-// may be x or diff.
+// Computes to = (x - mean) * of_x + diff * of_diff + plus, with one coefficient per lane. `to` may
+// be x or diff.
 template <Made kMade>
 void MakeBlocks(const NormStretch& s, const int64_t (&step)[kNormTensors], int64_t pixels,
                 const float* coefficients) {

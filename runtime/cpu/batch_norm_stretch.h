@@ -1,4 +1,5 @@
-// The sums and results of a stretch of a batch norm's plane, in training.
+// Sums and results for a short range of pixels ("stretch") of one plane, for batch norm in
+// training.
 #ifndef ASHLAR_RUNTIME_CPU_BATCH_NORM_STRETCH_H_
 #define ASHLAR_RUNTIME_CPU_BATCH_NORM_STRETCH_H_
 
@@ -11,13 +12,14 @@ namespace ashlar::cpu {
 
 inline constexpr int kNormBlock = static_cast<int>(kChannelBlock);
 inline constexpr int64_t kMostStretch = 256;  // pixels that are summed in Float32
-inline constexpr int kNormTensors = 3;        // x and two more
+inline constexpr int kNormTensors = 3;        // x and two others
 
-// The coefficients with which the elements of a channel are made. Those of several channels lie by
-// coefficient, then by lane.
+// The coefficients of the formulas below. For several channels they are stored by coefficient, then
+// by lane.
 enum NormCoefficient { kMean, kOfX, kOfDiff, kPlus, kFactor, kBias, kMost, kCoefficients };
 
-// Some pixels of up to three tensors, for kLanes channels: step[i] from pixel to pixel.
+// A range of pixels in up to three tensors, for kLanes channels. step[i] is the step between pixels
+// of tensor i.
 struct NormStretch {
   const float* from[2];
   float* to;
@@ -25,24 +27,25 @@ struct NormStretch {
   int64_t pixels;
 };
 
-// What is beside the norm: an activation behind it, which lets through more than 0 and less than
-// kMost, before which a second tensor may be added.
+// The operations fused with the norm: optionally, the addition of a second tensor, then an
+// activation that clamps to [0, kMost].
 struct NormForm {
-  bool masked = false;   // the gradient counts where y is within the bounds
-  bool bounded = false;  // y is made so
+  bool masked = false;   // diff counts only if y lies within the bounds
+  bool bounded = false;  // y is clamped to the bounds
   bool adds = false;
 };
 
-// Functions of a stretch, for the code of an instruction set; kLanes is 1 or kNormBlock. Sums are
-// by lane.
+// The functions that process a range of pixels, for one instruction set; kLanes is 1 or kNormBlock.
+// Sums are by lane.
 template <int kLanes>
 struct NormCode {
-  // Joins it to the moments of the `count` elements before it: mean[l] and squares[l], the sum of
-  // squared differences to it.
+  // Merges the range into the moments of the `count` elements before it: mean[l], and squares[l],
+  // the sum of squared differences from the mean.
   void (*moments)(const NormStretch&, double count, double* mean, double* squares);
-  // Adds its sums of diff, and of diff times x's difference to the mean.
+  // Adds the range's sum of diff, and its sum of diff times (x - mean).
   void (*products)(const NormStretch&, const float* coefficients, double* sums, double* products);
-  // Makes y of x and the addend, and the gradient by x of x and diff.
+  // `normalise` computes y from x and the addend; `go_back` computes the gradient by x from x and
+  // diff.
   void (*normalise)(const NormStretch&, const float* coefficients);
   void (*go_back)(const NormStretch&, const float* coefficients);
 

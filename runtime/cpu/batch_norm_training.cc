@@ -1,6 +1,6 @@
-// BatchNormTraining, its two halves, and BatchNormBackward: sums of each channel, then what follows
-// from them for each element, by stretches of a plane (batch_norm_stretch.h). Images are taken in a
-// few parts, whichever threads there are.
+// BatchNormTraining, its two halves, and BatchNormBackward. Computes sums for each channel, then
+// each element from these, by short pixel ranges (batch_norm_stretch.h). Images are split into a
+// fixed number of parts, so that results do not depend on threads.
 #include "opr/batch_norm_training.h"
 
 #include <algorithm>
@@ -20,12 +20,12 @@ namespace {
 
 constexpr int64_t kMostParts = 4;  // of the images
 
-// Tensors of one shape [N, C, ...], and the statistics of their channels.
+// The layout of tensors [N, C, ...] of one shape, and of the statistics of their channels.
 struct Problem {
   int64_t images = 0, channels = 0;
-  int64_t lanes = 1;             // channels that are worked on together
-  int64_t rows = 1, pixels = 0;  // of a plane; one row, where planes are contiguous
-  ImageLayout at[kNormTensors];  // x and the tensor made of it; then the third
+  int64_t lanes = 1;             // channels processed together
+  int64_t rows = 1, pixels = 0;  // in a plane; one row, if planes are contiguous
+  ImageLayout at[kNormTensors];  // x and the computed tensor, then the third
   double epsilon = 0;
   NormForm form;
   float most = 0;  // upper bound of the activation
@@ -37,7 +37,7 @@ struct Problem {
   int64_t padded() const { return blocks() * lanes; }
   int64_t parts() const { return std::min(images, kMostParts); }
   double count() const { return static_cast<double>(images * rows * pixels); }
-  // Two sums for each channel and part, then its coefficients.
+  // Bytes for two sums per channel and part, then the channels' coefficients.
   int64_t workspace_bytes() const {
     return padded() *
            static_cast<int64_t>(parts() * 2 * sizeof(double) + kCoefficients * sizeof(float));
@@ -50,7 +50,7 @@ struct Problem {
   }
 };
 
-// Calls visit(stretch) for the elements of image `n` in a block.
+// Calls visit(stretch) for each pixel range of image `n` in a block.
 template <typename Visit>
 void ForEachStretch(const Problem& p, const float* const (&from)[2], float* to, int64_t n,
                     int64_t block, const Visit& visit) {
@@ -71,8 +71,7 @@ void ForEachStretch(const Problem& p, const float* const (&from)[2], float* to, 
   }
 }
 
-// Calls sum(n, block, part) for the images of each part, in their order, with two parts never
-// sharing their sums.
+// Calls sum(n, block, part) for the images of each part, in order. Each part has its own sums.
 template <typename Sum>
 void ForEachImageOfParts(const Problem& p, const Sum& sum) {
   const int64_t parts = p.parts(), elements = p.images / parts * p.rows * p.pixels * p.lanes;
@@ -95,7 +94,7 @@ void ForEachPlane(const Problem& p, const Make& make) {
               });
 }
 
-// The coefficients of lane l of channel c's block.
+// Returns the coefficients of channel c, at lane c % lanes of its block.
 float* CoefficientsOf(const Problem& p, void* workspace, int64_t c) {
   return p.Coefficients(workspace) + c / p.lanes * p.lanes * kCoefficients + c % p.lanes;
 }
@@ -104,18 +103,18 @@ float FactorOf(const Problem& p, float scale, float variance) {
   return static_cast<float>(scale / std::sqrt(static_cast<double>(variance) + p.epsilon));
 }
 
-// Writes zeros behind the outputs that have one element a channel.
+// Zeroes the padding of outputs that have one element per channel.
 void ZeroPadding(const Problem& p, const KernelArgs& args) {
   for (int i = 0; i < kNormTensors; ++i) {
     if (i > 0 || p.lanes == 1) ZeroChannelPadding(p.types[i], args.outputs[i]);
   }
 }
 
-// y of x, by statistics as they are kept.
+// Computes y from x and given statistics.
 template <int kLanes>
 void MakeY(const Problem& p, const NormCode<kLanes>& code, const float* mean, const float* variance,
            const KernelArgs& args) {
-  using Op = BatchNormTraining;  // BatchNormApply has its x, scale and bias in the same places
+  using Op = BatchNormTraining;  // BatchNormApply has x, scale and bias at the same indices
   float* const coefficients = p.Coefficients(args.workspace);
   std::fill_n(coefficients, p.padded() * kCoefficients, 0.0f);
   for (int64_t c = 0; c < p.channels; ++c) {
@@ -123,7 +122,7 @@ void MakeY(const Problem& p, const NormCode<kLanes>& code, const float* mean, co
     of_channel[kMean * kLanes] = mean[c];
     of_channel[kOfX * kLanes] = FactorOf(p, args.Input<float>(Op::kScale)[c], variance[c]);
     of_channel[kPlus * kLanes] = args.Input<float>(Op::kBias)[c];
-    of_channel[kOfDiff * kLanes] = 1;  // of the addend
+    of_channel[kOfDiff * kLanes] = 1;  // for the addend
     of_channel[kMost * kLanes] = p.most;
   }
   const float* const from[2] = {args.Input<float>(Op::kX),
@@ -135,7 +134,7 @@ void MakeY(const Problem& p, const NormCode<kLanes>& code, const float* mean, co
   });
 }
 
-// Mean and variance of x, which is input 0.
+// Computes mean and variance of x, which is input 0.
 template <int kLanes>
 void FindStatistics(const Problem& p, const NormCode<kLanes>& code, const KernelArgs& args,
                     float* mean_of, float* variance_of) {
@@ -231,7 +230,7 @@ void GoBack(const Problem& p, const NormCode<kLanes>& code, const KernelArgs& ar
   ZeroPadding(p, args);
 }
 
-// `images` are x, diff (x again where there is none), and the output.
+// Reads the problem: x, diff (x again if there is none), and the output.
 Problem ReadProblem(const KernelRequest& request, const TensorType& x, const TensorType& diff,
                     const TensorType& made, double epsilon) {
   Problem p;
@@ -259,7 +258,7 @@ Problem ReadProblem(const KernelRequest& request, const TensorType& x, const Ten
   return p;
 }
 
-// run(code, args) with the code of the problem's lanes.
+// Returns a kernel that calls run(code, args), with the code for the problem's lanes.
 template <typename Run>
 KernelList KernelOf(absl::string_view name, const Problem& p, const Run& run) {
   return OnlyKernel(

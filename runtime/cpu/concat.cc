@@ -1,4 +1,4 @@
-// Concat: copies of contiguous stretches, except for inputs that already lie in their place.
+// Concat: copies contiguous runs, except inputs that are already in place.
 #include "opr/concat.h"
 
 #include <algorithm>
@@ -13,8 +13,7 @@
 namespace ashlar::cpu {
 namespace {
 
-// One input inside the output, all in bytes: `count` runs, `run` long, each `pitch` behind the
-// last.
+// The place of an input inside the output: `count` runs of `run` bytes, `pitch` bytes apart.
 struct Part {
   int64_t offset = 0;
   int64_t run = 0;
@@ -24,7 +23,7 @@ void CopyPart(const Part& part, int64_t count, int64_t pitch, int threads, char*
               const char* input) {
   char* const target = output + part.offset;
   if (count == 1 && target == input) return;
-  constexpr int64_t kGrain = 1 << 16;  // bytes
+  constexpr int64_t kGrain = 1 << 16;  // in bytes
   if (count == 1) {
     ParallelFor(threads, part.run, kGrain, [&](int64_t begin, int64_t end) {
       std::memcpy(target + begin, input + begin, end - begin);

@@ -9,12 +9,12 @@
 
 namespace ashlar::cpu {
 
-// Operand 0 of each loop is the target, operand 1 the source; elements are `element_bytes` long (1,
-// 2, 4 or 8).
+// Operand 0 of each loop is the target, operand 1 the source. Elements have `element_bytes` bytes
+// (1, 2, 4 or 8).
 void CopyElements(const std::vector<RowLoop<2>>& loops, int threads, int64_t element_bytes,
                   void* target, const void* source);
 
-// Copies `bytes`, which may be none; nothing to do where source and target are the same.
+// Copies `bytes`, which may be 0. Does nothing if source and target are the same.
 void CopyBytes(void* target, const void* source, int64_t bytes, int threads);
 
 }  // namespace ashlar::cpu

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kCacheLine = 64;
 
-// Anonymous pages: zero-filled, touched only when used.
+// A pool of anonymous pages: zero-filled, and only allocated when touched.
 class CpuMemory final : public DeviceMemory {
  public:
   CpuMemory(void* data, int64_t bytes) {
@@ -29,8 +29,8 @@ class CpuMemory final : public DeviceMemory {
   }
 };
 
-// Pools from this size on lie in huge pages where the system has them to give: weights that stream
-// from memory are not held up at the end of every small page.
+// Larger pools use huge pages if the system has any. Otherwise, weights that stream from memory are
+// delayed at the end of every small page.
 constexpr int64_t kHugePage = int64_t{2} << 20;
 constexpr int64_t kLarge = 2 * kHugePage;
 
@@ -40,7 +40,7 @@ void* Map(int64_t bytes) {
   return data == MAP_FAILED ? nullptr : data;
 }
 
-// From the beginning of a huge page on; null where there are not that many addresses.
+// Maps memory aligned to a huge page; returns null if there is no such address range.
 void* MapHugePages(int64_t bytes) {
   char* const data = static_cast<char*>(Map(bytes + kHugePage));
   if (data == nullptr) return nullptr;

@@ -6,10 +6,11 @@
 
 namespace ashlar::cpu {
 
-// Makes OpenDevice know cpu comp nodes. Call once at program start.
+// Registers cpu comp nodes with OpenDevice. Call once at program start.
 void RegisterDevice();
 
-// The libraries that kernels call, with versions and the instruction set that they use here.
+// Returns the libraries that kernels call, with their versions and the instruction set they use
+// here.
 std::string Libraries();
 
 }  // namespace ashlar::cpu

@@ -1,5 +1,5 @@
-// CumSum, of any numbers, summed as the reference does: floats in double, integers as WrappingInt.
-// The output may overwrite the input.
+// CumSum for any numeric dtype, summed like the reference: floats in double, integers as
+// WrappingInt. The output may overwrite the input.
 #include "opr/cum_sum.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kLanes = 64;  // neighbouring elements that are loaded together
+constexpr int64_t kLanes = 64;  // adjacent elements loaded together
 
 template <typename Number>
 struct Sums {
@@ -25,7 +25,7 @@ struct Sums {
   int64_t groups() const { return CeilDivide(view.inner, kLanes); }
 };
 
-// Columns next to each other: element by element of all.
+// Sums adjacent columns, one element of each at a time.
 template <typename Number>
 void SumColumns(const Sums<Number>& s, int64_t group, const KernelArgs& args) {
   const AxisView& view = s.view;
@@ -41,7 +41,7 @@ void SumColumns(const Sums<Number>& s, int64_t group, const KernelArgs& args) {
   }
 }
 
-// One column, whose elements are neighbours: a stretch of it at a time.
+// Sums one contiguous column, a piece at a time.
 template <typename Number>
 void SumRow(const Sums<Number>& s, int64_t group, const KernelArgs& args) {
   const int64_t length = s.view.length;

@@ -1,4 +1,4 @@
-// Dropout: each element by its number alone, so that threads do not matter.
+// Dropout: each element depends only on its own number, so results do not depend on threads.
 #include "opr/dropout.h"
 
 #include "runtime/cpu/isa.h"

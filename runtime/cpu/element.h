@@ -10,12 +10,12 @@
 
 namespace ashlar::cpu {
 
-// row[i] is element offset + i * stride of `data`.
+// Loads `n` numbers: row[i] is element offset + i * stride of `data`.
 template <typename Number>
 using LoadRowOf = void (*)(const void* data, int64_t offset, int64_t stride, int64_t n,
                            Number* row);
-// The inverse, as HostTensor::Set and HostTensor::SetInteger: doubles are rounded towards zero and
-// saturated by integers, integers wrap around.
+// Stores numbers as HostTensor::Set and HostTensor::SetInteger do. Integer dtypes round doubles
+// towards zero and saturate them; integers wrap around.
 template <typename Number>
 using StoreRowOf = void (*)(const Number* row, int64_t n, void* data, int64_t offset,
                             int64_t stride);
@@ -24,11 +24,11 @@ using StoreRowFunction = StoreRowOf<double>;
 
 LoadRowFunction RowLoader(DType dtype, Isa isa);
 StoreRowFunction RowStorer(DType dtype, Isa isa);
-// Of dtypes of integers and Bool.
+// For integer dtypes and Bool.
 LoadRowOf<WrappingInt> IntegerLoader(DType dtype);
 StoreRowOf<WrappingInt> IntegerStorer(DType dtype);
 
-// How rows of a dtype are read and written as numbers that it is computed in.
+// The functions that load and store rows of a dtype as the numbers with which kernels compute.
 template <typename Number>
 struct RowAccess {
   LoadRowOf<Number> load;

@@ -1,5 +1,5 @@
-// By the conversions that processors have: F16C of x86, which every one with AVX2 has, and those of
-// AArch64.
+// Uses the conversion instructions of processors: F16C on x86, which every processor with AVX2 has,
+// and AArch64's.
 #include "runtime/cpu/float16.h"
 
 #if defined(__x86_64__)
@@ -66,7 +66,7 @@ constexpr NarrowFunction NarrowVectors = Narrow;
 
 #endif
 
-// One of the versions of a row's conversion, by the instruction set.
+// Returns the version of a row's conversion for the instruction set.
 template <typename Function>
 Function Chosen([[maybe_unused]] Isa isa, Function any, [[maybe_unused]] Function vectors) {
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-// Rows of Float16 as floats, and back: rounded to the nearest, ties to even.
+// Converts rows of Float16 to Float32, and back with rounding to nearest, ties to even.
 #ifndef ASHLAR_RUNTIME_CPU_FLOAT16_H_
 #define ASHLAR_RUNTIME_CPU_FLOAT16_H_
 
@@ -8,7 +8,7 @@
 
 namespace ashlar::cpu {
 
-// `n` elements, side by side; `from` and `to` do not overlap.
+// Converts `n` adjacent elements; `from` and `to` do not overlap.
 using WidenFunction = void (*)(const uint16_t* from, float* to, int64_t n);
 using NarrowFunction = void (*)(const float* from, uint16_t* to, int64_t n);
 

@@ -11,12 +11,12 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kLine = 64;  // bytes; where each copy begins
+constexpr int64_t kLine = 64;  // bytes; copies are aligned to it
 constexpr int64_t kHalf = sizeof(uint16_t), kFloat = sizeof(float);
 
 int64_t Aligned(int64_t bytes) { return RoundUp(bytes, kLine); }
 
-// A tensor in workspace. Not of Float16: it stays where it is.
+// A Float32 copy in workspace. A tensor that is not Float16 stays in place.
 struct Copy {
   int64_t offset = 0, elements = 0;
   bool used = false;
@@ -120,13 +120,13 @@ class InFloats final : public Kernel {
   const NarrowFunction narrow_;
   const int threads_;
   std::vector<Copy> inputs_, outputs_;
-  std::vector<Copy> constants_;  // by input: kept as floats, or packed of them
+  std::vector<Copy> constants_;  // by input: stored as Float32, or packed from it
   int64_t workspace_bytes_ = 0;
-  int64_t pointers_ = 0;  // where those of the tensors are in workspace
+  int64_t pointers_ = 0;  // workspace offset of the pointers to the tensors
 };
 
-// The request in floats; nullopt where it has nothing of Float16, or where the operator makes
-// something else of floats.
+// Returns the request in Float32. Returns nullopt if it has no Float16 tensor, or if the operator
+// then computes a different result.
 std::optional<KernelRequest> InFloat32(const KernelRequest& request) {
   KernelRequest wide = request;
   bool any = false;

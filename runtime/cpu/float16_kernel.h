@@ -1,4 +1,4 @@
-// Kernels of floats for tensors of Float16.
+// Runs Float32 kernels on Float16 tensors.
 #ifndef ASHLAR_RUNTIME_CPU_FLOAT16_KERNEL_H_
 #define ASHLAR_RUNTIME_CPU_FLOAT16_KERNEL_H_
 
@@ -6,8 +6,8 @@
 
 namespace ashlar::cpu {
 
-// The factory, which takes tensors of Float16, too: where it refuses them, its kernels of floats
-// compute on copies of the tensors in workspace, and results are rounded once.
+// Returns a factory that also takes Float16 tensors. If `factory` refuses them, its Float32 kernels
+// compute on copies in workspace, and results are rounded once.
 KernelFactory WithFloat16(KernelFactory factory);
 
 }  // namespace ashlar::cpu

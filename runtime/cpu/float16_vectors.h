@@ -1,6 +1,6 @@
-// Vectors of floats, and of floats that memory holds as Float16, for the files that are compiled
-// once an instruction set. All is in an unnamed namespace, so that no other file can be given their
-// code.
+// Vectors of floats, loaded from Float32 or Float16, for files that are compiled once per
+// instruction set. Everything is in an unnamed namespace, so that the linker cannot share code
+// between these files.
 #ifndef ASHLAR_RUNTIME_CPU_FLOAT16_VECTORS_H_
 #define ASHLAR_RUNTIME_CPU_FLOAT16_VECTORS_H_
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kBlock = 16;  // channels
 
-// kWidth floats a vector.
+// A vector of kWidth floats.
 template <int kWidth>
 struct VectorOf;
 template <>
@@ -36,7 +36,7 @@ struct VectorOf<4> {
   typedef float Unaligned __attribute__((vector_size(16), aligned(4), may_alias));
 };
 
-// Such a vector where memory holds Float16.
+// The same vectors, stored in memory as Float16.
 template <int kWidth>
 struct Float16Vectors {
   using Vector = typename VectorOf<kWidth>::Type;

@@ -1,4 +1,4 @@
-// GridSample: the pixels and weights of a row of points are found once for all channels.
+// GridSample: finds the pixels and weights of a row of points once for all channels.
 #include "opr/grid_sample.h"
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kPoints = 64;  // that are worked on together
+constexpr int64_t kPoints = 64;  // processed together
 constexpr int kMostTaps = GridPoint::kMost;
 
-// Tap t of point i, an offset in a plane and its weight.
+// The taps of each point: offsets in a plane, and weights.
 struct Taps {
   int count = 0;
   int32_t offset[kMostTaps][kPoints];
@@ -34,7 +34,7 @@ void FindTaps(const GridSampleParam& param, const float* grid, int64_t points,
   }
 }
 
-// An element of weight 0 may be any number, NaN too.
+// An element of weight 0 may have any value, even NaN.
 void SamplePlane(const Taps& taps, const float* plane, int64_t points, float* to) {
   float sums[kPoints] = {};
   for (int t = 0; t < taps.count; ++t) {

@@ -1,4 +1,4 @@
-// Half of a block of channels as a vector, for loops that are compiled for several instruction sets
+// Half a block of channels as a vector, for loops that are compiled for several instruction sets
 // (runtime/cpu/isa.h).
 #ifndef ASHLAR_RUNTIME_CPU_HALF_BLOCK_H_
 #define ASHLAR_RUNTIME_CPU_HALF_BLOCK_H_
@@ -10,7 +10,7 @@
 namespace ashlar::cpu {
 
 inline constexpr int kHalf = static_cast<int>(kChannelBlock) / 2;
-// Anywhere in memory. A function that is not inlined must have none as parameter or result.
+// May lie at any address. Only inlined functions may take or return these vectors.
 using Half = float __attribute__((vector_size(kHalf * sizeof(float)), aligned(4), may_alias));
 using HalfOfIntegers = int32_t __attribute__((vector_size(kHalf * sizeof(int32_t))));
 

@@ -22,14 +22,14 @@
 namespace ashlar::cpu {
 namespace {
 
-// Of each architecture Detected, DetectName, and CacheBytes: of the cache of data at level 1 or 2,
-// 0 where it is not known.
+// Each architecture defines Detected, DetectName, and CacheBytes, which returns the size of the
+// level 1 or 2 data cache, or 0 if unknown.
 
 InstructionSet most = {Isa::kAvx512, true};
 
 #if defined(__x86_64__)
 
-// __builtin_cpu_supports("f16c"), which clang 14 does not know.
+// Implements __builtin_cpu_supports("f16c"), which clang 14 lacks.
 bool HasF16c() {
   unsigned eax, ebx, ecx = 0, edx;
   __get_cpuid(1, &eax, &ebx, &ecx, &edx);
@@ -67,16 +67,17 @@ std::string DetectName() {
 
 #elif defined(__aarch64__)
 
-InstructionSet Detected() { return {std::min(most.isa, Isa::kNeon)}; }  // every one has it
+InstructionSet Detected() { return {std::min(most.isa, Isa::kNeon)}; }  // every processor has it
 
-// The main identification register, which Linux lets programs read.
+// Reads the main identification register, which Linux allows programs to do.
 std::string DetectName() {
   uint64_t midr = 0;
   if ((getauxval(AT_HWCAP) & HWCAP_CPUID) != 0) asm("mrs %0, MIDR_EL1" : "=r"(midr));
   return absl::StrCat("AArch64 ", absl::Hex(midr, absl::kZeroPad8));
 }
 
-// As Linux names it: no instruction tells programs. The first core's, often one of the small ones.
+// Reads the size from Linux, because no instruction returns it. It is the first core's, often one
+// of the small cores.
 int64_t CacheBytes(int level) {
   for (int index = 0; index < 8; ++index) {
     const std::string folder = absl::StrCat("/sys/devices/system/cpu/cpu0/cache/index", index, "/");

@@ -8,19 +8,18 @@
 
 namespace ashlar::cpu {
 
-// The best instruction set that the processor has and LimitProcessor allows, and the caches that
-// the system names (Processor's defaults where it names none).
+// Returns the best instruction set that the processor has and LimitProcessor allows, and the cache
+// sizes that the system reports (otherwise Processor's defaults).
 const Processor& HostProcessor();
 
-// Whether code for AVX-VNNI runs, which some with AVX512-VNNI have not.
+// Whether AVX-VNNI code runs here. Some processors with AVX512-VNNI lack it.
 bool HasAvxVnni();
 
-// From here on the processor is as one that has no more than `most`. Before HostProcessor is
-// called.
+// Makes HostProcessor report no more than `most`. Call it before HostProcessor.
 void LimitProcessor(InstructionSet most);
 
-// The processor as it calls itself, its family, model and stepping, on which times of kernels
-// depend beside Processor. "AMD EPYC 00a10f11".
+// Returns the processor's name, family, model and stepping, e.g. "AMD EPYC 00a10f11". Times of
+// kernels depend on these, in addition to Processor.
 std::string HostProcessorName();
 
 }  // namespace ashlar::cpu

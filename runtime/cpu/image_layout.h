@@ -1,4 +1,4 @@
-// Where the elements of an image tensor lie, whichever format it has.
+// The addresses of an image tensor's elements, for every format.
 #ifndef ASHLAR_RUNTIME_CPU_IMAGE_LAYOUT_H_
 #define ASHLAR_RUNTIME_CPU_IMAGE_LAYOUT_H_
 
@@ -8,7 +8,7 @@
 
 namespace ashlar::cpu {
 
-// Offsets are in elements.
+// The layout of an image. Offsets and steps are in elements.
 struct ImageLayout {
   ImageLayout() = default;
   explicit ImageLayout(const TensorType& type)
@@ -22,7 +22,7 @@ struct ImageLayout {
   }
   bool blocked() const { return block == kChannelBlock; }
 
-  int64_t block = 1;  // channels that lie side by side, and so the step from pixel to pixel
+  int64_t block = 1;  // adjacent channels, which is also the step between pixels
   ImageStrides step;
 };
 

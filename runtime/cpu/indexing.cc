@@ -1,5 +1,5 @@
-// Gathering and scattering operators, of any dtype. The element that an index names is known when
-// the kernel runs: one that is out of range is its error.
+// Gathering and scattering operators, for any dtype. Indices are only known when the kernel runs;
+// an index out of range is an error of the run.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -17,7 +17,7 @@
 namespace ashlar::cpu {
 namespace {
 
-// A kernel that looks at its indices before it does anything.
+// A kernel that checks its indices before it does anything else.
 class IndexingKernel : public Kernel {
  public:
   IndexingKernel(IndexedRuns runs, DType indices) : runs_(std::move(runs)), indices_(indices) {}
@@ -35,7 +35,7 @@ class IndexingKernel : public Kernel {
   }
 
  protected:
-  // Where a run begins in x, in elements.
+  // Returns the start of a run in x, in elements.
   using Begin = absl::FunctionRef<int64_t(int64_t run)>;
   virtual void Move(const KernelArgs& args, Begin begin) const = 0;
   const IndexedRuns& runs() const { return runs_; }
@@ -71,7 +71,7 @@ class GatherKernel final : public IndexingKernel {
   const int threads_;
 };
 
-// One update after the other: several may meet one element.
+// A kernel that applies updates one after the other, because several may meet one element.
 template <typename Number>
 class ScatterKernel final : public IndexingKernel {
  public:

@@ -1,4 +1,4 @@
-// Loops compiled for several instruction sets, and the choice among them when the program runs.
+// Loops compiled for several instruction sets, and the choice among them at run time.
 #ifndef ASHLAR_RUNTIME_CPU_ISA_H_
 #define ASHLAR_RUNTIME_CPU_ISA_H_
 
@@ -6,8 +6,8 @@
 
 namespace ashlar::cpu {
 
-// The versions of a function, all callees inlined, so that the compiler vectorises its loops for
-// the instruction set: Versions<Function>::For(isa) is a pointer to the one to call.
+// The versions of a function, compiled per instruction set with all callees inlined, so that the
+// compiler vectorises its loops. Versions<Function>::For(isa) returns the version to call.
 template <auto kFunction>
 struct Versions;
 
@@ -26,7 +26,7 @@ struct Versions<kFunction> {
   [[gnu::flatten]] static void Neon(Args... args) { kFunction(args...); }
 #endif
 
-  // For plans that another architecture runs, the baseline of every processor.
+  // If the plan is for another architecture, returns the baseline of every processor.
   static Pointer For([[maybe_unused]] Isa isa) {
 #if defined(__x86_64__)
     if (isa == Isa::kAvx512) return Avx512;
@@ -38,7 +38,8 @@ struct Versions<kFunction> {
   }
 };
 
-// Of code whose vectors are of 256 bits, or that has none: AVX-512 would be a copy that takes room.
+// The versions except AVX-512, for code that is not vectorised or uses 256-bit vectors: an AVX-512
+// version would only be a larger copy.
 template <auto kFunction>
 struct NarrowVersions {
   static typename Versions<kFunction>::Pointer For(Isa isa) {

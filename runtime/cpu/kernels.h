@@ -1,10 +1,10 @@
-// All CPU kernels; one registering function an operator family.
+// All CPU kernels, with one registering function per operator family.
 #ifndef ASHLAR_RUNTIME_CPU_KERNELS_H_
 #define ASHLAR_RUNTIME_CPU_KERNELS_H_
 
 #include "runtime/device/kernel.h"
 
-// A family is a file that registers the kernels of operators which share code.
+// A family is a file that registers the kernels of related operators, which share code.
 #define ASHLAR_CPU_FAMILIES(FAMILY) \
   FAMILY(Attention)                 \
   FAMILY(BatchNorm)                 \

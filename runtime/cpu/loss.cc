@@ -1,5 +1,5 @@
-// Losses and their gradients. Cross entropy row by row, with the exponentials of the differences to
-// the largest logit; rows are summed in their order, whoever computed them.
+// Losses and their gradients. Cross entropy is computed row by row, with exponentials of the
+// differences from the largest logit. Rows are summed in order, whichever threads computed them.
 #include <algorithm>
 #include <cmath>
 
@@ -13,8 +13,8 @@
 namespace ashlar::cpu {
 namespace {
 
-// The largest logit of a row, and the sum of the exponentials of the others' distances from it,
-// which go to `exponentials` where it is not null.
+// Finds the largest logit of a row, and the sum of the exponentials of all differences from it.
+// Stores these in `exponentials` unless it is null.
 void ExponentialsOfRow(const float* x, int64_t classes, float* exponentials, float* largest,
                        double* sum) {
   float most = x[0];
@@ -35,7 +35,7 @@ void ExponentialsOfRow(const float* x, int64_t classes, float* exponentials, flo
   *sum = total;
 }
 
-// A kernel that looks at its labels before it does anything.
+// A kernel that checks its labels before it does anything else.
 class CrossEntropyKernel : public Kernel {
  public:
   explicit CrossEntropyKernel(const KernelRequest& request)
@@ -58,7 +58,7 @@ class CrossEntropyKernel : public Kernel {
     return labels_ == DType::kInt64 ? static_cast<const int64_t*>(labels)[row]
                                     : static_cast<const int32_t*>(labels)[row];
   }
-  // Calls each(row, its logits) for all rows.
+  // Calls each(row, logits of the row) for all rows.
   template <typename Each>
   void ForRows(const KernelArgs& args, const Each& each) const {
     const float* const logits = args.Input<float>(CrossEntropy::kLogits);
@@ -78,7 +78,7 @@ class MeanLossKernel final : public CrossEntropyKernel {
  public:
   using CrossEntropyKernel::CrossEntropyKernel;
   std::string implementation() const override { return "cross_entropy"; }
-  // The loss of each row.
+  // For the loss of each row.
   int64_t workspace_bytes() const override { return rows_ * int64_t{sizeof(double)}; }
 
  protected:
@@ -130,7 +130,7 @@ absl::StatusOr<KernelList> MakeLoss(const KernelRequest& request) {
 }  // namespace
 
 void RegisterLossKernels(KernelRegistry& registry) {
-  // The labels' dtypes are the integers.
+  // Labels may be any integer dtype.
   const std::vector<DType> dtypes = {DType::kFloat32, DType::kInt32, DType::kInt64};
   registry.Register<CrossEntropy>(MakeLoss<MeanLossKernel>, dtypes);
   registry.Register<CrossEntropyBackward>(MakeLoss<CrossEntropyGradientKernel>, dtypes);

@@ -1,4 +1,4 @@
-// LRN: by rows of a channel where rows are contiguous, else by blocks of channels.
+// LRN, by rows of a channel if rows are contiguous, otherwise by blocks of channels.
 #include "opr/lrn.h"
 
 #include <algorithm>
@@ -15,41 +15,42 @@
 namespace ashlar::cpu {
 namespace {
 
-// Pixels of a row-major plane that are worked on together.
+// Pixels of a row-major plane processed together.
 constexpr int64_t kPixels = 256;
-// The same of a blocked image. Their squares are written first and summed then: what was just
-// written cannot be read yet at other addresses without a delay.
+// The same for a blocked image. All squares are written before any is summed: reading a recent
+// store at another address would stall.
 constexpr int64_t kGroup = 8;
-// Of a blocked image whose squares are kept that way; and of its window, to either side.
+// Limits for such blocked images: the number of channels, and the reach of the window to either
+// side.
 constexpr int64_t kMaxChannels = 512, kMaxReach = 8;
 
-// Where the elements of one side's images lie.
+// The layout of the input or output images.
 struct Side {
-  int64_t lanes = 1;  // channels that lie together
+  int64_t lanes = 1;  // adjacent channels
   ImageStrides strides;
 
-  // Of a channel of a pixel of a row, from that row's first one on.
+  // Returns the offset of a channel of a pixel, from the first pixel of its row.
   int64_t At(int64_t channel, int64_t pixel) const {
     return channel / lanes * strides.c + channel % lanes + pixel * strides.w;
   }
 };
 
 struct Problem {
-  // Rows are planes where planes are contiguous.
+  // If planes are contiguous, each plane counts as one row.
   int64_t images = 0, rows = 1, channels = 0, pixels = 0;
   Side from, to;
-  int64_t before = 0, after = 0;  // channels of the window on both sides
+  int64_t before = 0, after = 0;  // channels of the window before and after
   float bias = 0, factor = 0, exponent = 0;
 };
 
-// y = x * base^exponent, `count` neighbours.
+// Computes y = x * base^exponent for `count` adjacent elements.
 template <bool kThreeQuarters>
 [[gnu::always_inline]] inline void Scale(const Problem& problem, int64_t count, const float* x,
                                          const float* squares, float* y) {
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) {
     const float base = problem.bias + problem.factor * squares[i];
-    if constexpr (kThreeQuarters) {  // by far the most common, and cheaper by roots
+    if constexpr (kThreeQuarters) {  // by far the most common, and cheaper with square roots
       const float root = std::sqrt(base);
       y[i] = x[i] / (root * std::sqrt(root));
     } else {
@@ -58,7 +59,7 @@ template <bool kThreeQuarters>
   }
 }
 
-// Pixels [first, first + n) of all channels of a row-major image.
+// Computes pixels [first, first + n) of all channels of a row-major image.
 template <bool kThreeQuarters>
 void RowMajor(const Problem& problem, const float* x, float* y, int64_t first, int64_t n) {
   for (int64_t c = 0; c < problem.channels; ++c) {
@@ -74,7 +75,7 @@ void RowMajor(const Problem& problem, const float* x, float* y, int64_t first, i
   }
 }
 
-// Up to kGroup pixels of all channels of a blocked image or row.
+// Computes up to kGroup pixels of all channels of a blocked image or row.
 template <bool kThreeQuarters>
 void Blocked(const Problem& problem, const float* x, float* y, int64_t first, int64_t n) {
   constexpr int64_t kB = kChannelBlock;
@@ -126,7 +127,7 @@ void AnyFormat(const Problem& problem, const float* x, float* y, int64_t first, 
       }
       Scale<kThreeQuarters>(problem, kB, values, sums, values);
       std::fill(values + count, values + kB, 0.0f);
-      const int64_t stored = problem.to.lanes == kB ? kB : count;  // with the padding of channels
+      const int64_t stored = problem.to.lanes == kB ? kB : count;  // includes the padding channels
       for (int64_t l = 0; l < stored; ++l) y[problem.to.At(begin + l, pixel)] = values[l];
     }
   }
@@ -190,13 +191,14 @@ absl::StatusOr<KernelList> MakeLrn(const LRN& op, const KernelRequest& request) 
   });
 }
 
-// The gradient in planes. `lanes` (at most kBackwardLanes) neighbouring pixels of one image, whose
-// channels are `plane` apart; norm and terms hold a row of kBackwardLanes for each channel.
+// Computes the gradient of `lanes` (at most kBackwardLanes) adjacent pixels of a row-major image,
+// whose channels are `plane` apart. `norm` and `terms` have a row of kBackwardLanes for each
+// channel.
 constexpr int64_t kBackwardLanes = 64;
 
 struct BackwardProblem {
   int64_t channels = 0, plane = 0;
-  int64_t before = 0, after = 0;  // of a channel, in its window
+  int64_t before = 0, after = 0;  // channels of the window before and after its own
   double bias = 0, factor = 0, beta = 0;
 };
 

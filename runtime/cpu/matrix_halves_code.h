@@ -1,6 +1,6 @@
-// The inner loop of matrix products of few rows, whose time is that of reading B: Float16 is
-// widened in registers. Products are summed in the order of matrix_tile.cc, and fused by the
-// compiler as they are there. Included by the files of instruction sets alone.
+// The inner loop of matrix products with few rows, limited by the time to read B. Float16 is
+// widened in registers. Products are added in the same order, and fused by the compiler in the same
+// way, as in matrix_tile.cc. Included only by the files of instruction sets.
 #ifndef ASHLAR_RUNTIME_CPU_MATRIX_HALVES_CODE_H_
 #define ASHLAR_RUNTIME_CPU_MATRIX_HALVES_CODE_H_
 
@@ -10,7 +10,7 @@
 namespace ashlar::cpu {
 namespace {
 
-// In vectors of kWidth floats, of which a panel has two.
+// Vectors have kWidth floats; a panel has two of them.
 template <int kWidth, int kRows, int kPanels>
 void HalvesTile(const MatrixTile& tile) {
   using Vector = typename VectorOf<kWidth>::Type;

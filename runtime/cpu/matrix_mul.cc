@@ -1,12 +1,14 @@
-// MatrixMul and MatrixMulUpdate: the product of matrices by panels of B and tiles of rows, blocked
-// for the caches after Goto and van de Geijn 2008, "Anatomy of High-Performance Matrix
-// Multiplication".
+// MatrixMul and MatrixMulUpdate: matrix products by panels of B and tiles of rows, blocked for the
+// caches (Goto and van de Geijn 2008, "Anatomy of High-Performance Matrix Multiplication").
 //
-// A constant B is packed into panels once, of Float16 where its values are such: these are widened
-// where they are read, a slice of a panel at a time. Of a computed B each thread packs the part of
-// a panel that it works on, or reads it where it lies while few rows share it. A is read where it
-// lies, or packed in workspace, where its rows crowd into few sets of the caches. An element is the
-// same sum whichever rows and matrices it is computed with, and on any number of threads.
+// - A constant B is packed into panels once, as Float16 if all its values are. They are widened
+//   when read, a slice of a panel at a time.
+// - If B is computed, each thread packs the part of a panel that it needs. If few rows use it, it
+//   is read in place.
+// - A is read in place, or packed in workspace if its rows would compete for few cache sets.
+//
+// Each element is the same sum, whichever rows and matrices are computed with it, and on any number
+// of threads.
 #include "opr/matrix_mul.h"
 
 #include <algorithm>
@@ -29,35 +31,35 @@ namespace {
 constexpr int kA = 0, kB = 1;
 constexpr int64_t kFloat = sizeof(float), kHalf = sizeof(uint16_t);
 
-// Rows of B whose products are summed before the sum is added to the output: it keeps long sums
-// accurate, and such a slice of a panel in the first-level cache while rows of A pass by.
+// Rows of B whose products are summed before they are added to the output. This keeps long sums
+// accurate, and a slice of a panel in the first-level cache while rows of A pass.
 constexpr int64_t kMostDepth = 256;
-// Elements of B between the read and the fetched ones, where few rows share B: while one tile
-// takes all of it as it comes, and where the next tile reads it again.
+// Prefetch distances in elements of B if few rows use it: if one tile uses the whole panel as it is
+// read, and if the next tile reads it again.
 constexpr int64_t kAheadOfOne = 512, kAheadOfTwo = 2048;
-// Panels of a computed B that few rows share, taken side by side: what is read of a row of B, and
-// how far ahead.
+// If few rows use a computed B: panels of a row of B that are read together, and the prefetch
+// distance in panels.
 constexpr int64_t kPanelsOfRow = 16, kPanelsAhead = 2;
-// Rows of B, at most, which are so few that the time is that of writing the output: row by row.
+// With at most so many rows of B, writing the output dominates, so it is written row by row.
 constexpr int64_t kShallow = 32;
-// Products of elements below which another thread is not worth waking, and below which a piece of
-// work is not worth handing out by itself.
+// Products below which another thread is not worth waking, and below which a separate piece of work
+// is not worth it.
 constexpr int64_t kProductsPerThread = 64 * 1024, kProductsPerPiece = 256 * 1024;
 
-// Rows [depth, depth + length) of some panels beside each other.
+// The rows [depth, depth + length) of some adjacent panels.
 struct Slice {
   int64_t panel, panels, depth, length;
 };
 
-// Panels, at least, that a packed A is worth packing for.
+// Packing A is only worth it with at least so many panels.
 constexpr int64_t kLeastPanels = 8;
-// The time that is expected where A is read as it lies, and packing it would be worth while.
+// Expected relative time if A is read in place although packing would be worth it.
 constexpr double kUnpackedTime = 1.1;
 
 constexpr int64_t kLine = 64;  // bytes of a cache line
 
-// Lines of memory that are fetched into the second-level cache one by one: some stretches at equal
-// distances.
+// A queue of cache lines to prefetch into the second-level cache, over several equally spaced
+// ranges.
 class LinesAhead {
  public:
   LinesAhead() = default;
@@ -83,15 +85,15 @@ class LinesAhead {
 };
 
 constexpr int64_t kPage = 4096;
-constexpr int64_t kLeastBlockTiles = 8;  // that share a slice which is packed for them
-// Rows, at least, that share a slice of a computed B: each block packs it anew.
+constexpr int64_t kLeastBlockTiles = 8;  // tiles that share a slice packed for them
+// Each block packs its slice of a computed B again, so at least so many rows must share it.
 constexpr int64_t kLeastSharing = 256;
 
-// Where `part` of `parts` equal parts of `count` begins.
+// Returns the start of `part` of `parts` equal parts of `count`.
 int64_t Begin(int64_t count, int64_t part, int64_t parts) { return count * part / parts; }
 
-// Parts of rows of `k` elements use only some sets of a cache where a power of two divides the
-// distance between them: how often too few, at most.
+// Returns how crowded cache sets are (1: not), for parts of rows of `k` elements. Rows whose
+// distance is a multiple of a large power of two compete for few sets.
 int64_t Crowding(int64_t k, int64_t part_bytes) {
   const int64_t pitch = k * kFloat, power = std::min(pitch & -pitch, kPage);
   return std::max<int64_t>(1, power / part_bytes);
@@ -99,7 +101,7 @@ int64_t Crowding(int64_t k, int64_t part_bytes) {
 
 class MatrixMulKernel final : public Kernel {
  public:
-  // With `alpha` the product is added to so many times input MatrixMulUpdate::kDest.
+  // With `alpha`, computes alpha * input MatrixMulUpdate::kDest + the product.
   MatrixMulKernel(const MatrixMulParam& param, const MatrixMulGeometry& geometry,
                   const KernelRequest& request, std::optional<float> alpha, bool packs_a);
 
@@ -111,7 +113,7 @@ class MatrixMulKernel final : public Kernel {
   double relative_time() const override {
     return packs_a_ || !WorthPackingA() ? 1.0 : kUnpackedTime;
   }
-  // Whether the other kernel, of which workspace is asked, is likely to be faster.
+  // Whether the variant that packs A in workspace is likely to be faster.
   bool WorthPackingA() const;
 
   std::optional<Packing> packing(int input) const override {
@@ -125,11 +127,11 @@ class MatrixMulKernel final : public Kernel {
 
  private:
   struct Pointers {
-    MatrixView a, b;  // of a pair of matrices; of a packed B it is empty
+    MatrixView a, b;  // one pair of matrices; b is empty if B is packed
     const char* packed_b = nullptr;
-    const float* dest;  // what is added to; null: nothing
+    const float* dest;  // the addend; null: none
     float* c;
-    float* packed_a;  // of a block of rows
+    float* packed_a;  // one block of rows
   };
 
   MatrixView ViewOfB(const float* b) const {
@@ -141,7 +143,7 @@ class MatrixMulKernel final : public Kernel {
   }
   void CutIntoPieces(int64_t pieces);
   bool FewRows(int64_t rows) const { return rows <= 2 * tiling_.max_rows; }
-  int64_t ElementBytes() const { return halves_ ? kHalf : kFloat; }   // of a packed B
+  int64_t ElementBytes() const { return halves_ ? kHalf : kFloat; }   // in a packed B
   int64_t depth() const { return CeilDivide(geometry_.k, depths_); }  // of the longest slice
   int64_t BlockBytes() const { return block_rows_ * depth() * kFloat; }
   void RunPiece(const Pointers& matrices, int64_t first_row, int64_t rows, int64_t first_panel,
@@ -159,7 +161,7 @@ class MatrixMulKernel final : public Kernel {
                       const MatrixTileFunction* tiles) const;
 
   MatrixMulGeometry geometry_;
-  int64_t pairs_;  // of matrices; where there is one B, all matrices of A are one with more rows
+  int64_t pairs_;  // pairs of matrices; if B is one matrix, the rows of all A count as one A
   const Isa isa_;
   const MatrixTiling tiling_ = MatrixTilingFor(isa_);
   const PackPanelFunction pack_ = PackPanelFor(isa_);
@@ -169,13 +171,13 @@ class MatrixMulKernel final : public Kernel {
   const std::optional<float> alpha_;
   const bool transposed_a_, transposed_b_;
   const bool packs_a_;
-  const bool packed_;                         // B, which is constant
-  const bool halves_;                         // as Float16
-  const int64_t matrices_b_;                  // of B
+  const bool packed_;                         // B is constant and packed
+  const bool halves_;                         // packed as Float16
+  const int64_t matrices_b_;                  // matrices of B
   const int64_t depths_;                      // slices of a panel
-  WideMatrixTile wide_;                       // for all rows at once, where they are few
-  MatrixTileFunction wide_halves_ = nullptr;  // the same of halves
-  int64_t block_rows_;                        // of A, which stay in the second-level cache
+  WideMatrixTile wide_;                       // for all rows at once, if they are few
+  MatrixTileFunction wide_halves_ = nullptr;  // the same for a Float16 B
+  int64_t block_rows_;                        // rows of A that stay in the second-level cache
   int threads_;
   // A piece of work: some panels of a pair of matrices, and some of its rows.
   int64_t panels_, panel_parts_, row_parts_;
@@ -213,14 +215,15 @@ MatrixMulKernel::MatrixMulKernel(const MatrixMulParam& param, const MatrixMulGeo
   panels_ = CeilDivide(n, tiling_.panel);
   const int64_t worth = pairs_ * m * n / CeilDivide(kProductsPerThread, k);
   threads_ = static_cast<int>(std::clamp<int64_t>(worth, 1, request.threads));
-  // As many for each thread: one more would be waited for.
+  // Each thread gets equally many pieces; otherwise all would wait for one.
   const int64_t each = std::clamp<int64_t>(
       CeilDivide(worth * kProductsPerThread, kProductsPerPiece * threads_), 1, kRangesPerThread);
   CutIntoPieces(threads_ == 1 ? 1 : CeilDivide(each * threads_, pairs_));
 }
 
-// Of a pair of matrices, by panels as far as there are enough. Where A is packed each part of the
-// panels packs it anew, as each block of rows does B: then so that the least is packed.
+// Cuts a pair of matrices into pieces, by panels if there are enough. If A is packed, each part of
+// the panels packs A again, and each block of rows packs B again. The cut then minimises the packed
+// elements.
 void MatrixMulKernel::CutIntoPieces(int64_t pieces) {
   const int64_t m = geometry_.m, units = CeilDivide(panels_, wide_.panels);
   const auto row_parts = [&](int64_t panel_parts) {
@@ -299,8 +302,8 @@ absl::Status MatrixMulKernel::Run(const KernelArgs& args, KernelState* /*state*/
 void MatrixMulKernel::RunPiece(const Pointers& matrices, int64_t first_row, int64_t rows,
                                int64_t first_panel, int64_t end_panel) const {
   const int64_t blocks = CeilDivide(rows, block_rows_);
-  // Where few rows pass, the time is that of reading B, so each panel is read from its beginning to
-  // its end; else all panels pass over a part of A's columns.
+  // With few rows, the time to read B dominates, so each panel is read from start to end. Otherwise
+  // all panels pass over a part of A's columns.
   const int64_t few = packed_ || transposed_b_ ? wide_.panels : kPanelsOfRow;
   const int64_t group = FewRows(rows) ? few : end_panel - first_panel;
   for (int64_t block = 0; block < blocks; ++block) {
@@ -323,7 +326,7 @@ void MatrixMulKernel::RunPiece(const Pointers& matrices, int64_t first_row, int6
   }
 }
 
-// What the products of these rows and panels are added to.
+// Initialises C with alpha * dest, for these rows and panels.
 void MatrixMulKernel::Scale(const Pointers& matrices, Range rows, Range panels) const {
   const int64_t begin = panels.begin * tiling_.panel;
   const int64_t end = std::min(panels.end * tiling_.panel, geometry_.n);
@@ -334,12 +337,12 @@ void MatrixMulKernel::Scale(const Pointers& matrices, Range rows, Range panels) 
   }
 }
 
-// Calls body(tile, rows) for tiles of as many rows, or one more, that together have `rows`. `tile`
-// has the members that they share, its pointers being to the first row.
+// Calls body(tile, tile_rows) for tiles of nearly equal size that together have `rows` rows. `tile`
+// has the shared arguments; its pointers refer to the first row.
 template <typename Body>
 void MatrixMulKernel::ForTiles(MatrixTile tile, int64_t rows, const Body& body) const {
   const int64_t count = CeilDivide(rows, tiling_.max_rows);
-  const int64_t least = rows / count, longer = rows % count;  // how many have one row more
+  const int64_t least = rows / count, longer = rows % count;  // `longer` tiles have one more row
   for (int64_t i = 0; i < count; ++i) {
     const int64_t tile_rows = least + (i < longer);
     if (packs_a_) tile.a.row = 1, tile.a.column = tile_rows;
@@ -349,7 +352,7 @@ void MatrixMulKernel::ForTiles(MatrixTile tile, int64_t rows, const Body& body) 
   }
 }
 
-// A block of rows, tile by tile: of each, rows of A are columns that lie side by side.
+// Packs a block of rows tile by tile. In each tile, the elements of a column of A are adjacent.
 void MatrixMulKernel::PackA(MatrixView a, int64_t rows, int64_t length, float* to) const {
   MatrixTile tile;
   tile.a = {to, 0, 0};
@@ -361,7 +364,7 @@ void MatrixMulKernel::PackA(MatrixView a, int64_t rows, int64_t length, float* t
   });
 }
 
-// The part of rows [first_row, first_row + rows) that a slice gives.
+// Adds the products of a slice to rows [first_row, first_row + rows).
 void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int64_t rows,
                                const Slice& slice) const {
   const int64_t k = geometry_.k, columns = ColumnsOf(slice.panel);
@@ -377,7 +380,7 @@ void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int6
   tile.c = matrices.c + first_row * geometry_.n + first;
   tile.c_row = geometry_.n;
   tile.add = alpha_ || slice.depth > 0;
-  // What is read next: further on in a panel that few rows share, otherwise the next panel.
+  // Prefetches further on in the panel if few rows use it, otherwise the next panel.
   const bool more = packed_ && slice.panel + slice.panels < panels_;
   const int64_t ahead = !FewRows(rows)     ? tile.b_panel
                         : slice.panels > 1 ? kAheadOfOne
@@ -398,7 +401,7 @@ void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int6
   const bool packs = !packed_ && (b.column != 1 || !FewRows(rows));
   const bool half = columns <= tiling_.panel / 2;
   const int64_t width = half ? tiling_.panel / 2 : tiling_.panel;
-  alignas(64) float filled[kMostDepth * kWidestPanel];  // of what lies in the buffer already
+  alignas(64) float filled[kMostDepth * kWidestPanel];  // padded copy of a slice in `buffer`
   if (packs || columns < width) {
     float* const to = halves_ ? filled : buffer;
     pack_(b, slice.length, columns, width, to);
@@ -421,7 +424,7 @@ void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int6
   }
 }
 
-// Of a computed B, the slice of the panel behind this one, which will be packed next.
+// Returns the slice of the next panel of a computed B, which is packed next.
 LinesAhead MatrixMulKernel::NextPanel(const MatrixView& b, const Slice& slice) const {
   const int64_t panel = slice.panel + 1;
   if (panel >= panels_) return {};
@@ -431,7 +434,7 @@ LinesAhead MatrixMulKernel::NextPanel(const MatrixView& b, const Slice& slice) c
   return {next.data, columns, next.column * kFloat, slice.length * kFloat};
 }
 
-// Together the tiles fetch what is ahead in packed panels, or `ahead`, each an equal part of it.
+// Together the tiles prefetch the next packed panel, or `ahead`, each an equal part.
 void MatrixMulKernel::RunTiles(MatrixTile tile, int64_t rows, const MatrixTileFunction* tiles,
                                LinesAhead ahead) const {
   const int64_t lines = CeilDivide(ahead.left(), CeilDivide(rows, tiling_.max_rows));
@@ -446,7 +449,7 @@ void MatrixMulKernel::RunTiles(MatrixTile tile, int64_t rows, const MatrixTileFu
   });
 }
 
-// The same for a panel of fewer `columns`.
+// The same for a panel with fewer `columns`.
 void MatrixMulKernel::RunNarrowTiles(MatrixTile tile, int64_t rows, int64_t columns,
                                      const MatrixTileFunction* tiles) const {
   alignas(64) float sums[kMostTileRows * kWidestPanel];
@@ -462,7 +465,7 @@ void MatrixMulKernel::RunNarrowTiles(MatrixTile tile, int64_t rows, int64_t colu
   });
 }
 
-// Writes sums of no products: 0, or with `dest` what they would be added to.
+// A kernel for sums of no products: it writes 0, or a copy of `dest`.
 class EmptySums final : public Kernel {
  public:
   EmptySums(int64_t bytes, bool adds) : bytes_(bytes), adds_(adds) {}
@@ -483,7 +486,8 @@ class EmptySums final : public Kernel {
   const bool adds_;
 };
 
-// Without workspace, and the one that packs A before it, where that is likely to be faster.
+// Returns the kernel without workspace. If packing A is likely to be faster, that variant comes
+// first.
 absl::StatusOr<KernelList> MakeKernels(const MatrixMulParam& param, const KernelRequest& request,
                                        std::optional<float> alpha = std::nullopt) {
   ASHLAR_ASSIGN_OR_RETURN(const MatrixMulGeometry geometry,

@@ -12,10 +12,10 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int kCacheLine = 16;  // elements
+constexpr int kCacheLine = 16;  // in elements
 
-// The compiler keeps `sums` in registers: there are kRows * kPanels * kPanel / lanes of them, and
-// two or more are left for B and for the element of A.
+// The compiler keeps `sums` in registers: kRows * kPanels * kPanel / lanes of them. Two or more
+// registers remain for B and the element of A.
 template <int kRows, int kPanel, int kPanels = 1>
 void Tile(const MatrixTile& tile) {
   constexpr int kSums = kRows * kPanels;  // panels, by row
@@ -25,7 +25,8 @@ void Tile(const MatrixTile& tile) {
 #pragma omp simd
     for (int j = 0; j < kPanel; ++j) sums[i][j] = 0.0f;
   }
-  // Many rows are read from two places, so that the multiples of a row's step fit the registers.
+  // Many rows are addressed from two pointers, so that the multiples of the row step fit in
+  // registers.
   constexpr int kUpper = kRows > 6 ? (kRows + 1) / 2 : kRows;
   const float *a = tile.a.data, *lower = a + kUpper * tile.a.row, *b = tile.b;
   const char* next = tile.prefetch;
@@ -57,9 +58,9 @@ void Tile(const MatrixTile& tile) {
 
 using Four = float __attribute__((vector_size(16)));
 
-// Four elements each of four columns, which are contiguous, as four rows.
+// Transposes four elements each of four contiguous columns.
 [[gnu::always_inline]] inline void Transpose(const MatrixView& from, int64_t width, float* to) {
-  // Columns begin anywhere.
+  // Columns may be unaligned.
   const auto column = [&](int j) {
     Four four;
     std::memcpy(&four, from.data + j * from.column, sizeof(four));
@@ -77,7 +78,7 @@ using Four = float __attribute__((vector_size(16)));
   store(3, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
 }
 
-// Element by element: rows [first_row, rows) of columns [first, last).
+// Packs rows [first_row, rows) of columns [first, last), element by element.
 void PackElements(const MatrixView& from, int64_t first_row, int64_t rows, int64_t first,
                   int64_t last, int64_t width, float* to) {
   for (int64_t i = first_row; i < rows; ++i) {
@@ -125,7 +126,7 @@ constexpr MatrixTiling kTiling<Isa::kAvx512> = {kWidestPanel, kMostTileRows};
 
 constexpr int kMostPanels = 4;
 
-// Panels that keep as many sums as a tile of all rows has.
+// Returns the number of panels that gives as many sums as a tile with all rows.
 template <Isa kIsa>
 constexpr int PanelsFor(int rows) {
   return std::clamp(static_cast<int>(kTiling<kIsa>.max_rows) / rows, 1, kMostPanels);
@@ -148,7 +149,7 @@ MatrixTileFunction TileOf(int64_t rows) {
   return TileOf<kIsa, kWidth>(rows, std::make_index_sequence<kTiling<kIsa>.max_rows>());
 }
 
-// The result of `make` for the instruction set, which it gets as a std::integral_constant.
+// Returns make(constant), with the instruction set as a std::integral_constant.
 template <typename Make>
 auto AsConstant(Isa isa, const Make& make) {
   if (isa == Isa::kAvx512) return make(std::integral_constant<Isa, Isa::kAvx512>());

@@ -1,5 +1,5 @@
-// Sums of floats in registers over blocks of memory that lie in one level of the caches, each
-// thread over a block of its own, and multiplications and additions that read nothing.
+// Measures two rates: sums of floats over memory blocks that fit in one cache level, each thread on
+// its own block; and multiplications and additions that read no memory.
 #include "runtime/cpu/measured_speeds.h"
 
 #include <algorithm>
@@ -15,13 +15,13 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kMemoryBytes = 256 << 20;  // of all threads together: beyond most caches
-constexpr int64_t kThirdLevel = 4;           // second-level caches: what is read behind these
+constexpr int64_t kMemoryBytes = 256 << 20;  // for all threads together: exceeds most caches
+constexpr int64_t kThirdLevel = 4;           // times the second-level caches: reads beyond these
 constexpr int kTrials = 7;
 constexpr double kTrialMs = 8;
 
-constexpr int kSums = 8;        // registers that do not wait for each other
-constexpr int64_t kStep = 512;  // bytes: blocks are multiples of it
+constexpr int kSums = 8;        // independent registers
+constexpr int64_t kStep = 512;  // bytes; block sizes are multiples of it
 
 template <typename Vector>
 struct Registers {
@@ -33,7 +33,7 @@ struct Registers {
     *sum = all[0];
   }
 
-  // Adds up a block some times.
+  // Sums a block `times` times.
   static void Read(const float* block, int64_t bytes, int64_t times, float* sum) {
     Vector sums[kSums] = {};
     for (int64_t t = 0; t < times; ++t) {
@@ -46,7 +46,7 @@ struct Registers {
     Keep(sums, sum);
   }
 
-  // Operations of Multiply, multiplications and additions alike.
+  // Operations per round of Multiply, counting multiplications and additions alike.
   static constexpr double kProducts = 2.0 * kSums * kBytes / sizeof(float);
 
   static void Multiply(int64_t times, float* sum) {
@@ -59,11 +59,11 @@ struct Registers {
     Keep(sums, sum);
   }
 };
-using Wide = Registers<float __attribute__((vector_size(64)))>;    // AVX-512's
+using Wide = Registers<float __attribute__((vector_size(64)))>;    // AVX-512 registers
 using Narrow = Registers<float __attribute__((vector_size(32)))>;  // AVX2's, or two of others
 
-// Calls work(thread, times) on all threads at once; the most that these did of `amount` a time and
-// thread, in a millisecond.
+// Calls work(thread, times) on all threads at once. Returns the best rate, in units per
+// millisecond, if each call does `amount` units per time and thread.
 template <typename Work>
 double BestRate(int threads, double amount, const Work& work) {
   using Clock = std::chrono::steady_clock;

@@ -1,4 +1,5 @@
-// What this processor does in a millisecond, measured: for estimates of plans' times.
+// Measures this processor's speeds (operations and bytes per millisecond), to estimate the times of
+// plans.
 #ifndef ASHLAR_RUNTIME_CPU_MEASURED_SPEEDS_H_
 #define ASHLAR_RUNTIME_CPU_MEASURED_SPEEDS_H_
 
@@ -7,10 +8,10 @@
 
 namespace ashlar::cpu {
 
-// Of so many threads together, with the instruction set and the caches of `processor`, which must
-// run here: the best of a few trials of some milliseconds, half a second in all. ResourceExhausted
-// where there is no memory for it: 256 MiB, or four times the second-level caches where that is
-// more.
+// Measures `threads` threads together, with the instruction set and caches of `processor`, which
+// must be able to run here. Takes the best of a few trials of some milliseconds, half a second in
+// total. Returns ResourceExhausted if it cannot allocate 256 MiB, or four times the second-level
+// caches if that is more.
 absl::StatusOr<MeasuredSpeeds> MeasureSpeeds(const Processor& processor, int threads);
 
 }  // namespace ashlar::cpu

@@ -1,4 +1,4 @@
-// Operators that move elements and compute nothing, where the plan did not make them views.
+// Operators that only move elements, if the plan did not turn them into views.
 #include <cstring>
 #include <utility>
 
@@ -18,7 +18,7 @@
 namespace ashlar::cpu {
 namespace {
 
-// The elements lie in the same order: Reshape, OutputCallback.
+// Copies elements in the same order: Reshape, OutputCallback.
 absl::StatusOr<KernelList> MakePlainCopy(const KernelRequest& request) {
   const int64_t bytes = request.inputs[0].bytes();
   const int threads = request.threads;
@@ -27,8 +27,8 @@ absl::StatusOr<KernelList> MakePlainCopy(const KernelRequest& request) {
   });
 }
 
-// Copies a part of the input to `output`, in the order in which that lies in memory: row-major or
-// with channels last. `strides` walk the input, from element `base` on, by dimension of the output.
+// Returns a loop that copies a part of the input to `output` in memory order (row-major or NHWC).
+// `strides` walk the input from element `base` on, by dimension of the output.
 RowLoop<2> LoopTo(const TensorType& output, int64_t base, const Strides& strides, int threads) {
   const Strides target = StridesOver(output, output.shape, /*blocked=*/false);
   RowLoop<2> loop;
@@ -53,13 +53,13 @@ KernelList StridedCopy(const KernelRequest& request, int64_t base, const Strides
       });
 }
 
-// The strides of an input that is not in blocks of channels.
+// Returns the strides of an input that is not blocked.
 Strides StridesOfInput(const KernelRequest& request) {
   const TensorType& input = request.inputs[0];
   return StridesOver(input, input.shape, /*blocked=*/false);
 }
 
-// A part of an image in blocks of channels, of which it takes all or none.
+// Copies a part of a blocked image, with all of its channels.
 absl::StatusOr<KernelList> MakeBlockedSubtensor(const KernelRequest& request,
                                                 const std::vector<AxisRange>& ranges) {
   const TensorType& input = request.inputs[0];
@@ -109,7 +109,7 @@ absl::StatusOr<KernelList> MakeExpand(const KernelRequest& request) {
                      BroadcastStrides(request.inputs[0].shape, request.outputs[0].shape));
 }
 
-// Each piece from where it begins in the input.
+// Copies each piece from its start in the input.
 absl::StatusOr<KernelList> MakeSplit(const Split& op, const KernelRequest& request) {
   const TensorType& input = request.inputs[0];
   ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, input.shape.rank()));
@@ -130,7 +130,7 @@ absl::StatusOr<KernelList> MakeSplit(const Split& op, const KernelRequest& reque
   });
 }
 
-// A shape is known before the run.
+// The shape is known before the run.
 absl::StatusOr<KernelList> MakeGetVarShape(const KernelRequest& request) {
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<HostTensor> values,
                           request.op->Evaluate({HostTensor::ShapeOnly(request.inputs[0].dtype,

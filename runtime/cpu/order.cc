@@ -17,7 +17,7 @@ namespace {
 const std::vector<DType> kOrdered = {DType::kFloat32, DType::kFloat64, DType::kInt64,
                                      DType::kInt32,   DType::kInt8,    DType::kUint8};
 
-// Calls visit(T()) for one of kOrdered.
+// Calls visit(T()) for the dtype, which is one of kOrdered.
 template <typename Visit>
 auto WithOrdered(DType dtype, const Visit& visit) {
   switch (dtype) {
@@ -36,9 +36,9 @@ auto WithOrdered(DType dtype, const Visit& visit) {
   }
 }
 
-constexpr int64_t kLanes = 32;  // neighbouring columns that are worked on together
+constexpr int64_t kLanes = 32;  // adjacent columns processed together
 
-// `lanes` (at most kLanes) neighbouring columns of `length` elements, `step` apart.
+// Reduces `lanes` (at most kLanes) adjacent columns of `length` elements, `step` apart.
 template <typename T>
 void ArgColumns(const T* x, int64_t* y, int64_t lanes, int64_t length, int64_t step,
                 ArgReduceMode mode, bool last) {
@@ -83,7 +83,7 @@ absl::StatusOr<KernelList> MakeArgReduce(const ArgReduce& op, const KernelReques
   });
 }
 
-// A column of `length` elements; `row` and `order` hold as many.
+// Finds the top k of a column of `length` elements; `row` and `order` hold as many.
 template <typename T>
 void TopOfColumn(const TopKParam& param, const T* x, int64_t length, int64_t step, T* values,
                  int64_t* indices, T* row, int64_t* order) {
@@ -104,7 +104,7 @@ absl::StatusOr<KernelList> MakeTopK(const TopK& op, const KernelRequest& request
   ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(param.axis, x.shape.rank()));
   const AxisView view = AroundAxis(x.shape, axis);
   const int threads = request.threads;
-  // By thread the indices and the elements of a column, from a cache line on.
+  // For each thread: the indices and elements of a column, aligned to a cache line.
   const int64_t bytes = RoundUp(view.length * (8 + SizeOf(x.dtype)), 64);
   return WithOrdered(x.dtype, [&]<typename T>(T) {
     return OnlyKernel(

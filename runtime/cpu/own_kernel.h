@@ -1,4 +1,4 @@
-// Kernels of our own: a name and a function.
+// Ashlar's own kernels: a name and a function.
 #ifndef ASHLAR_RUNTIME_CPU_OWN_KERNEL_H_
 #define ASHLAR_RUNTIME_CPU_OWN_KERNEL_H_
 
@@ -12,7 +12,7 @@
 
 namespace ashlar::cpu {
 
-// `run` cannot fail, allocates nothing and keeps nothing between runs.
+// A kernel whose `run` cannot fail, allocates nothing and keeps no state between runs.
 class OwnKernel final : public Kernel {
  public:
   using Function = std::function<void(const KernelArgs&)>;
@@ -38,7 +38,7 @@ class OwnKernel final : public Kernel {
   double relative_time_;
 };
 
-// The inputs of a request as the operator sees them, with the values that it needs.
+// Returns the inputs of a request as the operator sees them, with the values that it needs.
 inline std::vector<InputInfo> InputInfosOf(const KernelRequest& request) {
   std::vector<InputInfo> infos;
   for (size_t i = 0; i < request.inputs.size(); ++i) {
@@ -47,7 +47,7 @@ inline std::vector<InputInfo> InputInfosOf(const KernelRequest& request) {
   return infos;
 }
 
-// The only kernel for a request.
+// Returns a list with the only kernel for a request.
 inline KernelList OnlyKernel(std::string implementation, OwnKernel::Function run,
                              int64_t workspace_bytes = 0) {
   KernelList kernels;

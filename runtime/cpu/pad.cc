@@ -1,4 +1,4 @@
-// Pad: rows of the output are runs of a row of the input between elements that are added.
+// Pad: rows of the output are runs of an input row, between added elements.
 #include "opr/pad.h"
 
 #include <algorithm>
@@ -14,16 +14,16 @@
 namespace ashlar::cpu {
 namespace {
 
-// All in units of `unit` bytes: elements, or blocks of channels at one pixel. The dimensions are in
-// the order of memory.
+// The layout of a padded tensor, in units of `unit` bytes: elements, or blocks of channels of one
+// pixel. Dimensions are in memory order.
 struct Padding {
   struct Dimension {
-    std::vector<int64_t> source;  // by output: the input, or -1
-    int64_t stride = 0;           // of the input
+    std::vector<int64_t> source;  // by output index: the input index, or -1
+    int64_t stride = 0;           // in the input
   };
   std::vector<Dimension> outer;
   Dimension row;
-  int64_t run_begin = 0, run_end = 0;  // outputs of the row that repeat neighbouring inputs
+  int64_t run_begin = 0, run_end = 0;  // outputs of the row that copy adjacent inputs
   int64_t rows = 1;
   int64_t unit = 0;
   std::vector<char> constant;  // one unit
@@ -76,7 +76,7 @@ absl::StatusOr<KernelList> MakePad(const Pad& op, const KernelRequest& request) 
   for (size_t i = from.order.size(); i-- > 0;) {
     const int dim = from.order[i];
     PadAxis axis = axes[static_cast<size_t>(dim)];
-    if (IsBlocked(x.format) && dim == 1) axis = {0, from.dims[dim], 0, 0};  // none are padded
+    if (IsBlocked(x.format) && dim == 1) axis = {0, from.dims[dim], 0, 0};  // no blocks are padded
     Padding::Dimension dimension{{}, stride};
     for (int64_t o = 0; o < axis.output(); ++o) {
       dimension.source.push_back(axis.InputOf(op.param().mode, o));

@@ -1,5 +1,5 @@
-// Loops shared among the threads of a session. Their results must not depend on how they are
-// cut into pieces, nor on who works on which.
+// Loops that the threads of a session share. Results must not depend on how a loop is cut into
+// pieces, nor on which thread runs a piece.
 #ifndef ASHLAR_RUNTIME_CPU_PARALLEL_H_
 #define ASHLAR_RUNTIME_CPU_PARALLEL_H_
 
@@ -10,16 +10,15 @@
 
 namespace ashlar::cpu {
 
-// Elements below which another thread is not worth waking.
+// With fewer elements, another thread is not worth waking.
 inline constexpr int64_t kElementsPerThread = 16384;
 
-// Ranges that ParallelFor makes for each thread.
+// The number of ranges that ParallelFor makes per thread.
 inline constexpr int64_t kRangesPerThread = 4;
 
-// Calls body(i, thread) for each i in [0, count), each handed out when a thread is free for it;
-// `thread` is below `threads`, and no two threads have the same at a time: for memory that each
-// has for itself. An exception of `body` ends the program. For pieces of at least some ten
-// microseconds.
+// Calls body(i, thread) for each i in [0, count), whenever a thread is free. `thread` is below
+// `threads`; no two running calls share it, so it can select memory of the thread's own. An
+// exception in `body` ends the program. Meant for pieces of at least ten microseconds or so.
 template <typename Body>
 void ParallelPieces(int threads, int64_t count, const Body& body) noexcept {
   if (threads <= 1 || count <= 1) {
@@ -34,7 +33,7 @@ void ParallelPieces(int threads, int64_t count, const Body& body) noexcept {
       &body);
 }
 
-// As ParallelFor, with the thread, as ParallelPieces has it: body(begin, end, thread).
+// Like ParallelFor, but also passes the thread, as in ParallelPieces: body(begin, end, thread).
 template <typename Body>
 void ParallelRanges(int threads, int64_t count, int64_t grain, const Body& body) noexcept {
   const int64_t grains = (count + grain - 1) / grain;
@@ -50,9 +49,9 @@ void ParallelRanges(int threads, int64_t count, int64_t grain, const Body& body)
   });
 }
 
-// Calls body(begin, end) for ranges that cover [0, count). Ranges begin at multiples of `grain`,
-// and none but the last is smaller. There are a few for each thread, so that one which the system
-// holds up leaves its share to the others.
+// Calls body(begin, end) for ranges that cover [0, count). Ranges begin at multiples of `grain`;
+// only the last may be smaller. Each thread gets a few ranges, so that if the system suspends one
+// thread, the others take its share.
 template <typename Body>
 void ParallelFor(int threads, int64_t count, int64_t grain, const Body& body) noexcept {
   ParallelRanges(threads, count, grain,

@@ -1,5 +1,5 @@
-// Pointwise operators: Elemwise, with every scalar function, dtype and storage format, and
-// IntegerElemwise, of any two dtypes of integers.
+// Pointwise operators: Elemwise, for every scalar function, dtype and storage format; and
+// IntegerElemwise, for any two integer dtypes.
 #include <algorithm>
 #include <array>
 
@@ -22,8 +22,8 @@ struct Parameters {
   float values[ScalarRow::kMostParameters];
 };
 
-// out[i] = the function of a[i], b[i] and c[i], its parameters in the place of those beyond its
-// arity; `out` may be one of the inputs.
+// Computes out[i] from a[i], b[i] and c[i]; unused arguments hold the function's parameters. `out`
+// may be one of the inputs.
 template <ScalarFunction kFunction>
 void ComputeRow(const float* a, const float* b, const float* c, float* out, int64_t n,
                 Parameters parameters) {
@@ -43,12 +43,12 @@ RowFunction RowFunctionOf(ScalarFunction function, Isa isa) {
   });
 }
 
-// A loop whose rows may be several rounds of a short innermost dimension, as blocks of channels
-// are: operands go on from one round to the next, or begin again.
+// A loop whose rows may span several rounds of a short innermost dimension, e.g. blocks of
+// channels. In each round, operands continue or start again.
 struct LongRows {
   RowLoop<kOperands> loop;
-  int64_t period = 0;  // elements of a round; 0: rows are as the loop has them
-  std::array<bool, kOperands> repeats = {};  // operands that begin again
+  int64_t period = 0;                        // elements per round; 0: rows as in the loop
+  std::array<bool, kOperands> repeats = {};  // operands that start again each round
 
   int64_t longest() const { return period == 0 ? kRow : kRow / period * period; }
 };
@@ -71,12 +71,12 @@ LongRows LongRowsOf(const RowLoop<kOperands>& loop, int threads) {
   rows.loop.shape = Shape(outer);
   rows.loop.shape.push_back(rounds * period);
   rows.period = period;
-  // Threads share an outer dimension: rounds stay whole.
+  // Threads split an outer dimension, so that rounds stay whole.
   rows.loop.split = static_cast<int>(std::max_element(outer.begin(), outer.end()) - outer.begin());
   return rows.loop.shape[rows.loop.split] >= threads ? rows : LongRows{loop};
 }
 
-// A row of an operand as contiguous floats: where it lies, or copied to `buffer`.
+// Returns a row of an operand as contiguous floats: in place, or copied to `buffer`.
 const float* ContiguousRow(const float* data, int64_t stride, int64_t n, int64_t period,
                            float* buffer) {
   if (period > 0) {
@@ -113,7 +113,7 @@ void RunFloat32(const LongRows& rows_of, int arity, int threads, RowFunction fun
   });
 }
 
-// out[i] = the function of a[i], b[i] and c[i], as ComputeRow.
+// Computes out[i] from a[i], b[i] and c[i], like ComputeRow.
 template <typename Number>
 using NumbersFunction = void (*)(const Number* a, const Number* b, const Number* c, Number* out,
                                  int64_t n);
@@ -123,8 +123,8 @@ void ComputeNumbers(const Number* a, const Number* b, const Number* c, Number* o
   for (int64_t i = 0; i < n; ++i) out[i] = Formula<kFunction>::Of(a[i], b[i], c[i]);
 }
 
-// Dtypes other than Float32 are computed as the reference does: 16-bit floats in double, integers
-// and Bool in WrappingInt.
+// Dtypes other than Float32 are computed like the reference: 16-bit floats in double, integers and
+// Bool in WrappingInt.
 template <typename Number>
 KernelList NumbersKernel(std::string name, const std::vector<RowLoop<kOperands>>& loops,
                          const ElemwiseParam& param, const KernelRequest& request) {

@@ -1,4 +1,4 @@
-// PoolingForward: rows of the output, shared among threads.
+// PoolingForward: threads share the rows of the output.
 #include "opr/pooling.h"
 
 #include <algorithm>
@@ -17,7 +17,8 @@
 namespace ashlar::cpu {
 namespace {
 
-// Images of Float16: the rows that some rows of the output need are widened, and these narrowed.
+// A kernel for Float16 images: widens the input rows that some output rows need, and narrows these
+// output rows.
 class Float16Pooling final : public Kernel {
  public:
   Float16Pooling(const PoolingGeometry& geometry, PoolingMode mode, const KernelRequest& request)
@@ -28,8 +29,8 @@ class Float16Pooling final : public Kernel {
         to_(StridesOf(request.outputs[0])),
         isa_(request.processor.isa),
         threads_(request.threads) {
-    // As many rows as the first-level cache holds, but few rows of the output need at least so
-    // many.
+    // Each step computes as many output rows as the first-level cache holds with their input; at
+    // least one.
     const int64_t most = request.processor.l1_bytes / 2;
     while (rows_ < geometry.h.output && (InputFloats(2 * rows_) + RowFloats()) * kFloat <= most) {
       rows_ *= 2;
@@ -78,7 +79,7 @@ class Float16Pooling final : public Kernel {
     for (int64_t y = needed.begin; y < needed.end; ++y) {
       widen_(from + y * from_.h, own + (y - needed.begin) * pitch, pitch);
     }
-    PoolingGeometry part = geometry_;  // of the rows that are there
+    PoolingGeometry part = geometry_;  // restricted to the existing rows
     part.h.input = needed.size();
     part.h.pad_begin += needed.begin;
     for (int64_t y = rows.begin; y < rows.end; ++y) {
@@ -96,7 +97,7 @@ class Float16Pooling final : public Kernel {
   const PoolRowFunction pool_ = PoolRowFor(isa_, blocked_, geometry_, mode_);
   const WidenFunction widen_ = WidenFor(isa_);
   const NarrowFunction narrow_ = NarrowFor(isa_);
-  int64_t rows_ = 1, steps_ = 1;  // rows of the output at a time, and how often
+  int64_t rows_ = 1, steps_ = 1;  // output rows per step, and number of steps
 };
 
 absl::StatusOr<KernelList> MakePooling(const PoolingForward& op, const KernelRequest& request) {
@@ -106,7 +107,7 @@ absl::StatusOr<KernelList> MakePooling(const PoolingForward& op, const KernelReq
                           InferPooling(op.param(), request.inputs[0]));
   const TensorType input_type = request.inputs[0], output_type = request.outputs[0];
   const bool blocked = IsBlocked(input_type.format);
-  // An image of few channels may be row-major, and its result in blocks.
+  // An image with few channels may be row-major and its result blocked.
   const bool scattered = !blocked && IsBlocked(output_type.format);
   if (input_type.dtype == DType::kFloat16) {
     if (scattered || blocked != IsBlocked(output_type.format)) {

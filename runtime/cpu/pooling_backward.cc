@@ -1,6 +1,6 @@
-// PoolingBackward, PoolingIndexBackward and PoolingIndex: the elements of diff, window by window,
-// added to where their gradient goes. The threads share the planes; windows of a plane overlap, and
-// are taken in their order.
+// PoolingBackward, PoolingIndexBackward and PoolingIndex. Adds the elements of diff, window by
+// window, to the elements that receive their gradients. Threads share the planes; the windows of a
+// plane overlap, so they are processed in order.
 #include <algorithm>
 
 #include "graph/region.h"
@@ -27,13 +27,13 @@ struct Problem {
   int64_t windows() const { return geometry.h.output * geometry.w.output; }
 };
 
-// One plane: of one channel, or of a block of them.
+// A plane of one channel, or of a block of channels.
 struct Plane {
-  const float* src;  // null where only its shape counts
+  const float* src;  // null if only its shape is needed
   const float* diff;
   float* dst;
-  const uint8_t* index;  // null where maxima are looked for; planes of channels in a row
-  int64_t channels;      // of the block
+  const uint8_t* index;  // null: finds the maxima; one plane per channel
+  int64_t channels;      // in the block
 };
 
 struct Window {
@@ -51,7 +51,7 @@ struct Window {
   }
 };
 
-// The numbers of the first maxima of a window, by channel of a block.
+// The indices of a window's first maxima, by channel of a block.
 struct FirstMaxima {
   HalfOfIntegers half[2] = {};
 };
@@ -71,7 +71,7 @@ void FindMaximumOfBlock(const ImageLayout& layout, const float* src, const Windo
             continue;
           }
           const HalfOfIntegers more =
-              ~(x <= before) & (before == before);  // NaN is more than numbers
+              ~(x <= before) & (before == before);  // NaN counts as larger than numbers
           largest[half] = more ? x : before;
           first[half] = more ? taps : first[half];
         }
@@ -168,11 +168,11 @@ void SpreadPlane(const Problem& p, const Plane& plane) {
   }
 }
 
-// The numbers of the first maxima of a plane's windows.
+// A plane whose windows' first maxima are written as indices.
 struct IndexedPlane {
   const float* src;
   uint8_t* index;
-  int64_t channels;  // of the block
+  int64_t channels;  // in the block
 };
 
 template <int kLanes>
@@ -196,7 +196,7 @@ void IndexPlane(const Problem& p, const IndexedPlane& plane) {
   }
 }
 
-// Calls run(image, first channel, channels) for all planes of `lanes` channels, in threads.
+// Calls run(image, first channel, channels) for all planes of `lanes` channels, on several threads.
 template <typename Run>
 void ForEachPlane(const PoolingGeometry& g, int64_t lanes, int threads, const Run& run) {
   const int64_t planes = CeilDivide(g.channels, lanes);

@@ -11,11 +11,11 @@ namespace {
 constexpr int kBlock = static_cast<int>(kChannelBlock);
 
 struct Columns {
-  int64_t begin, end;  // of the output
+  int64_t begin, end;  // in the output
   int64_t count() const { return end - begin; }
 };
 
-// Columns of the output whose windows lie wholly between the left and the right border.
+// Returns the output columns whose windows lie entirely between the left and right border.
 Columns InnerColumns(const WindowAxis& w) {
   int64_t begin = 0, end = w.output;
   while (begin < end && w.Origin(begin) < 0) ++begin;
@@ -23,7 +23,7 @@ Columns InnerColumns(const WindowAxis& w) {
   return {begin, end};
 }
 
-// Any window; kLanes channels lie together. Columns [begin, end) of the row.
+// Computes columns [begin, end) of the row, for any window; kLanes channels are adjacent.
 template <int kLanes, bool kMax>
 void PoolColumns(const float* plane, int64_t pitch, float* output, int64_t step,
                  const PoolingGeometry& geometry, const InsideTaps& rows, PoolingMode mode,
@@ -48,7 +48,7 @@ void PoolColumns(const float* plane, int64_t pitch, float* output, int64_t step,
           }
         }
       }
-      // Row by row, so that sums stay accurate in large windows.
+      // Sums row by row, so that sums stay accurate in large windows.
       for (int l = 0; l < kLanes && !kMax; ++l) total[l] += row[l];
     }
     const float inside = static_cast<float>(rows.count() * columns.count());
@@ -70,9 +70,9 @@ template <bool kMax>
   return total + x;
 }
 
-constexpr int64_t kMostColumns = 1024;  // of a plane, folded at a time
+constexpr int64_t kMostColumns = 1024;  // columns of a plane folded together
 
-// totals[o] = the fold of window o's elements, columns o * stride on.
+// Computes totals[o] as the fold of window o's elements, which start at column o * stride.
 template <bool kMax, int kStride>
 [[gnu::always_inline]] inline void FoldWindows(const WindowAxis& w, const float* columns,
                                                int64_t count, float* totals) {
@@ -85,8 +85,7 @@ template <bool kMax, int kStride>
   }
 }
 
-// A plane of one channel: first the rows that a window covers are folded, column by column, then
-// the columns.
+// For a plane of one channel: folds the rows of a window column by column, then the columns.
 template <bool kMax>
 void PlaneRow(const float* plane, int64_t pitch, float* output, int64_t step,
               const PoolingGeometry& geometry, int64_t oh, PoolingMode mode) {
@@ -96,12 +95,12 @@ void PlaneRow(const float* plane, int64_t pitch, float* output, int64_t step,
     return PoolColumns<1, kMax>(plane, pitch, output, step, geometry, rows, mode, {0, w.output});
   }
   const float whole = static_cast<float>(geometry.h.window * w.window);
-  const int64_t most = (kMostColumns - w.extent()) / w.stride + 1;  // windows at a time
+  const int64_t most = (kMostColumns - w.extent()) / w.stride + 1;  // windows processed together
   float columns[kMostColumns], totals[kMostColumns];
   for (int64_t begin = 0; begin < w.output; begin += most) {
     const int64_t count = std::min(most, w.output - begin), origin = w.Origin(begin);
     const int64_t length = (count - 1) * w.stride + w.extent();
-    // Columns outside of the image stay as they are: nothing is greater, nothing added.
+    // Columns outside the image keep the neutral element.
     std::fill_n(columns, length, kMax ? -std::numeric_limits<float>::infinity() : 0.0f);
     const int64_t first = std::clamp<int64_t>(-origin, 0, length);
     const int64_t end = std::clamp<int64_t>(w.input - origin, first, length);
@@ -134,7 +133,7 @@ using Half = float __attribute__((vector_size(kHalf * sizeof(float))));
 using HalfInMemory =
     float __attribute__((vector_size(kHalf * sizeof(float)), aligned(4), may_alias));
 
-// The maximum of kRows pixels below each other, and their sum.
+// Finds the maximum of kRows pixels in a column, and their sum.
 template <int kRows>
 [[gnu::always_inline]] inline void MaxOfColumn(const float* x, int64_t pitch, Half& best,
                                                Half& sum) {
@@ -147,9 +146,9 @@ template <int kRows>
   }
 }
 
-// Maxima of windows of kRows x kColumns pixels, of half a block; columns that neighbours share are
-// taken once. The instruction for a maximum drops a NaN; the sums of all that was read tell whether
-// there may have been one: then the answer is true, and the results are worth nothing.
+// Computes maxima of windows of kRows x kColumns pixels, for half a block. Columns shared by
+// adjacent windows are read once. The maximum instruction drops NaN; the sums of everything read
+// tell whether there may have been one. In that case returns true, and the results are invalid.
 template <int kRows, int kColumns, int kStride>
 [[gnu::always_inline]] inline bool MaxOfHalves(const float* x, int64_t pitch, float* output,
                                                int64_t step, int64_t count) {
@@ -187,8 +186,8 @@ bool MaxOfSmallWindows(const float* x, int64_t pitch, float* output, int64_t ste
   return half(0) || half(kHalf);
 }
 
-// Maxima of blocks in windows of kWindow x kWindow; windows over a border are left to
-// PoolColumns.
+// Computes maxima of blocks in windows of kWindow x kWindow. PoolColumns computes the windows that
+// cross a border.
 template <int kWindow, int kStride>
 void MaxRow(const float* plane, int64_t pitch, float* output, int64_t step,
             const PoolingGeometry& geometry, int64_t oh, PoolingMode mode) {
@@ -209,7 +208,7 @@ void MaxRow(const float* plane, int64_t pitch, float* output, int64_t step,
                             {inner.end, w.output});
 }
 
-// Null where there is none for the window.
+// Returns null if there is none for the window.
 PoolRowFunction MaxRowFor(Isa isa, int64_t window, int64_t stride) {
   const auto is = [&](int64_t w, int64_t s) { return window == w && stride == s; };
   if (is(2, 2)) return Versions<MaxRow<2, 2>>::For(isa);

@@ -1,4 +1,4 @@
-// Operators on quantised images, by integers.
+// Kernels on quantised images, computed with integers.
 #ifndef ASHLAR_RUNTIME_CPU_QUANTIZED_H_
 #define ASHLAR_RUNTIME_CPU_QUANTIZED_H_
 
@@ -8,17 +8,17 @@
 
 namespace ashlar::cpu {
 
-// As opr/quantized_conv.h says. Images of any format in any place; tiles of registers read NHWC. No
-// sums in memory.
+// Implements opr/quantized_conv.h. Images may have any format and strides; register tiles read
+// NHWC. Sums are never stored in memory.
 absl::StatusOr<KernelList> QuantizedConvolutionKernels(const ConvBiasForward& op,
                                                        const KernelRequest& request);
 
-// As opr/quantized_pooling.h says. Images in any format.
+// Implements opr/quantized_pooling.h, for images of any format.
 absl::StatusOr<KernelList> QuantizedPoolingKernels(const PoolingForward& op,
                                                    const KernelRequest& request);
 
-// TypeCvt between Float32 and integers of 8 bits and one scale, from any format to one that is not
-// blocked.
+// TypeCvt between Float32 and 8-bit integers with one scale. The source may have any format, the
+// target any that is not blocked.
 bool IsQuantizedConversion(const TensorType& from, const TensorType& to);
 KernelList QuantizedConversionKernels(const KernelRequest& request);
 

@@ -1,7 +1,6 @@
-// Reduce: for each element that is kept, the elements that are folded into it, floats in double and
-// integers as WrappingInt. Where
-// kept elements are neighbours in memory, whole rows are added up at a time; where the folded ones
-// are, 16 partial results stand side by side.
+// Reduce: folds elements into each kept element, floats in double and integers as WrappingInt. If
+// kept elements are adjacent in memory, whole rows are folded at a time. If folded elements are
+// adjacent, there are 16 partial results.
 #include "opr/reduce.h"
 
 #include <algorithm>
@@ -38,7 +37,7 @@ constexpr Number Initial(ReduceMode mode) {
   }
 }
 
-// Two partial results in one. A NaN is handed on.
+// Joins two partial results; propagates NaN.
 template <ReduceMode kMode, typename Number>
 Number Join(Number a, Number b) {
   switch (kMode) {
@@ -58,14 +57,14 @@ Number Term(Number x) {
   return kMode == ReduceMode::kSumSqr ? x * x : x;
 }
 
-// totals[i] takes in row[i].
+// Folds row[i] into totals[i].
 template <ReduceMode kMode, typename Number>
 void TakeEach(const Number* row, int64_t n, Number* totals) {
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) totals[i] = Join<kMode>(totals[i], Term<kMode>(row[i]));
 }
 
-// totals[0] takes in the whole row, by way of independent partial results.
+// Folds the whole row into totals[0], by independent partial results.
 template <ReduceMode kMode, typename Number>
 void TakeAll(const Number* row, int64_t n, Number* totals) {
   constexpr int kPartial = 16;
@@ -91,7 +90,7 @@ struct ModeFunctions {
 
 template <ReduceMode kMode, typename Number>
 ModeFunctions<Number> FunctionsOf(Isa isa) {
-  if constexpr (std::is_same_v<Number, WrappingInt>) {  // rare enough for one version
+  if constexpr (std::is_same_v<Number, WrappingInt>) {  // too rare for more than one version
     return {Initial<Number>(kMode), TakeEach<kMode, Number>, TakeAll<kMode, Number>};
   } else {
     return {Initial<Number>(kMode), Versions<TakeEach<kMode, Number>>::For(isa),
@@ -117,8 +116,8 @@ ModeFunctions<Number> FunctionsOf(ReduceMode mode, Isa isa) {
   return FunctionsOf<ReduceMode::kMax, Number>(isa);
 }
 
-// Row-major tensors: the kept elements, in the output and in the input, and how the input is walked
-// from one of them over those that it takes in.
+// A reduction of row-major tensors: the kept elements in output and input, and how the input is
+// walked from each of them.
 template <typename Number>
 struct Reduction {
   RowLoop<2> kept;
@@ -128,7 +127,7 @@ struct Reduction {
   Number divisor = 1;
 };
 
-// Neighbouring kept elements are neighbours in the input: whole rows are taken in at a time.
+// If adjacent kept elements are adjacent in the input: folds whole rows at a time.
 template <typename Number>
 void FoldRows(const Reduction<Number>& r, const void* input, int64_t offset, int64_t n,
               Number* totals) {

@@ -1,4 +1,4 @@
-// RelayoutFormat: images into blocks of channels and out of them, at the borders of a net.
+// RelayoutFormat: converts images to and from blocks of channels, at the borders of a network.
 #include <algorithm>
 
 #include "graph/status.h"
@@ -14,8 +14,8 @@ namespace {
 constexpr int64_t kBlock = kChannelBlock;
 constexpr int64_t kTile = 64;  // pixels; a block of so many stays in the first-level cache
 
-// `pixels` pixels of the first `channels` channels of a block; in the row-major image `plane`
-// elements lie between channels. The block's other channels become zero.
+// Copies `pixels` pixels of the first `channels` channels into a block. In the row-major image,
+// channels are `plane` elements apart. The block's other channels become zero.
 void IntoBlock(const float* from, int64_t plane, float* to, int64_t pixels, int64_t channels) {
   for (int64_t first = 0; first < pixels; first += kTile) {
     const int64_t end = std::min(first + kTile, pixels);
@@ -37,13 +37,13 @@ void OutOfBlock(const float* from, int64_t plane, float* to, int64_t pixels, int
   }
 }
 
-// Float32 between row-major and either blocked format.
+// Converts Float32 between row-major and either blocked format.
 KernelList Transposition(const TensorType& input, const TensorType& output, int threads, Isa isa) {
   const bool into = IsBlocked(output.format);
   const TensorType& blocked = into ? output : input;
   const ImageStrides block = StridesOf(blocked), plane = StridesOf(into ? input : output);
   const int64_t images = input.shape[0], channels = input.shape[1];
-  // Rows that follow each other are one.
+  // Joins contiguous rows into one.
   int64_t rows = input.shape[2], pixels = input.shape[3];
   if (block.h == pixels * kBlock) {
     pixels *= rows;

@@ -1,5 +1,5 @@
-// Resize: rows of an image are blended first, then the columns of the row that comes out. Each
-// output is the same sum, wherever a part of the image begins.
+// Resize: first blends the rows of an image, then the columns of the blended row. Each output is
+// the same sum wherever a part of the image begins.
 #include "opr/resize.h"
 
 #include <algorithm>
@@ -35,18 +35,18 @@ Taps TapsFor(const ResizeParam& param, const ResizeAxis& axis) {
           std::vector<float>(exact.weight.begin(), exact.weight.end())};
 }
 
-// Planes of [rows, columns] groups of `lanes` elements that lie together; in elements.
+// The planes of [rows, columns] groups of `lanes` adjacent elements. Strides are in elements.
 struct Planes {
   int64_t images = 1, groups = 1;  // groups: of channels
   int64_t lanes = 1;
   struct {
     int64_t image = 0, group = 0, row = 0;
   } from, to;
-  int64_t columns = 1;  // of the input
+  int64_t columns = 1;  // columns of the input
   Taps h, w;
 };
 
-// row[i] = the sum over the taps of weight * that row's element i.
+// Computes row[i] as the sum over the taps of weight * element i of the tap's row.
 void BlendRows(const float* plane, int64_t pitch, const int32_t* index, const float* weight,
                int64_t taps, int64_t stride, float* row, int64_t n) {
   constexpr int64_t kFew = 4;
@@ -78,7 +78,7 @@ void BlendRows(const float* plane, int64_t pitch, const int32_t* index, const fl
   }
 }
 
-// Columns of single elements.
+// Blends columns of single elements.
 void BlendColumns(const float* row, const int32_t* index, const float* weight, int64_t taps,
                   int64_t outputs, float* to) {
   if (taps == 2) {
@@ -98,7 +98,7 @@ void BlendColumns(const float* row, const int32_t* index, const float* weight, i
   }
 }
 
-// Columns of groups of `lanes` elements.
+// Blends columns of groups of `lanes` elements.
 void BlendGroups(const float* row, int64_t lanes, const int32_t* index, const float* weight,
                  int64_t taps, int64_t outputs, float* to) {
   for (int64_t o = 0; o < outputs; ++o, to += lanes) {
@@ -111,7 +111,7 @@ void BlendGroups(const float* row, int64_t lanes, const int32_t* index, const fl
   }
 }
 
-// One row of the output; `row` holds a row of the input.
+// Computes one row of the output; `row` is a buffer for a row of the input.
 void BlendRow(const Planes& p, const float* plane, int64_t output, float* row, float* to) {
   const float* blended = plane + p.h.index[static_cast<size_t>(output)] * p.from.row;
   if (p.h.taps > 1) {
@@ -134,7 +134,7 @@ void CopyColumns(const T* row, int64_t lanes, const std::vector<int32_t>& index,
   }
 }
 
-// The same for the nearest elements, of any dtype of that size.
+// The same for nearest elements, of any dtype of that size.
 template <typename T>
 void CopyRow(const Planes& p, const T* plane, int64_t output, T* to) {
   const T* const row = plane + p.h.index[static_cast<size_t>(output)] * p.from.row;
@@ -186,7 +186,8 @@ KernelList NearestKernelOf(const Planes& p, DType dtype, int threads, Isa isa) {
   }
 }
 
-// The axes that change are two neighbours, or one; elements behind them move together.
+// Returns the planes if one axis or two adjacent axes change. Elements after these axes move
+// together.
 std::optional<Planes> PlanesOf(const ResizeParam& param, const std::vector<ResizeAxis>& axes,
                                const TensorType& x, const TensorType& y) {
   const Shape& shape = x.shape;
@@ -196,7 +197,8 @@ std::optional<Planes> PlanesOf(const ResizeParam& param, const std::vector<Resiz
     last = std::max(last, axis.axis);
   }
   if (axes.empty() || last - first > 1) return std::nullopt;
-  // Of a single axis the one that makes rows longer.
+  // A single axis is combined with the next one, or the last axis with the one before, so that rows
+  // are longer.
   if (first == last && last + 1 == shape.rank() && last > 0) --first;
   if (first == last && last + 1 < shape.rank()) ++last;
   if (IsBlocked(x.format)) first = 2, last = 3;
@@ -229,13 +231,13 @@ std::optional<Planes> PlanesOf(const ResizeParam& param, const std::vector<Resiz
   return p;
 }
 
-// Any axes, element by element.
+// A resize of any axes, element by element.
 struct Anywhere {
   struct Axis {
     Taps taps;
-    int64_t input_stride = 0, output_stride = 0;  // elements
+    int64_t input_stride = 0, output_stride = 0;  // in elements
   };
-  std::vector<Axis> axes;  // all of the tensor's
+  std::vector<Axis> axes;  // all axes of the tensor
   float extrapolation = 0;
 };
 
@@ -304,7 +306,7 @@ absl::StatusOr<KernelList> MakeResize(const Resize& op, const KernelRequest& req
   }
   if (!planes) return AnywhereKernel(param, axes, request);
   const auto blend = Versions<BlendRow>::For(isa);
-  // A row of the input by thread, a cache line apart.
+  // A row of the input per thread, on separate cache lines.
   const int64_t pitch = planes->h.taps > 1 ? planes->columns * planes->lanes + 16 : 0;
   return OnlyKernel(
       absl::StrCat("resize:", Name(isa)),

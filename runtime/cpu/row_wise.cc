@@ -1,8 +1,10 @@
-// Operators along rows, which may be written where they were read. Softmax in three passes: the
-// largest element; the exponentials of the differences to it, none of which overflows, and their
-// sum; the division. Its logarithm takes the sum's instead. Layer normalisation (Ba, Kiros and
-// Hinton 2016, "Layer Normalization") with mean and variance in two passes, the variance from the
-// differences to the mean; then the elements.
+// Operators along rows, which may overwrite their input.
+//
+// - Softmax in three passes: the largest element; the exponentials of the differences from it,
+//   which cannot overflow, and their sum; the division. The log-softmax subtracts the logarithm of
+//   the sum instead.
+// - Layer normalisation (Ba, Kiros and Hinton 2016, "Layer Normalization"): mean and variance in
+//   two passes, the variance from differences to the mean; then the elements.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -22,14 +24,14 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kLanes = 64;  // neighbouring columns that are worked on together
+constexpr int64_t kLanes = 64;  // adjacent columns processed together
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
-// The operation along an axis on x, and on `diff` where an operator has it. Of rows that follow
-// each other.
+// Computes the operation for contiguous rows, on x and, if the operator has it, `diff`.
 using RowsFunction = void (*)(const float* x, const float* diff, float* y, int64_t rows,
                               int64_t length);
-// Of `lanes` (at most kLanes) neighbouring columns, whose elements are `step` apart.
+// Computes the operation for `lanes` (at most kLanes) adjacent columns, whose elements are `step`
+// apart.
 using ColumnsFunction = void (*)(const float* x, const float* diff, float* y, int64_t lanes,
                                  int64_t length, int64_t step);
 
@@ -134,7 +136,7 @@ void SoftmaxBackwardColumns(const float* x, const float* diff, float* y, int64_t
   }
 }
 
-// Inputs: x, and `diff` where there are two.
+// Inputs are x and, if there are two, `diff`.
 absl::StatusOr<KernelList> AlongAxisKernel(absl::string_view family, int64_t along,
                                            const KernelRequest& request, RowsFunction rows,
                                            ColumnsFunction columns) {
@@ -198,7 +200,8 @@ absl::StatusOr<KernelList> MakeSoftmaxBackward(const SoftmaxBackward& op,
                          Versions<SoftmaxBackwardColumns>::For(isa));
 }
 
-// `rows` rows of `length` elements that follow each other; scale and bias, of one row, may be null.
+// Normalises `rows` contiguous rows of `length` elements. scale and bias have one row each and may
+// be null.
 void NormalizedRows(const float* x, float* y, int64_t rows, int64_t length, const float* scale,
                     const float* bias, double epsilon) {
   const double count = static_cast<double>(length);
@@ -210,7 +213,8 @@ void NormalizedRows(const float* x, float* y, int64_t rows, int64_t length, cons
     double squares = 0;
 #pragma omp simd reduction(+ : squares)
     for (int64_t i = 0; i < length; ++i) squares += (x[i] - mean) * (x[i] - mean);
-    // The mean in two parts: near it, the difference from the first is exact.
+    // Splits the mean into two floats: for elements near the mean, the difference from the first is
+    // exact.
     const float centre = static_cast<float>(mean);
     const float rest = static_cast<float>(mean - centre);
     const float factor = static_cast<float>(1 / std::sqrt(squares / count + epsilon));

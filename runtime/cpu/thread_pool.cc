@@ -5,7 +5,7 @@
 //   bit 31         the caller sleeps until the last worker leaves
 //
 // A worker takes a seat and enters in one step; only then does it read the loop. The caller closes
-// the loop by taking all free seats away. It may use the place for another loop when nobody is
+// the loop by removing all free seats. The place may be used for another loop when nobody is
 // inside.
 #include "runtime/cpu/thread_pool.h"
 
@@ -25,7 +25,7 @@ namespace {
 
 constexpr uint32_t kWorker = 1, kSeat = 1u << 15, kSleeping = 1u << 31;
 constexpr int kMaxSeats = (1 << 15) - 1;
-constexpr int64_t kMostChunks = 0xffffffff;  // of a loop; with more it runs on its caller alone
+constexpr int64_t kMostChunks = 0xffffffff;  // in a loop; with more, it runs on its caller alone
 
 constexpr uint32_t WorkersIn(uint32_t state) { return state & (kSeat - 1); }
 constexpr uint32_t SeatsIn(uint32_t state) { return (state & ~kSleeping) / kSeat; }
@@ -38,15 +38,15 @@ void Pause() {
 #endif
 }
 
-// How long to spin and to yield before sleeping. A worker that sleeps takes some 10 to 50
-// microseconds to come, and steps of a net follow each other faster than that: workers stay awake
-// over a few of them. Yielding costs nothing where nobody else wants the processor.
+// A policy of how long to spin and to yield before sleeping. A sleeping worker takes 10 to 50
+// microseconds to wake. Steps of a network follow each other faster than that, so workers stay
+// awake between a few of them. Yielding costs nothing if no other thread wants the processor.
 class Patience {
  public:
   Patience(std::chrono::microseconds spin, std::chrono::microseconds yield)
       : spin_(spin), yield_(yield) {}
 
-  // Waits a moment; false when it is time to sleep.
+  // Waits a moment; returns false when it is time to sleep.
   bool Wait() {
     constexpr int kPausesPerLook = 8;
     for (int i = 0; i < kPausesPerLook; ++i) Pause();
@@ -64,15 +64,15 @@ class Patience {
 
 using std::chrono::microseconds;
 constexpr microseconds kWorkerSpins{50}, kWorkerYields{1000};
-// When a worker is late, most likely something else runs on its processor: the caller's own, given
-// free, is then of more use.
+// A late worker probably waits for its processor, which another thread uses. Then it helps more to
+// free the caller's own processor than to spin on it.
 constexpr microseconds kCallerSpins{100}, kCallerYields{100};
 
-// Moves this thread from a processor to any other that it may run on, where there are `others` at
-// least. The system moves a thread that waits for a busy processor by itself, but may take some
-// milliseconds: whole runs of a small model.
+// Moves this thread from a processor to any other allowed one, if there are at least `others`. The
+// system moves a thread that waits for a busy processor, but may take some milliseconds, longer
+// than whole runs of a small model.
 void LeaveProcessor(int processor, int others) {
-  constexpr auto kBetween = std::chrono::milliseconds(10);  // or threads would do little else
+  constexpr auto kBetween = std::chrono::milliseconds(10);  // limits how often threads move
   thread_local std::chrono::steady_clock::time_point last;
   const auto now = std::chrono::steady_clock::now();
   if (now - last < kBetween) return;
@@ -99,8 +99,8 @@ ThreadPool& ThreadPool::Shared() {
 void ThreadPool::BeginAnew() {
   ThreadPool& pool = Shared();
   const int lost = pool.workers() + pool.lost_workers_.load();
-  // Locks and loops are as the parent's threads left them, and its threads cannot be joined: the
-  // object's place is used anew without its destructor.
+  // Locks and loops are in the state in which the parent's threads left them, and its threads
+  // cannot be joined. So the object is constructed again in place, without a destructor call.
   new (&pool) ThreadPool();
   pool.lost_workers_.store(lost);
 }
@@ -122,11 +122,12 @@ void ThreadPool::Reserve(int threads) {
       num_workers_.store(static_cast<int>(threads_.size()), std::memory_order_release);
     }
   } catch (const std::system_error&) {
-    // Loops do without.
+    // Loops run with fewer threads.
   }
 }
 
-// The first chunk that is left in the part, or the last where it is another's; false where none is.
+// Takes the first chunk left in the part, or the last if the part belongs to another thread.
+// Returns false if none is left.
 bool ThreadPool::Take(Part& part, bool own, int64_t& chunk) {
   uint64_t left = part.left.load(std::memory_order_relaxed);
   for (;;) {
@@ -163,7 +164,7 @@ bool ThreadPool::JoinAnyLoop() {
       const int callers = loop.processor;
       TakeChunks(loop, static_cast<int>(SeatsIn(state)));
       Leave(loop);
-      // Now that nobody waits.
+      // Only now, when nobody waits for this thread.
       if (sched_getcpu() == callers) LeaveProcessor(callers, workers());
       return true;
     }
@@ -179,7 +180,7 @@ void ThreadPool::Work() {
     Patience patience(kWorkerSpins, kWorkerYields);
     while (announced_.load(std::memory_order_relaxed) == seen) {
       if (patience.Wait()) continue;
-      // Either the announcer sees a sleeper, or the sleeper sees that it has announced.
+      // Either the announcer sees a sleeper, or the sleeper sees the announcement.
       sleepers_.fetch_add(1);
       if (announced_.load() == seen) FutexWait(announced_, seen);
       sleepers_.fetch_sub(1);
@@ -234,7 +235,7 @@ void ThreadPool::Run(int threads, int64_t count, Chunk chunk, const void* contex
   loop->state.store(static_cast<uint32_t>(seats) * kSeat, std::memory_order_release);
   Announce(seats);
   TakeChunks(*loop, 0);
-  loop->state.fetch_and(kSeat - 1, std::memory_order_acq_rel);  // no further seats
+  loop->state.fetch_and(kSeat - 1, std::memory_order_acq_rel);  // removes the free seats
   AwaitWorkers(*loop);
   loop->state.store(0, std::memory_order_relaxed);
   loop->taken.store(false, std::memory_order_release);

@@ -1,11 +1,11 @@
-// The sums of a tile of registers, to memory.
+// Stores the sums of a tile from registers to memory.
 #ifndef ASHLAR_RUNTIME_CPU_TILE_SUMS_H_
 #define ASHLAR_RUNTIME_CPU_TILE_SUMS_H_
 
 namespace ashlar::cpu {
 
-// A row of the tile, added to what is there or in its place. Inlined, so that the compiler keeps
-// the sums in registers.
+// Stores a row of the tile, or adds it to memory if `add`. Inlined, so that the compiler keeps the
+// sums in registers.
 template <int kLanes>
 [[gnu::always_inline]] inline void StoreSums(const float (&sums)[kLanes], bool add, float* to) {
   if (add) {

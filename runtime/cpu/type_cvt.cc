@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kRow = 1024;  // elements
 
-// What becomes of a row's values between the types.
+// Transforms a row's values between loading and storing.
 using ConvertRow = void (*)(double* row, int64_t n, float scale, int32_t zero_point, int32_t least,
                             int32_t most);
 
@@ -32,8 +32,8 @@ void DequantizeRow(double* row, int64_t n, float scale, int32_t zero_point, int3
   for (int64_t i = 0; i < n; ++i) row[i] = static_cast<float>(row[i] - zero_point) * scale;
 }
 
-// Between integers, which lose the upper bits that the output lacks, or from integers to floats: to
-// the nearest Float32, which 16 bits round once more.
+// Converts between integers, dropping upper bits that the output lacks, or from integers to floats.
+// The latter round to the nearest Float32; 16-bit floats round once more.
 KernelList IntegerConversion(std::vector<RowLoop<2>> loops, const KernelRequest& request) {
   const TensorType output = request.outputs[0];
   const int threads = request.threads;
@@ -60,7 +60,7 @@ KernelList IntegerConversion(std::vector<RowLoop<2>> loops, const KernelRequest&
   });
 }
 
-// Between floats and Float16 that lie in rows.
+// Converts between Float32 and Float16 if both are contiguous in rows.
 KernelList Float16Conversion(std::vector<RowLoop<2>> loops, const KernelRequest& request) {
   const TensorType output = request.outputs[0];
   const int threads = request.threads;

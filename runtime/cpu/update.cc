@@ -11,7 +11,8 @@
 namespace ashlar::cpu {
 namespace {
 
-// Elements [begin, end) of states that may be their inputs. All are of one length.
+// The arguments of a step, which updates elements [begin, end) of states of one length. Outputs may
+// share the inputs' addresses.
 struct SgdStep {
   const float *weight, *gradient, *velocity;
   float *new_weight, *new_velocity;
@@ -40,7 +41,7 @@ void StepSgd(const SgdStep& s, int64_t begin, int64_t end) {
 struct AdamStep {
   const float *weight, *gradient, *mean, *square;
   float *new_weight, *new_mean, *new_square;
-  float keep_mean, keep_square, epsilon, decay;  // of the gradient
+  float keep_mean, keep_square, epsilon, decay;  // decay: added to the gradient
   float weight_factor, step_size, root_scale;
 };
 
@@ -70,7 +71,8 @@ void StepAdd(const AddStep& s, int64_t begin, int64_t end) {
   }
 }
 
-// A kernel that makes its step of the arguments of a run, and takes it in ranges of elements.
+// Returns a kernel that builds its step from the arguments of a run, and applies it to ranges of
+// elements.
 template <auto kStep, typename Make>
 KernelList Updating(const KernelRequest& request, const char* name, const Make& make) {
   const int64_t elements = request.inputs[0].shape.num_elements();

@@ -1,9 +1,9 @@
-// Elementary functions that loops may call and still be vectorised.
+// Elementary functions that the compiler can call in vectorised loops.
 //
-// glibc has vector versions of them (libmvec, at most 4 units in the last place off) for 4, 8 and
-// 16 floats, which its headers only offer under -ffast-math; here they are declared in any case. A
-// loop under `#pragma omp simd` uses the ones of its instruction set. For 64-bit Arm it has none
-// before version 2.38.
+// glibc has vector versions (libmvec, errors of at most 4 units in the last place) for 4, 8 and 16
+// floats. Its headers only declare them under -ffast-math, so this header declares them always. A
+// loop under `#pragma omp simd` uses the version of its instruction set. For 64-bit Arm there is
+// none before glibc 2.38.
 #ifndef ASHLAR_RUNTIME_CPU_VECTOR_MATH_H_
 #define ASHLAR_RUNTIME_CPU_VECTOR_MATH_H_
 

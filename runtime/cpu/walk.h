@@ -1,9 +1,9 @@
-// Tensors walked in step: loops over elements that lie in memory in different ways.
+// Loops over the elements of several tensors that have different memory layouts.
 //
-// An operand is walked with a stride for each dimension of the loop, in elements: 0 where it is
-// broadcast. In the blocked formats a tensor has five dimensions, [N, blocks, H, W, 16]; where its
-// channels do not fill the last block, two loops are needed, one over the whole blocks and one over
-// the last.
+// Each operand has a stride for each dimension of the loop, in elements, which is 0 if it is
+// broadcast. In the blocked formats a tensor has five dimensions, [N, blocks, H, W, 16]. If its
+// channels do not fill the last block, there are two loops: one over the whole blocks, one over the
+// last block.
 #ifndef ASHLAR_RUNTIME_CPU_WALK_H_
 #define ASHLAR_RUNTIME_CPU_WALK_H_
 
@@ -18,17 +18,17 @@
 
 namespace ashlar::cpu {
 
-// Operands that are not in use have strides of 0.
+// A loop over K operands. Unused operands have strides of 0.
 template <size_t K>
 struct RowLoop {
   Shape shape;
   std::array<Strides, K> strides;
-  std::array<int64_t, K> base = {};  // of the first element, elements
+  std::array<int64_t, K> base = {};  // offset of the first element, in elements
   int split = 0;                     // the dimension that threads share
 };
 
-// Joins dimensions and chooses the one to split: the outermost that feeds all threads evenly, or
-// else the longest.
+// Joins dimensions and chooses the one to split: the outermost that gives enough work to all
+// threads, otherwise the longest.
 template <size_t K>
 void PrepareRowLoop(RowLoop<K>& loop, int threads) {
   JoinDimensions(loop.shape, loop.strides);
@@ -38,9 +38,9 @@ void PrepareRowLoop(RowLoop<K>& loop, int threads) {
   }
 }
 
-// Calls row(offsets, length) for pieces of at most `max_length` elements along the innermost
-// dimension, from several threads: offsets[k] is that of the piece's first element in operand k,
-// whose next one is strides[k].back() on.
+// Calls row(offsets, length) from several threads, for pieces of at most `max_length` elements
+// along the innermost dimension. offsets[k] is the piece's first element in operand k; elements are
+// strides[k].back() apart.
 template <size_t K, typename Row>
 void ParallelRows(const RowLoop<K>& loop, int threads, int64_t max_length, const Row& row) {
   const int64_t elements = loop.shape.num_elements();
@@ -60,12 +60,12 @@ void ParallelRows(const RowLoop<K>& loop, int threads, int64_t max_length, const
   });
 }
 
-// The strides of `type` over a logical shape to which it broadcasts: that shape's own dimensions,
-// or [N, blocks, H, W, 16] where `blocked`.
+// Returns the strides of `type` over a logical shape to which it broadcasts. The dimensions are the
+// shape's own, or [N, blocks, H, W, 16] if `blocked`.
 Strides StridesOver(const TensorType& type, const Shape& shape, bool blocked);
 
-// The loops that together visit each logical element of operand 0 once, with the others, at most
-// K-1 of them, broadcast to it.
+// Returns loops that together visit each logical element of operand 0 once. The other operands, at
+// most K-1, are broadcast to it.
 template <size_t K>
 std::vector<RowLoop<K>> LoopsOver(const TensorType& first, absl::Span<const TensorType> others,
                                   int threads) {
@@ -89,7 +89,7 @@ std::vector<RowLoop<K>> LoopsOver(const TensorType& first, absl::Span<const Tens
     for (Strides& strides : loop.strides)
       strides = {strides[0], strides[2], strides[3], strides[1]};
   }
-  if (first.format == Format::kNHCW16c) {  // in the order of operand 0's memory
+  if (first.format == Format::kNHCW16c) {  // follow the order of operand 0's memory
     blocks = 2;
     std::swap(loop.shape[1], loop.shape[2]);
     for (Strides& strides : loop.strides) std::swap(strides[1], strides[2]);
@@ -106,7 +106,7 @@ std::vector<RowLoop<K>> LoopsOver(const TensorType& first, absl::Span<const Tens
   return loops;
 }
 
-// Makes the padding of channels zero, where `type` has any.
+// Sets the padding channels to zero, if `type` has any.
 void ZeroChannelPadding(const TensorType& type, void* data);
 
 }  // namespace ashlar::cpu

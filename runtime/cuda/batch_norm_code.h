@@ -1,6 +1,6 @@
 // Batch normalisation (Ioffe and Szegedy 2015, "Batch Normalization: Accelerating Deep Network
-// Training by Reducing Internal Covariate Shift"), one thread an element. Compiles for the host and
-// for devices.
+// Training by Reducing Internal Covariate Shift"), one thread per element. Compiles for the host
+// and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_BATCH_NORM_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_BATCH_NORM_CODE_H_
 
@@ -11,8 +11,9 @@
 
 namespace ashlar::cuda {
 
-// (x - mean) / sqrt(variance + epsilon) * scale + bias. Float32. Input and output lie alike, in the
-// order of the index space: channels are its axis 1 of three.
+// The parameters of (x - mean) / sqrt(variance + epsilon) * scale + bias in Float32. Input and
+// output have the same layout. The index space has three axes in the order of memory; axis 1 is
+// channels.
 struct BatchNormParams {
   Extents extents;
   float epsilon = 0;

@@ -1,4 +1,4 @@
-// Types of 8 bits as kernels see them.
+// 8-bit types as kernels see them.
 #ifndef ASHLAR_RUNTIME_CUDA_BYTE_TYPE_H_
 #define ASHLAR_RUNTIME_CUDA_BYTE_TYPE_H_
 
@@ -8,7 +8,7 @@
 
 namespace ashlar::cuda {
 
-// `type` is of 8 bits and has one scale.
+// `type` has 8 bits and one scale.
 inline ByteType ByteTypeOf(const TensorType& type) {
   return {type.dtype == DType::kQuantizedS8, type.quantization.zero_point(),
           type.quantization.scale(), LeastOf(type.dtype), MostOf(type.dtype)};

@@ -13,7 +13,7 @@
 namespace ashlar::cuda {
 namespace {
 
-// Inputs that the plan made in their place are left alone.
+// Skips inputs that the plan has already placed in the output.
 absl::StatusOr<KernelList> MakeConcat(const Concat& op, const KernelRequest& request) {
   const TensorType& output = request.outputs[0];
   ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, output.shape.rank()));

@@ -49,7 +49,7 @@ std::vector<CopyParams> MakeCopies(std::vector<CopyPart> parts, DType dtype) {
 
 namespace {
 
-// Copies input i by part i; as many launches as the parts need.
+// Returns a kernel that copies input i by part i, in as many launches as needed.
 KernelList CopyParts(std::string name, std::vector<CopyPart> parts, DType dtype) {
   const std::vector<CopyParams> launches = MakeCopies(std::move(parts), dtype);
   return OnlyLaunch(std::move(name), [launches](const KernelArgs& args, void* stream) {

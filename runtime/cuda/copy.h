@@ -1,4 +1,4 @@
-// Copies of tensors, as launches.
+// Copies of tensors as launches.
 #ifndef ASHLAR_RUNTIME_CUDA_COPY_H_
 #define ASHLAR_RUNTIME_CUDA_COPY_H_
 
@@ -12,25 +12,26 @@
 
 namespace ashlar::cuda {
 
-// One part of a copy: `shape` walked in two tensors, the output and the input, from two first
-// elements on.
+// A part of a copy, which walks `shape` in the output and the input from two given elements on.
 struct CopyPart {
   Shape shape;
   std::array<Strides, 2> strides;
   std::array<int64_t, 2> base = {0, 0};
 };
 
-// Orders the parts by the output's memory and joins elements of `bytes` into wider ones, while all
-// parts allow it. Returns the bytes of an element, which shapes, strides and bases then count.
+// Orders the parts by the output's memory and joins elements of `bytes` into wider ones as long as
+// all parts allow it. Returns the bytes of the wider element. Shapes, strides and bases then count
+// wider elements.
 int WidenElements(std::vector<CopyPart>& parts, int bytes);
 
-// Launches, without pointers, that copy part i from input i: kMaxParts parts in each but the last.
+// Returns launches, without pointers, that copy part i from input i. Each launch except the last
+// has kMaxParts parts.
 std::vector<CopyParams> MakeCopies(std::vector<CopyPart> parts, DType dtype);
 
-// The elements lie in the same order: Reshape, OutputCallback, a relayout to the same format.
+// Copies elements in the same order: Reshape, OutputCallback, a relayout to the same format.
 absl::StatusOr<KernelList> PlainCopy(const KernelRequest& request);
 
-// Output 0 from input 0, whose elements lie at `strides` from element `base` on in its order.
+// Copies input 0, read at `strides` from element `base` on, to output 0 in the output's order.
 KernelList StridedCopy(const KernelRequest& request, int64_t base, Strides strides);
 
 }  // namespace ashlar::cuda

@@ -1,4 +1,4 @@
-// Copies between layouts, one thread an element. Compiles for the host and for devices.
+// Copies between layouts, one thread per element. Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_COPY_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_COPY_CODE_H_
 
@@ -9,13 +9,13 @@
 
 namespace ashlar::cuda {
 
-// Copies of elements of `element` bytes (1, 2, 4, 8 or 16), from one or more tensors into one.
-// Operand 0 of a walk is the output.
+// Copies elements of `element` bytes (1, 2, 4, 8 or 16) from one or more tensors into one. Operand
+// 0 of a walk is the output.
 inline constexpr int kMaxParts = 6;
 struct CopyParams {
   int parts = 0;
   int element = 4;
-  int64_t most_elements = 0;  // of a part
+  int64_t most_elements = 0;  // in one part
   Walk<2> walk[kMaxParts];
   const void* in[kMaxParts] = {};
   void* out = nullptr;

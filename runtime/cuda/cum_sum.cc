@@ -1,4 +1,4 @@
-// CumSum, of any dtype.
+// CumSum, for any dtype.
 #include "opr/cum_sum.h"
 
 #include "graph/status.h"
@@ -10,7 +10,8 @@
 namespace ashlar::cuda {
 namespace {
 
-// Lines that keep a device busy with a thread each, and lengths that are no work for a team.
+// The number of lines that keeps a device busy with one thread each, and the length below which a
+// line is not worth a team.
 constexpr int64_t kBusyLines = 8192, kShortLine = 64;
 
 absl::StatusOr<KernelList> MakeCumSum(const CumSum& op, const KernelRequest& request) {

@@ -1,6 +1,6 @@
-// CumSum: a thread a line of elements, or a team of threads, each of which takes a stretch of it
-// and begins with the sum of the stretches before. Sums of floats are of double
-// precision. Compiles for the host and for devices.
+// CumSum. Each line of elements belongs to one thread, or to a team: then each thread takes a range
+// of it and starts with the sum of the ranges before. Sums of floats use double precision. Compiles
+// for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_CUM_SUM_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_CUM_SUM_CODE_H_
 
@@ -11,9 +11,9 @@
 
 namespace ashlar::cuda {
 
-// Elements of a line are as many apart as there are lines inside.
+// The step between elements of a line is the number of inner lines.
 struct CumSumParams {
-  Extents extents;  // lines outside the axis, and inside
+  Extents extents;  // lines outside and inside the axis
   int64_t length = 0;
   bool exclusive = false, reverse = false, teams = false;
   Scalar dtype = Scalar::kFloat32;
@@ -22,13 +22,13 @@ struct CumSumParams {
 };
 LaunchError Launch(const CumSumParams& params, void* stream);
 
-// Where the stretch of a thread of so many begins.
+// Returns the first element of the thread's range, out of `threads` ranges.
 ASHLAR_HD int64_t StretchBegin(const CumSumParams& p, int64_t thread, int64_t threads) {
   return p.length * thread / threads;
 }
 
-// The sum of a line's elements from `begin` to before `end`, counted as they are summed, and of
-// `sum`, with which it begins. Writes the sums on the way, which may lie where the elements do.
+// Returns `sum` plus the sum of a line's elements [begin, end), counted in the direction of
+// summation. If kWrites, it writes each partial sum; the output may share the input's address.
 template <bool kWrites, typename Number>
 ASHLAR_HD Number SumStretch(const CumSumParams& p, int64_t line, int64_t begin, int64_t end,
                             Number sum) {

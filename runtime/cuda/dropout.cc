@@ -29,7 +29,7 @@ absl::StatusOr<KernelList> MakeDropout(const Dropout& op, const KernelRequest& r
 
 void RegisterDropoutKernels(KernelRegistry& registry, const LibraryKernels&) {
   std::vector<DType> dtypes = kFloats;
-  dtypes.insert(dtypes.end(), {DType::kInt32, DType::kInt64});  // of the step
+  dtypes.insert(dtypes.end(), {DType::kInt32, DType::kInt64});  // dtypes of the step
   registry.Register<Dropout>(MakeDropout, dtypes);
 }
 

@@ -1,4 +1,4 @@
-// Dropout: each element by its number alone. Compiles for the host and for devices.
+// Dropout: each element depends only on its own number. Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_DROPOUT_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_DROPOUT_CODE_H_
 
@@ -14,7 +14,7 @@ struct DropoutParams {
   Scalar step_dtype = Scalar::kInt64;
   int64_t seed = 0;
   uint64_t threshold = 0;
-  float scale = 1;  // of elements that stay
+  float scale = 1;  // for elements that are kept
   const void *in = nullptr, *step = nullptr;
   void* out = nullptr;
 };

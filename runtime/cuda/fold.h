@@ -1,5 +1,5 @@
-// Many values folded into one. Compiles for the host and for devices. A Team is the threads that
-// work on one result: a block, or one thread.
+// Folds many values into one. Compiles for the host and for devices. A Team is the group of threads
+// that computes one result: a block, or one thread.
 #ifndef ASHLAR_RUNTIME_CUDA_FOLD_H_
 #define ASHLAR_RUNTIME_CUDA_FOLD_H_
 
@@ -11,18 +11,18 @@
 
 namespace ashlar::cuda {
 
-// The team of one.
+// A team of one thread.
 struct Alone {
   ASHLAR_HD int rank() const { return 0; }
   ASHLAR_HD int size() const { return 1; }
-  // The combination of every member's value, to all of them.
+  // Combines the values of all members; every member gets the result.
   template <typename Value, typename Combine>
   ASHLAR_HD Value All(Value value, Combine) const {
     return value;
   }
 };
 
-// The modes of opr/reduce.h, in their order.
+// The modes of opr/reduce.h, in the same order.
 enum class FoldKind : uint8_t { kSum, kSumSqr, kProduct, kMin, kMax, kMean };
 
 template <typename Real>
@@ -46,7 +46,7 @@ struct FoldTwo {
     switch (kind) {
       case FoldKind::kProduct:
         return a * b;
-      case FoldKind::kMin:  // these hand a NaN on
+      case FoldKind::kMin:  // these propagate NaN
         return b < a || b != b ? b : a;
       case FoldKind::kMax:
         return a < b || b != b ? b : a;

@@ -1,6 +1,6 @@
-// GridSample: a thread a point of some channels; pixels and weights are found once for these, in
-// double precision, so that it is the reference's pixels that are near. Compiles for the host and
-// for devices.
+// GridSample: one thread per point and group of channels. It finds pixels and weights once for all
+// its channels, in double precision, so that it chooses the same nearest pixels as the reference.
+// Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_GRID_SAMPLE_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_GRID_SAMPLE_CODE_H_
 
@@ -10,7 +10,7 @@
 
 namespace ashlar::cuda {
 
-inline constexpr int kGridSampleChannels = 8;  // that a thread takes
+inline constexpr int kGridSampleChannels = 8;  // per thread
 inline constexpr int kGridSampleAxes = 3;
 
 struct GridSampleParams {
@@ -18,7 +18,7 @@ struct GridSampleParams {
   GridSampling sampling;
   Scalar dtype = Scalar::kFloat32;
   int axes = 2;
-  int64_t size[kGridSampleAxes] = {1, 1, 1};  // of an image, the last axis first
+  int64_t size[kGridSampleAxes] = {1, 1, 1};  // of an image, innermost axis first
   int64_t channels = 0, plane = 0;
   const void *in = nullptr, *grid = nullptr;
   void* out = nullptr;
@@ -42,14 +42,14 @@ ASHLAR_HD void GridSampleAt(const GridSampleParams& p, int64_t number) {
   }
   float sums[kGridSampleChannels] = {};
   const int64_t first = number * p.channels + group * kGridSampleChannels;
-  const int64_t end = p.channels - group * kGridSampleChannels;  // of the channels
+  const int64_t end = p.channels - group * kGridSampleChannels;  // end of the channels
   const T* const image = static_cast<const T*>(p.in) + first * p.plane;
   for (int z = 0; z < count[2]; ++z) {
     for (int y = 0; y < count[1]; ++y) {
       for (int x = 0; x < count[0]; ++x) {
         const float weight =
             static_cast<float>(taps[0].weight[x] * taps[1].weight[y] * taps[2].weight[z]);
-        if (weight == 0) continue;  // what weighs nothing may be any number, NaN too
+        if (weight == 0) continue;  // a pixel of weight 0 may hold any value, even NaN
         const int64_t offset =
             (taps[2].pixel[z] * p.size[1] + taps[1].pixel[y]) * p.size[0] + taps[0].pixel[x];
         ASHLAR_UNROLL

@@ -1,4 +1,4 @@
-// From the number of a thread to the elements of tensors. Compiles for the host and for devices.
+// From a thread's number to elements of tensors. Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_INDEX_H_
 #define ASHLAR_RUNTIME_CUDA_INDEX_H_
 
@@ -10,14 +10,14 @@ namespace ashlar::cuda {
 
 inline constexpr int kMaxRank = 8;
 
-// Division of numbers under 2^31 by one that is known before the launch: a multiplication.
+// A divisor known before the launch, for numbers below 2^31. It divides by a multiplication.
 struct Divisor {
   uint32_t value = 1;
   uint32_t factor = 1;
   uint32_t shift = 0;
 };
 
-// `value` is from 1 to 2^31 - 1.
+// `value` is in [1, 2^31 - 1].
 inline Divisor MakeDivisor(int64_t value) {
   Divisor divisor;
   divisor.value = static_cast<uint32_t>(value);
@@ -41,7 +41,8 @@ struct Extents {
   Divisor divisors[kMaxRank];
 };
 
-// Takes the coordinate along `axis` off `number`, which then counts the axes before it.
+// Returns the coordinate along `axis` of `number`, and divides it out of `number`, which then
+// counts the axes before.
 ASHLAR_HD int64_t TakeCoordinate(const Extents& extents, int axis, int64_t& number) {
   if (extents.elements < (int64_t{1} << 31)) {
     const uint32_t narrow = static_cast<uint32_t>(number);
@@ -56,8 +57,8 @@ ASHLAR_HD int64_t TakeCoordinate(const Extents& extents, int axis, int64_t& numb
   return rest;
 }
 
-// Tensors walked in step: element strides of each operand along each axis of the index space, 0
-// where it is broadcast.
+// The strides of several tensors over one index space: for each operand and axis, in elements, 0 if
+// it is broadcast.
 template <int kOperands>
 struct Walk {
   Extents extents;
@@ -65,7 +66,7 @@ struct Walk {
   int64_t base[kOperands] = {};
 };
 
-// Loops have constant bounds, so that arrays stay in registers.
+// Loop bounds are constants, so that arrays stay in registers.
 template <int kOperands>
 ASHLAR_HD void Locate(const Walk<kOperands>& walk, int64_t number, int64_t (&offsets)[kOperands]) {
   ASHLAR_UNROLL

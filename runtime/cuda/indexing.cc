@@ -1,4 +1,4 @@
-// Gathering and scattering operators, of any dtype.
+// Gathering and scattering operators, for any dtype.
 #include <algorithm>
 #include <utility>
 
@@ -15,7 +15,7 @@
 namespace ashlar::cuda {
 namespace {
 
-// Threads with which a device is busy: then each may take more updates.
+// Threads that keep a device busy; beyond these, each may apply more updates.
 constexpr int64_t kBusyThreads = 8192;
 
 absl::StatusOr<Runs> RunsOnDevice(const IndexedRuns& from, DType indices) {
@@ -36,7 +36,8 @@ absl::StatusOr<Runs> RunsOnDevice(const IndexedRuns& from, DType indices) {
   return runs;
 }
 
-// Counts runs and places in elements of as many bytes as all of them are multiples of, up to 16.
+// Rescales runs and offsets to the largest element size, up to 16 bytes, that divides all of them.
+// Returns that size.
 int JoinElements(IndexedRuns& runs, int64_t bytes) {
   int64_t joined = 1;
   const auto fits = [&](int64_t elements) { return elements % (2 * joined) == 0; };
@@ -66,7 +67,7 @@ absl::StatusOr<KernelList> MakeGather(const GatheringOperator& op, const KernelR
   });
 }
 
-// `inner` as ScatterParams has it; `line` runs.
+// `line` and `inner` as in ScatterParams.
 absl::StatusOr<KernelList> ScatterBy(const ScatteringOperator& op, const KernelRequest& request,
                                      int64_t line, int64_t inner) {
   const TensorType& x = request.inputs[ScatteringOperator::kX];
@@ -104,7 +105,7 @@ absl::StatusOr<KernelList> ScatterBy(const ScatteringOperator& op, const KernelR
                     });
 }
 
-// Of updates that differ beside the axis none meet.
+// Updates at different positions outside the axis never meet.
 absl::StatusOr<KernelList> MakeScatterElements(const ScatterElements& op,
                                                const KernelRequest& request) {
   const Shape& indices = request.inputs[ScatterElements::kIndices].shape;

@@ -1,5 +1,4 @@
-// Elements gathered from places that indices name, and updates scattered to them. Compiles for the
-// host and for devices.
+// Gathers elements at indices, and scatters updates to them. Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_INDEXING_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_INDEXING_CODE_H_
 
@@ -11,18 +10,18 @@ namespace ashlar::cuda {
 
 inline constexpr int64_t kOutside = -1;
 
-// Runs of elements in x, as opr/indexed_runs.h has them.
+// The runs of elements in x, as in opr/indexed_runs.h.
 struct Runs {
   Extents walk;
   int64_t strides[kMaxRank] = {};
   int64_t tuples = 1;
-  int depth = 0;  // indices of a tuple
+  int depth = 0;  // indices in a tuple
   int64_t sizes[kMaxRank] = {}, steps[kMaxRank] = {};
   bool wide = false;  // indices are Int64
   const void* indices = nullptr;
 };
 
-// Where run r begins, or kOutside where one of its indices is outside of its dimension.
+// Returns the first element of run r, or kOutside if one of its indices is out of range.
 ASHLAR_HD int64_t RunBegin(const Runs& p, int64_t r) {
   const int64_t tuple = r % p.tuples * p.depth;
   int64_t begin = 0;
@@ -43,8 +42,9 @@ ASHLAR_HD int64_t RunBegin(const Runs& p, int64_t r) {
   return begin;
 }
 
-// A thread an element of `bytes` (1, 2, 4, 8, 16), as large as whole runs are made of. Elements of
-// an index that is outside are zeros: a run on a device cannot fail.
+// The parameters of a gather, with one thread per element of `bytes` (1, 2, 4, 8, 16), the largest
+// size that divides runs. Elements at an index out of range become zeros, because a run on a device
+// cannot fail.
 struct GatherParams {
   Extents extents;  // runs, and elements of a run
   Runs runs;
@@ -63,22 +63,23 @@ ASHLAR_HD void GatherAt(const GatherParams& p, int64_t number) {
       begin == kOutside ? Element{} : static_cast<const Element*>(p.in)[begin + at];
 }
 
-// Updates meet elements in the order of their runs, as on the host: where several meet one, one
-// thread does them all. Runs come in lines, of which no two meet: `line` runs each, that are
-// `inner` runs apart. In order a thread takes the whole line; or else a thread is a run's, and
-// takes those behind it that meet the same element, unless one before it does. Updates of an index
-// that is outside are left out.
+// The parameters of a scatter. Updates are applied in the order of their runs, as on the host. If
+// several meet one element, one thread applies them all. Runs come in lines of `line` runs each,
+// `inner` runs apart; runs of different lines never meet.
+// If `in_order`, one thread takes a whole line. Otherwise each run has a thread. It also applies
+// the later runs that meet the same element, and does nothing if an earlier run meets it.
+// Updates at an index out of range are skipped.
 struct ScatterParams {
-  Extents extents;  // lines, runs of a line (1 in order), elements of a run
+  Extents extents;  // lines, runs of a line (1 if in order), elements of a run
   Runs runs;
   bool in_order = false;
   int64_t line = 1, inner = 1;
   int64_t length = 1;  // elements of a run
   ScatterReduction reduction = ScatterReduction::kNone;
   Scalar dtype = Scalar::kFloat32;
-  int bytes = 4;  // of an element, where nothing is computed
+  int bytes = 4;  // of an element, if it is only copied
   const void* updates = nullptr;
-  void* out = nullptr;  // has x already
+  void* out = nullptr;  // already contains x
 };
 LaunchError Launch(const ScatterParams& params, void* stream);
 

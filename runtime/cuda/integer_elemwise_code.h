@@ -1,4 +1,4 @@
-// Functions of two tensors of integers, a thread an element. Compiles for the host and for devices.
+// Functions of two integer tensors, one thread per element. Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_INTEGER_ELEMWISE_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_INTEGER_ELEMWISE_CODE_H_
 
@@ -8,7 +8,8 @@
 
 namespace ashlar::cuda {
 
-// out = function(a, b). Operand 0 of the walk is the output, of the dtype of a.
+// The parameters of out = function(a, b). Operand 0 of the walk is the output, which has the dtype
+// of a.
 struct IntegerElemwiseParams {
   Walk<3> walk;
   IntegerFunction function = IntegerFunction::kAnd;
@@ -32,7 +33,7 @@ ASHLAR_HD int64_t LoadInteger(Scalar dtype, const void* data, int64_t index) {
   }
 }
 
-// Upper bits that the dtype lacks are lost.
+// Drops the upper bits that the dtype lacks.
 ASHLAR_HD void StoreInteger(Scalar dtype, void* data, int64_t index, int64_t value) {
   switch (dtype) {
     case Scalar::kInt64:

@@ -1,6 +1,6 @@
-// All kernels of CUDA devices; one registering function an operator family. What is here needs no
-// toolkit: our own kernels are declared with their device code, those of libraries come from
-// outside.
+// All kernels of CUDA devices, with one registering function per operator family. Nothing here
+// needs the toolkit: our own kernels are declared with their device code, and library kernels are
+// passed in.
 #ifndef ASHLAR_RUNTIME_CUDA_KERNELS_H_
 #define ASHLAR_RUNTIME_CUDA_KERNELS_H_
 
@@ -10,7 +10,7 @@
 #include "opr/matrix_mul_bias.h"
 #include "runtime/device/kernel.h"
 
-// A family is a file that registers the kernels of operators which share code.
+// A family is a file that registers the kernels of related operators, which share code.
 #define ASHLAR_CUDA_FAMILIES(FAMILY) \
   FAMILY(BatchNorm)                  \
   FAMILY(Concat)                     \
@@ -37,29 +37,29 @@ namespace ashlar::cuda {
 
 struct ConvProblem;  // conv/conv.h
 
-// The dtypes that most kernels of floats take.
+// The dtypes that most floating-point kernels take.
 inline const std::vector<DType> kFloats = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
 
-// Products of signed bytes by a library.
+// A library's products of signed bytes.
 struct ByteProducts {
-  // The kernels for input 0 [m, k] times input 1 [n, k], transposed, with sums [m, n] of Int32.
-  // Null, or an empty list, where it has none.
+  // Returns kernels for input 0 [m, k] times transposed input 1 [n, k], with Int32 sums [m, n].
+  // Null, or an empty list, if the library has none.
   std::function<absl::StatusOr<KernelList>(int64_t m, int64_t n, int64_t k)> kernels;
-  // Bytes of input 0 and sums that the device's cache has room for.
+  // Bytes of input 0 plus sums that fit in the device's cache.
   int64_t cached_bytes = 0;
 };
 
-// The kernels of libraries for a request, the fastest first; empty where they have none. Times are
-// relative to the fastest in the list.
+// The functions that return libraries' kernels for a request, the fastest first; empty if there are
+// none. Times are relative to the fastest in the list.
 struct LibraryKernels {
   std::function<absl::StatusOr<KernelList>(const ConvProblem&)> convolution;
-  // A MatrixMul is asked for as a MatrixMulBias without ReLU.
+  // A MatrixMul is passed as a MatrixMulBias without ReLU.
   std::function<absl::StatusOr<KernelList>(const MatrixMulBiasParam&, const KernelRequest&)>
       matrix_mul;
   ByteProducts byte_products = {};
 };
 
-// Without library functions there are only kernels of our own.
+// Registers only our own kernels if `libraries` has no functions.
 void RegisterKernels(KernelRegistry& registry, const LibraryKernels& libraries);
 
 #define ASHLAR_FAMILY(Name) \

@@ -1,5 +1,5 @@
-// How our own kernels are launched: each family's device code declares `Launch` for its parameters
-// and toolkit/<family>.cu, which tests compile for the host, defines it.
+// How our own kernels are launched. Each family's device code declares `Launch` for its parameters;
+// toolkit/<family>.cu defines it. Tests compile that file for the host.
 #ifndef ASHLAR_RUNTIME_CUDA_LAUNCH_H_
 #define ASHLAR_RUNTIME_CUDA_LAUNCH_H_
 
@@ -7,10 +7,11 @@
 
 namespace ashlar::cuda {
 
-// Null, or why the launch failed (a text that stays). The `stream` of a launch is a cudaStream_t.
+// Null, or the reason why the launch failed (a text with static lifetime). The `stream` of a launch
+// is a cudaStream_t.
 using LaunchError = const char*;
 
-// Copies bytes that lie in the same order.
+// Copies contiguous bytes.
 LaunchError CopyBytes(void* to, const void* from, int64_t bytes, void* stream);
 
 }  // namespace ashlar::cuda

@@ -1,4 +1,4 @@
-// Kernels of our own: a name and a launch.
+// Our own kernels: a name and a launch.
 #ifndef ASHLAR_RUNTIME_CUDA_LAUNCHED_KERNEL_H_
 #define ASHLAR_RUNTIME_CUDA_LAUNCHED_KERNEL_H_
 
@@ -14,10 +14,10 @@
 
 namespace ashlar::cuda {
 
-// A stream with what kernels launch on.
+// A stream with the handle on which kernels launch.
 class CudaStream : public Stream {
  public:
-  virtual void* handle() const = 0;  // cudaStream_t
+  virtual void* handle() const = 0;  // a cudaStream_t
 };
 
 inline absl::Status ToStatus(LaunchError error) {
@@ -44,7 +44,7 @@ class LaunchedKernel final : public Kernel {
   double relative_time_;
 };
 
-// The only kernel for a request.
+// Returns a list with the only kernel for a request.
 inline KernelList OnlyLaunch(std::string implementation, LaunchedKernel::Function launch) {
   KernelList kernels;
   kernels.push_back(
@@ -52,7 +52,7 @@ inline KernelList OnlyLaunch(std::string implementation, LaunchedKernel::Functio
   return kernels;
 }
 
-// The same for a launch whose pointers are not in `params`: `bind` sets them in a copy.
+// The same for parameters without pointers: `bind` sets the pointers in a copy of `params`.
 template <typename Params, typename Bind>
 KernelList OnlyLaunch(std::string implementation, const Params& params, Bind bind) {
   return OnlyLaunch(std::move(implementation),
@@ -72,14 +72,14 @@ KernelList OnlyLaunchOnFirst(std::string implementation, const Params& params) {
   });
 }
 
-// For kernels that read input 0 as it lies, in the format of the output.
+// Checks that input 0 has the format of the output, for kernels that read it in that order.
 inline absl::Status CheckSameFormat(const KernelRequest& request) {
   if (request.inputs[0].format == request.outputs[0].format) return absl::OkStatus();
   return absl::UnimplementedError(
       absl::StrCat("from ", request.inputs[0].ToString(), " to ", request.outputs[0].ToString()));
 }
 
-// The kernel of a request without elements, which does nothing.
+// Returns a kernel that does nothing, for requests without elements.
 inline KernelList NoLaunch() {
   return OnlyLaunch("nothing", [](const KernelArgs&, void*) -> LaunchError { return nullptr; });
 }

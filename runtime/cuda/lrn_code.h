@@ -1,5 +1,5 @@
 // Local response normalisation (Krizhevsky, Sutskever and Hinton 2012, "ImageNet Classification
-// with Deep Convolutional Neural Networks"): one thread an element, which sums the squares of its
+// with Deep Convolutional Neural Networks"). One thread per element sums the squares over its
 // window of channels. Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_LRN_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_LRN_CODE_H_
@@ -11,13 +11,13 @@
 
 namespace ashlar::cuda {
 
-// Input and output lie alike.
+// The parameters of LRN. Input and output have the same layout.
 struct LrnParams {
   Extents extents;
   bool channels_last = false;
   Scalar dtype = Scalar::kFloat32;
   int64_t channels = 0;
-  int64_t before = 0, after = 0;  // channels of a window around its own
+  int64_t before = 0, after = 0;  // channels of the window before and after the element's own
   float factor = 0, bias = 1, beta = 0;
   ImageSteps steps;
   const void* in = nullptr;
@@ -25,7 +25,7 @@ struct LrnParams {
 };
 LaunchError Launch(const LrnParams& params, void* stream);
 
-// base^beta. The usual exponent is 3/4, for which two roots cost a fraction of a power.
+// Returns base^beta. For the usual exponent 3/4, two square roots are much cheaper than a power.
 ASHLAR_HD float LrnPower(float base, float beta) {
   if (beta != 0.75f) return powf(base, beta);
   const float root = sqrtf(base);

@@ -11,10 +11,10 @@
 namespace ashlar::cuda {
 namespace {
 
-// Expected time over that of the library's product.
+// Expected time relative to the library's product.
 constexpr double kDirectSlowdown = 20;
 
-// One thread an element of the output.
+// Returns the kernel with one thread per output element.
 absl::StatusOr<std::unique_ptr<Kernel>> DirectMatrixMul(const MatrixMulBiasParam& param,
                                                         const KernelRequest& request,
                                                         double relative_time) {

@@ -1,5 +1,5 @@
-// Products of matrices without a library: one thread an element of the product, which sums a row
-// times a column. Compiles for the host and for devices.
+// Matrix products without a library: one thread per element of the product sums a row times a
+// column. Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_MATRIX_MUL_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_MATRIX_MUL_CODE_H_
 
@@ -9,15 +9,15 @@
 
 namespace ashlar::cuda {
 
-// Element `number` of a batch of products, plus a bias for each column: for what the library
-// refuses. The batch is walked with operand 0: A, operand 1: B, in elements from matrix to matrix.
+// The parameters of a batch of products, plus a bias for each column, for requests that the library
+// refuses. The batch is walked in elements from matrix to matrix; operand 0 is A, operand 1 is B.
 struct MatrixParams {
   Walk<2> batch;
   int64_t m = 0, k = 0, n = 0;
-  int64_t a_row = 0, a_column = 0, b_row = 0, b_column = 0;  // element strides
+  int64_t a_row = 0, a_column = 0, b_row = 0, b_column = 0;  // strides in elements
   Scalar dtype = Scalar::kFloat32;
   bool relu = false;
-  const void *a = nullptr, *b = nullptr, *bias = nullptr;  // bias: or null
+  const void *a = nullptr, *b = nullptr, *bias = nullptr;  // bias: may be null
   void* out = nullptr;
 };
 LaunchError Launch(const MatrixParams& params, void* stream);

@@ -1,4 +1,4 @@
-// Operators that move elements and compute nothing, where the plan did not make them views.
+// Operators that only move elements, if the plan did not turn them into views.
 #include <cstring>
 #include <utility>
 
@@ -32,7 +32,7 @@ absl::StatusOr<KernelList> MakeDimshuffle(const Dimshuffle& op, const KernelRequ
                      op.Permuted(StridesOver(request.inputs[0], request.inputs[0].shape)));
 }
 
-// A shape is known before the run.
+// The shape is known before the run.
 absl::StatusOr<KernelList> MakeGetVarShape(const KernelRequest& request) {
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<HostTensor> values,
                           request.op->Evaluate({HostTensor::ShapeOnly(request.inputs[0].dtype,

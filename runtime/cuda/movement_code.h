@@ -1,5 +1,4 @@
-// Kernels of operators that write values known at planning. Compiles for the
-// host and for devices.
+// Kernels that write values known at planning. Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_MOVEMENT_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_MOVEMENT_CODE_H_
 
@@ -10,7 +9,7 @@
 
 namespace ashlar::cuda {
 
-// A few integers that are known at planning.
+// A few integers known at planning.
 struct WriteParams {
   int count = 0;
   int32_t values[kMaxRank] = {};

@@ -1,5 +1,5 @@
-// TopK: a thread an element, which counts those that come before it and is done as soon as they are
-// k. Compiles for the host and for devices.
+// TopK: one thread per element counts the elements that precede it, and stops at k. Compiles for
+// the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_ORDER_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_ORDER_CODE_H_
 
@@ -10,7 +10,7 @@
 namespace ashlar::cuda {
 
 struct TopKParams {
-  Extents extents;  // before the axis, along it, behind it
+  Extents extents;  // before the axis, along it, after it
   Scalar dtype = Scalar::kFloat32;
   int64_t k = 1;
   bool largest = true;
@@ -20,7 +20,7 @@ struct TopKParams {
 };
 LaunchError Launch(const TopKParams& params, void* stream);
 
-// Numbers that compare as elements do.
+// Converts an element to a number with the same order.
 ASHLAR_HD float Comparable(float value) { return value; }
 ASHLAR_HD float Comparable(Half value) { return ToFloat(value); }
 ASHLAR_HD float Comparable(BFloat16 value) { return ToFloat(value); }

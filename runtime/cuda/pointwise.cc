@@ -1,4 +1,4 @@
-// Elemwise and ElemwiseChain, with every scalar function, dtype and storage format, and
+// Elemwise and ElemwiseChain, for every scalar function, dtype and storage format; and
 // IntegerElemwise.
 #include "runtime/cuda/pointwise.h"
 
@@ -35,12 +35,12 @@ ChainParams MakeChain(const TensorType& output, absl::Span<const TensorType> inp
   strides.fill(Strides(shape.rank(), 0));
   strides[0] = StridesOver(output, shape);
   for (size_t i = 0; i < inputs.size(); ++i) strides[i + 1] = StridesOver(inputs[i], shape);
-  // A size of 1 has a stride of 0; its place in memory does not matter.
+  // Dimensions of size 1 have stride 0, so their place in the order does not matter.
   OrderByMemory(shape, strides);
   if (IsFloat(output.dtype)) {
     const int most = kPackBytes / static_cast<int>(SizeOf(output.dtype));
     params.pack = PackOf(shape, strides, inputs.size() + 1, most);
-    if (params.pack != most) params.pack = 1;  // only whole packs have kernels
+    if (params.pack != most) params.pack = 1;  // there are only kernels for whole packs
   }
   const int inner = shape.rank() - 1;
   if (params.pack > 1) {

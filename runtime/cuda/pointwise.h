@@ -1,5 +1,4 @@
-// Chains of scalar functions over tensors. Compiles for the host and for devices: the functions
-// called
+// Chains of scalar functions over tensors. Compiles for the host and for devices. Functions named
 // ...At do the work of one thread.
 #ifndef ASHLAR_RUNTIME_CUDA_POINTWISE_H_
 #define ASHLAR_RUNTIME_CUDA_POINTWISE_H_
@@ -19,7 +18,7 @@ struct ScalarCall {
   double parameters[ScalarRow::kMostParameters] = {};
 };
 
-// That of an activation, which has one argument.
+// Applies an activation, which has one argument.
 ASHLAR_HD float Activate(const ScalarCall& call, float x) {
   return Apply(call.function, x, static_cast<float>(call.parameters[0]),
                static_cast<float>(call.parameters[1]));
@@ -28,24 +27,24 @@ ASHLAR_HD float Activate(const ScalarCall& call, float x) {
 inline constexpr int kMaxInputs = 7;
 inline constexpr int kMaxSteps = 12;
 
-// One function of a chain. Arguments are numbers of inputs; kChained stands for the value that the
-// chain has so far, kParameter - i for parameter i of the call.
+// A function of a chain. Arguments are input numbers; kChained is the chain's value so far, and
+// kParameter - i is parameter i of the call.
 struct ChainStep {
   static constexpr int8_t kChained = -1, kParameter = -2;
   ScalarCall call;
   int8_t a = kChained, b = kChained, c = kChained;
 };
 
-// out = the value of the chain, which begins as input 0. Operand 0 of the walk is the output,
-// operand k + 1 is input k; all are of one dtype. The innermost axis is counted in packs of `pack`
-// elements: an input is contiguous along it, or else constant.
+// The parameters of a chain: out = its value, which starts as input 0. Operand 0 of the walk is the
+// output, operand k + 1 is input k; all have one dtype. The innermost axis counts packs of `pack`
+// elements, along which an input is either contiguous or constant.
 struct ChainParams {
   Walk<kMaxInputs + 1> walk;
   Scalar dtype = Scalar::kFloat32;
   int pack = 1;
   int inputs = 0;
   int steps = 0;
-  bool contiguous[kMaxInputs] = {};  // by input, where pack > 1
+  bool contiguous[kMaxInputs] = {};  // by input, if pack > 1
   ChainStep chain[kMaxSteps];
   const void* in[kMaxInputs] = {};
   void* out = nullptr;
@@ -60,7 +59,7 @@ ASHLAR_HD Real Argument(const ChainStep& step, int8_t index, Real chained, const
              : ParameterAs<Real>(step.call.parameters[ChainStep::kParameter - index]);
 }
 
-// One element, of whatever dtype, computed in Real.
+// Computes one element of any dtype, in Real.
 template <typename Real>
 ASHLAR_HD void ChainAt(const ChainParams& p, int64_t number) {
   int64_t at[kMaxInputs + 1];
@@ -80,7 +79,7 @@ ASHLAR_HD void ChainAt(const ChainParams& p, int64_t number) {
   StoreAs(p.dtype, p.out, at[0], value);
 }
 
-// A pack of kPack elements of type T, computed in Float32.
+// Computes a pack of kPack elements of type T, in Float32.
 template <typename T, int kPack>
 ASHLAR_HD void ChainPackAt(const ChainParams& p, int64_t number) {
   using Elements = Pack<T, kPack>;

@@ -1,4 +1,4 @@
-// Chains of scalar functions over tensors, for the kernels that are made of them.
+// Builds and launches chains of scalar functions over tensors.
 #ifndef ASHLAR_RUNTIME_CUDA_POINTWISE_CHAIN_H_
 #define ASHLAR_RUNTIME_CUDA_POINTWISE_CHAIN_H_
 
@@ -10,19 +10,19 @@
 
 namespace ashlar::cuda {
 
-// The function as kernels take it.
+// Returns the function in the form that kernels take.
 ScalarCall CallOf(const ElemwiseParam& param);
 
-// The same as a step: of what the chain has so far, and of inputs 1 and 2 where it has more
-// arguments.
+// Returns the function as a step: its arguments are the chain's value so far, then inputs 1 and 2
+// if it takes more.
 ChainStep StepOf(const ElemwiseParam& param);
 
-// The chain, without pointers. At most kMaxInputs inputs, which broadcast to the output and have
-// its dtype, and kMaxSteps steps; the output has elements.
+// Builds the chain, without pointers. There are at most kMaxInputs inputs, which broadcast to the
+// output and have its dtype, and at most kMaxSteps steps. The output must have elements.
 ChainParams MakeChain(const TensorType& output, absl::Span<const TensorType> inputs,
                       absl::Span<const ChainStep> steps);
 
-// Launches it on the first inputs and output 0 of `args`.
+// Launches the chain on the first inputs and output 0 of `args`.
 LaunchError LaunchChain(ChainParams params, const KernelArgs& args, void* stream);
 
 }  // namespace ashlar::cuda

@@ -11,17 +11,17 @@
 namespace ashlar::cuda {
 namespace {
 
-// The widest access to memory, and the narrowest with which a warp still takes whole lines.
-constexpr int kWidest = 16, kNarrowest = 4;  // bytes
-// With fewer threads a large GPU is mostly idle: it has places for several times as many.
+// The widest memory access, and the narrowest with which a warp still reads whole lines.
+constexpr int kWidest = 16, kNarrowest = 4;  // in bytes
+// With fewer threads, a large GPU is mostly idle: it can run several times as many.
 constexpr int64_t kFewThreads = 32768;
-// Windows of fewer taps are not worth a team.
+// Windows with fewer taps are not worth a team.
 constexpr int64_t kTeamTaps = 16;
-// Row-major outputs whose windows are so many elements apart do not share lines of memory.
+// Row-major outputs whose windows are at least so many elements apart share no cache lines.
 constexpr int64_t kFarApart = 8;
 
-// Decides how the work is shared: more threads where there are few, and neighbouring ones on
-// neighbouring elements.
+// Decides how threads share the work: uses more threads if there are few outputs, and maps adjacent
+// threads to adjacent elements.
 void ShareWork(const TensorType& src, const TensorType& dst, const PoolingGeometry& geometry,
                PoolParams& params) {
   const bool input_last = src.format == Format::kNHWC;

@@ -1,6 +1,6 @@
-// The gradient of pooling, and where maxima are. A thread an element of the image takes what the
-// windows over it give it, in their order, so that none adds where another does; each finds the
-// maximum of its windows again, or reads where it was. Compiles for the host and for devices.
+// The gradient of pooling, and the indices of maxima. One thread per image element gathers the
+// gradients of the windows over it, in order, so that no two threads add to one element. It finds
+// each window's maximum again, or reads its index. Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_POOLING_BACKWARD_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_POOLING_BACKWARD_CODE_H_
 
@@ -9,26 +9,26 @@
 
 namespace ashlar::cuda {
 
-// The image that was pooled, and the outputs of the pooling.
+// The image that was pooled, and the pooling's outputs.
 struct PoolShape {
   WindowSteps h, w;
   int64_t out_h = 0, out_w = 0;
 };
 
 struct PoolBackwardParams : PoolShape {
-  Extents extents;  // of the image
+  Extents extents;  // over the image
   bool channels_last = false;
   Scalar dtype = Scalar::kFloat32;
   PoolKind kind = PoolKind::kMax;
   ImageSteps src_steps, diff_steps, dst_steps, index_steps;
   const void *src = nullptr, *diff = nullptr;
-  const uint8_t* index = nullptr;  // null: maxima are found in src
+  const uint8_t* index = nullptr;  // null: finds the maxima in src
   void* dst = nullptr;
 };
 LaunchError Launch(const PoolBackwardParams& params, void* stream);
 
 struct PoolIndexParams : PoolShape {
-  Extents extents;  // of the outputs
+  Extents extents;  // over the outputs
   Scalar dtype = Scalar::kFloat32;
   ImageSteps src_steps;
   const void* src = nullptr;
@@ -36,8 +36,8 @@ struct PoolIndexParams : PoolShape {
 };
 LaunchError Launch(const PoolIndexParams& params, void* stream);
 
-// The number of a window's first maximum (the first NaN where there is one) among its taps in the
-// image, in row-major order. `plane` is that of the image and channel.
+// Returns the number of a window's first maximum (or of the first NaN) among its taps inside the
+// image, in row-major order. `plane` points to the image's channel.
 template <typename T>
 ASHLAR_HD int64_t FirstMaximum(const PoolShape& p, const ImageSteps& steps, const T* plane,
                                int64_t y, int64_t x) {
@@ -64,8 +64,8 @@ ASHLAR_HD void PoolIndexAt(const PoolIndexParams& p, int64_t number) {
   p.index[number] = static_cast<uint8_t>(FirstMaximum(p, p.src_steps, plane, point.h, point.w));
 }
 
-// Outputs along an axis whose windows may have element `at`: [begin, end). Of these, windows with
-// dilation may miss it.
+// The outputs [begin, end) along an axis whose windows may contain element `at`. With dilation,
+// some of them miss it.
 struct Windows {
   int64_t begin, end;
 };
@@ -76,7 +76,7 @@ ASHLAR_HD Windows WindowsOver(const WindowSteps& axis, int64_t outputs, int64_t 
   return {begin, end < outputs ? end : outputs};
 }
 
-// The tap with which output o's window is over element `at`, or -1.
+// Returns the tap of output o's window at element `at`, or -1.
 ASHLAR_HD int64_t TapAt(const WindowSteps& axis, int64_t o, int64_t at) {
   const int64_t distance = at + axis.pad - o * axis.stride;
   return distance % axis.dilation == 0 ? distance / axis.dilation : -1;

@@ -1,5 +1,5 @@
-// Pooling: one thread a pack of outputs, which folds its window; or a team of threads that share a
-// large window. Compiles for the host and for devices.
+// Pooling: one thread folds the windows of a pack of outputs, or a team of threads shares a large
+// window. Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_POOLING_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_POOLING_CODE_H_
 
@@ -13,9 +13,9 @@ enum class PoolKind : uint8_t { kMax, kAverage, kAverageInside };
 struct PoolParams {
   Extents extents;
   bool channels_last = false;
-  int pack = 1;  // channels that a thread takes: contiguous in input and output
-  // The threads of a block share windows, kPoolDown threads each, or kPoolAcross that lie side by
-  // side, as the taps do where the input is row-major.
+  int pack = 1;  // adjacent channels per thread, in input and output
+  // If by_team, the threads of a block share windows: kPoolDown threads each, or kPoolAcross
+  // adjacent ones if taps_across. The latter suits row-major inputs, whose taps are adjacent.
   bool by_team = false;
   bool taps_across = false;
   Scalar dtype = Scalar::kFloat32;
@@ -27,18 +27,18 @@ struct PoolParams {
 };
 LaunchError Launch(const PoolParams& params, void* stream);
 
-// The fold of two values, which hands a NaN on.
+// Folds two values; propagates NaN.
 ASHLAR_HD float PoolTwo(PoolKind kind, float a, float b) {
   if (kind == PoolKind::kMax) return b > a || b != b ? b : a;
   return a + b;
 }
 
-// The part of an output's window that lies in the image.
+// The part of an output's window inside the image.
 template <typename T>
 struct PoolWindow {
-  const T* first = nullptr;  // the first tap, of channel `c`
+  const T* first = nullptr;  // the first tap, in channel `c`
   int rows = 0, columns = 0;
-  int64_t row_step = 0, column_step = 0;  // elements
+  int64_t row_step = 0, column_step = 0;  // in elements
   int64_t out = 0;                        // the output's element
 };
 
@@ -60,7 +60,7 @@ ASHLAR_HD PoolWindow<T> PoolWindowOf(const PoolParams& p, int64_t number) {
   return window;
 }
 
-// Folds the taps `rank`, `rank` + `members`, ... of a window, row by row.
+// Folds the taps `rank`, `rank` + `members`, ... of a window, in row-major order.
 template <typename T, int kPack>
 ASHLAR_HD void PoolTaps(const PoolParams& p, const PoolWindow<T>& window, int rank, int members,
                         float (&value)[kPack]) {
@@ -71,7 +71,7 @@ ASHLAR_HD void PoolTaps(const PoolParams& p, const PoolWindow<T>& window, int ra
   const int64_t taps = static_cast<int64_t>(window.rows) * window.columns;
   const int rows_on = members / window.columns, columns_on = members % window.columns;
   int row = rank / window.columns, column = rank % window.columns;
-  constexpr int kAtOnce = 4;  // loads under way
+  constexpr int kAtOnce = 4;  // loads in flight
   for (int64_t tap = rank; tap < taps; tap += kAtOnce * members) {
     Elements elements[kAtOnce] = {};
     ASHLAR_UNROLL
@@ -120,11 +120,11 @@ ASHLAR_HD void PoolAt(const PoolParams& p, int64_t number) {
   PoolStore<T, kPack>(p, window, value);
 }
 
-inline constexpr int kPoolAcross = 32, kPoolDown = 8;  // threads of a block that has teams
+inline constexpr int kPoolAcross = 32, kPoolDown = 8;  // threads per team of a block
 inline constexpr int kPoolThreads = kPoolAcross * kPoolDown;
 
-// The part of a thread of such a block: member `rank` of `members`, whose numbers are `step` apart,
-// of the team that makes output `output` of the block's `outputs`.
+// The role of a thread in such a block: member `rank` of `members`, whose thread numbers are `step`
+// apart. Its team computes output `output` of the block's `outputs`.
 struct PoolMember {
   int output, outputs;
   int rank, members, step;
@@ -135,7 +135,7 @@ ASHLAR_HD PoolMember PoolMemberOf(const PoolParams& p, int thread) {
   return {x, kPoolAcross, y, kPoolDown, kPoolAcross};
 }
 
-// Folds what thread `thread` has with what the one `distance` members on has.
+// Folds the values of thread `thread` and of the member `distance` after it.
 template <int kPack>
 ASHLAR_HD void PoolJoin(const PoolParams& p, const PoolMember& member, int thread, int distance,
                         float (&parts)[kPack][kPoolThreads]) {

@@ -1,4 +1,4 @@
-// Conversions, pooling, sums and tables of 8 bits.
+// 8-bit conversions, pooling, sums and tables.
 #include "runtime/cuda/quantized.h"
 
 #include <array>
@@ -14,7 +14,8 @@
 namespace ashlar::cuda {
 namespace {
 
-// The walk of the output, operand 0, and the inputs, which are of its shape or broadcast to it.
+// Returns a walk over the output (operand 0) and the inputs, which have its shape or broadcast to
+// it.
 template <int kOperands>
 Walk<kOperands> WalkOf(const KernelRequest& request) {
   Shape shape = request.outputs[0].shape;

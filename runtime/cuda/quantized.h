@@ -1,4 +1,4 @@
-// Kernels of 8 bits of operators that have others for floats.
+// 8-bit kernels of operators that also have floating-point kernels.
 #ifndef ASHLAR_RUNTIME_CUDA_QUANTIZED_H_
 #define ASHLAR_RUNTIME_CUDA_QUANTIZED_H_
 
@@ -13,16 +13,17 @@ inline bool IsByteType(const TensorType& type) {
   return IsQuantized(type.dtype) && SizeOf(type.dtype) == 1;
 }
 
-// The dtypes, and those of 8 bits.
+// Appends the 8-bit dtypes.
 inline std::vector<DType> WithBytes(std::vector<DType> dtypes) {
   dtypes.insert(dtypes.end(), {DType::kQuantized8Asymm, DType::kQuantizedS8});
   return dtypes;
 }
 
-// Between Float32 and 8 bits; Unimplemented for other dtypes, and for a scale by channel.
+// Converts between Float32 and 8 bits. Returns Unimplemented for other dtypes, and for a scale per
+// channel.
 absl::StatusOr<KernelList> QuantizedConversionKernels(const KernelRequest& request);
 
-// `src` and `dst` are of 8 bits.
+// `src` and `dst` have 8 bits.
 absl::StatusOr<KernelList> QuantizedPoolingKernels(const PoolingForward& op,
                                                    const KernelRequest& request);
 

@@ -1,6 +1,6 @@
-// Operators on integers of 8 bits, one thread an element of the output, with the bits of
-// runtime/cpu/quantized: sums of products are exact, everything else is of Float32, each operation
-// rounded by itself. Compiles for the host and for devices.
+// Operators on 8-bit integers, one thread per output element. Results are bit-identical to
+// runtime/cpu/quantized: sums of products are exact; everything else is Float32, and each operation
+// is rounded by itself. Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_QUANTIZED_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_QUANTIZED_CODE_H_
 
@@ -11,7 +11,7 @@
 
 namespace ashlar::cuda {
 
-// Device compilers join a product and a sum into one operation unless they are named.
+// Device compilers fuse a product and a sum into one operation, unless these functions are used.
 #if defined(__CUDA_ARCH__)
 ASHLAR_HD float RoundedProduct(float a, float b) { return __fmul_rn(a, b); }
 ASHLAR_HD float RoundedSum(float a, float b) { return __fadd_rn(a, b); }
@@ -22,7 +22,7 @@ ASHLAR_HD float RoundedSum(float a, float b) { return a + b; }
 ASHLAR_HD float RoundedQuotient(float a, float b) { return a / b; }
 #endif
 
-// The integers of a tensor.
+// The integer type of a tensor.
 struct ByteType {
   bool is_signed = false;
   int32_t zero_point = 0;
@@ -40,7 +40,8 @@ ASHLAR_HD float RealAt(const ByteType& type, const void* data, int64_t at) {
                         type.scale);
 }
 
-// `steps` from the zero point, half to even, between the least and the most; NaN is the least.
+// Returns the byte for `steps` from the zero point, rounded half to even and clamped to [least,
+// most]. NaN gives the least.
 ASHLAR_HD uint8_t ByteOf(const ByteType& type, float steps) {
   const float low = static_cast<float>(type.least - type.zero_point);
   const float high = static_cast<float>(type.most - type.zero_point);
@@ -50,7 +51,7 @@ ASHLAR_HD uint8_t ByteOf(const ByteType& type, float steps) {
   return static_cast<uint8_t>(static_cast<int32_t>(rounded) + type.zero_point);
 }
 
-// Between Float32 and `type`. Operand 0 of walks is the output.
+// The parameters of a conversion between Float32 and `type`. Operand 0 of walks is the output.
 struct ByteConvertParams {
   Walk<2> walk;
   bool quantizes = false;
@@ -70,7 +71,7 @@ ASHLAR_HD void ByteConvertAt(const ByteConvertParams& p, int64_t number) {
   }
 }
 
-// out = table[in], as bytes.
+// The parameters of out = table[in], for bytes.
 struct ByteTableParams {
   Walk<2> walk;
   uint8_t table[256] = {};
@@ -84,7 +85,7 @@ ASHLAR_HD void ByteTableAt(const ByteTableParams& p, int64_t number) {
   static_cast<uint8_t*>(p.out)[at[0]] = p.table[static_cast<const uint8_t*>(p.in)[at[1]]];
 }
 
-// out = a + b; of_out.least is its zero point where the sum is rectified.
+// The parameters of out = a + b. If the sum is rectified, of_out.least is the output's zero point.
 struct ByteSumParams {
   Walk<3> walk;
   ByteType of_a, of_b, of_out;
@@ -101,7 +102,8 @@ ASHLAR_HD void ByteSumAt(const ByteSumParams& p, int64_t number) {
 
 enum class BytePoolKind { kMax, kExactMean, kMean };
 
-// Means: exact ones are the sum times `factor`, others that of reals over the taps inside.
+// The parameters of pooling. Exact means are the sum times `factor`. Others are means of real
+// numbers over the taps inside the image.
 struct BytePoolParams {
   Extents extents;
   bool channels_last = false;
@@ -143,17 +145,18 @@ ASHLAR_HD void BytePoolAt(const BytePoolParams& p, int64_t number) {
       p.kind == BytePoolKind::kMax ? static_cast<uint8_t>(largest) : mean;
 }
 
-// Factors of output channels that launches have with them.
+// Output channels whose factors fit in the launch parameters.
 inline constexpr int kMostOwnFactors = 256;
 
-// of_out is after the activation: between its bounds. `factors`: null, or by output channel.
+// The parameters of a convolution. of_out includes the bounds of the activation. `factors` is null,
+// or by output channel.
 struct ByteConvParams {
   Extents extents;
   bool channels_last = false;
   bool flipped = false;
-  bool by_fours = false;  // four channels side by side and on words, in image and filter
+  bool by_fours = false;  // four channels are adjacent and word-aligned, in image and filter
   WindowSteps h, w;
-  int64_t in_channels = 0, out_channels = 0;  // of a group
+  int64_t in_channels = 0, out_channels = 0;  // in a group
   ImageSteps in_steps, out_steps;
   int64_t filter_k = 0, filter_c = 0, filter_tap = 0;  // strides
   ByteType of_in, of_out;
@@ -163,7 +166,7 @@ struct ByteConvParams {
   void* out = nullptr;
 };
 
-// sum + the four products of signed bytes.
+// Returns sum + the four products of signed bytes.
 ASHLAR_HD int32_t AddProducts(uint32_t a, uint32_t b, int32_t sum) {
 #if defined(__CUDA_ARCH__)
   return __dp4a(static_cast<int>(a), static_cast<int>(b), sum);
@@ -175,8 +178,8 @@ ASHLAR_HD int32_t AddProducts(uint32_t a, uint32_t b, int32_t sum) {
 #endif
 }
 
-// The sum over the channels of a tap. By fours, unsigned bytes are read as signed ones, 128 less,
-// and what the zero point takes off is a product with ones.
+// Returns the sum over the channels of a tap. If by_fours, unsigned bytes are read as signed bytes
+// 128 smaller; the zero point's contribution is a product with ones.
 ASHLAR_HD int32_t TapSum(const ByteConvParams& p, int64_t pixel, const int8_t* filter) {
   int32_t sum = 0;
   if (p.by_fours) {
@@ -221,7 +224,7 @@ ASHLAR_HD void ByteConvAt(const ByteConvParams& p, int64_t number) {
       ByteOf(p.of_out, RoundedProduct(static_cast<float>(sum), factor));
 }
 
-// A thread makes an element by its function above.
+// Each thread computes an element, by the function above for these parameters.
 LaunchError Launch(const ByteConvertParams& params, void* stream);
 LaunchError Launch(const ByteTableParams& params, void* stream);
 LaunchError Launch(const ByteSumParams& params, void* stream);

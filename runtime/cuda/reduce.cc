@@ -12,7 +12,7 @@ namespace {
 
 static_assert(static_cast<int>(FoldKind::kMean) == static_cast<int>(ReduceMode::kMean));
 
-// A team is worth its while for this many elements a result.
+// A team pays off from so many elements per result.
 constexpr int64_t kTeamElements = 64;
 
 absl::StatusOr<KernelList> MakeReduce(const Reduce& op, const KernelRequest& request) {
@@ -43,8 +43,8 @@ absl::StatusOr<KernelList> MakeReduce(const Reduce& op, const KernelRequest& req
   params.kept = MakeWalk<2>(kept, kept_strides);
   params.folded = MakeWalk<1>(folded, folded_strides);
   if (mode == ReduceMode::kMean) params.divisor = static_cast<double>(folded.num_elements());
-  // Neighbouring threads on neighbouring results read neighbouring elements where the results lie
-  // side by side; elsewhere a team reads along a result's own elements.
+  // If results are adjacent, adjacent threads compute adjacent results and read adjacent elements.
+  // Otherwise a team reads along one result's elements.
   const bool side_by_side = kept_strides[1].back() == 1 && kept[kept.rank() - 1] >= 32;
   params.by_team = folded.num_elements() >= kTeamElements && !side_by_side;
   return OnlyLaunchOnFirst(params.by_team ? "reduce:teams" : "reduce", params);

@@ -1,6 +1,6 @@
-// Reductions: a thread or a team an output element. A team's members fold every so-many-th element
-// each; their results are joined by exchanges within warps, then across these (toolkit/grid.h).
-// Compiles for the host and for devices.
+// Reductions: one thread or one team per output element. Members of a team fold interleaved
+// elements; their results are combined within warps, then across them (toolkit/grid.h). Compiles
+// for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_REDUCE_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_REDUCE_CODE_H_
 
@@ -10,14 +10,15 @@
 
 namespace ashlar::cuda {
 
-// Output element i is the fold of the elements that `folded` walks, from where `kept` says.
+// The parameters of a reduction. Output element i folds the elements that `folded` visits, starting
+// at the address given by `kept`.
 struct ReduceParams {
   Walk<2> kept;    // operand 0: the output, operand 1: the input
-  Walk<1> folded;  // the input
+  Walk<1> folded;  // over the input
   Scalar from = Scalar::kFloat32, to = Scalar::kFloat32;
   FoldKind kind = FoldKind::kSum;
   double divisor = 1;
-  bool by_team = false;  // a team for an output element, instead of a thread
+  bool by_team = false;  // one team per output element, instead of one thread
   const void* in = nullptr;
   void* out = nullptr;
 };

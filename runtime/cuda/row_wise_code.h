@@ -1,4 +1,4 @@
-// Operators along rows: softmax in three passes of a team over its row (largest element, sum of
+// Operators along rows: softmax in three passes over each row by a team (largest element, sum of
 // exponentials, quotients). Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_ROW_WISE_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_ROW_WISE_CODE_H_
@@ -10,8 +10,9 @@
 
 namespace ashlar::cuda {
 
-// Rows of `length` elements, `step` apart; row r begins at r / step * step * length + r % step.
-// Float32 from floats, which it may overwrite if they are Float32, too.
+// The parameters of a softmax over rows of `length` elements, `step` apart. Row r begins at r /
+// step * step * length + r % step. The output is Float32; it may overwrite the input if that is
+// Float32 too.
 struct SoftmaxParams {
   int64_t rows = 0, length = 0, step = 1;
   Scalar from = Scalar::kFloat32;

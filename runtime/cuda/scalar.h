@@ -1,4 +1,4 @@
-// Elements of tensors as kernels see them. Compiles for the host and for devices.
+// Tensor elements as kernels see them. Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_SCALAR_H_
 #define ASHLAR_RUNTIME_CUDA_SCALAR_H_
 
@@ -11,7 +11,7 @@
 #if defined(__CUDACC__)
 #include <cuda_fp16.h>
 #define ASHLAR_HD __host__ __device__ inline
-#define ASHLAR_HD_CALL __host__ __device__ __noinline__ inline  // one copy, whoever calls it
+#define ASHLAR_HD_CALL __host__ __device__ __noinline__ inline  // one copy, shared by all callers
 #define ASHLAR_UNROLL _Pragma("unroll")
 #else
 #define ASHLAR_HD inline
@@ -27,7 +27,7 @@ uint16_t FloatToHalf(float value);
 
 namespace cuda {
 
-// The dtypes of graph/dtype.h, in their order.
+// The dtypes of graph/dtype.h, in the same order.
 enum class Scalar : uint8_t {
   kFloat32,
   kFloat16,
@@ -92,20 +92,20 @@ ASHLAR_HD void FromFloat(float value, BFloat16& to) {
       static_cast<uint16_t>(nan ? (wide.bits >> 16) | 0x40u : (wide.bits + 0x7fffu + odd) >> 16);
 }
 
-// Towards zero, saturated, NaN to 0.
+// Rounds towards zero and saturates; NaN becomes 0.
 template <typename Integer, typename Real>
 ASHLAR_HD Integer Saturated(Real value, double lowest, double highest) {
   if (value != value) return 0;
   const double wide = static_cast<double>(value);
   if (wide <= lowest) return static_cast<Integer>(lowest);
-  // 2^63 - 1 is no double: comparing with 2^63 from below is exact.
+  // 2^63 - 1 is not a double, but comparing against 2^63 with >= is exact.
   if (wide >= highest) {
     return sizeof(Integer) == 8 ? static_cast<Integer>(INT64_MAX) : static_cast<Integer>(highest);
   }
   return static_cast<Integer>(wide);
 }
 
-// Element `index` of `data`, whatever it holds; Real is float or double, or WrappingInt for
+// Loads element `index` of `data`, of any dtype. Real is float or double, or WrappingInt for
 // integers and Bool.
 template <typename Real>
 ASHLAR_HD Real LoadAs(Scalar dtype, const void* data, int64_t index) {
@@ -140,7 +140,7 @@ ASHLAR_HD Real LoadAs(Scalar dtype, const void* data, int64_t index) {
   }
 }
 
-// Stores an integer without the upper bits that the dtype lacks.
+// Stores an integer; drops the upper bits that the dtype lacks.
 ASHLAR_HD void StoreAs(Scalar dtype, void* data, int64_t index, WrappingInt value) {
   switch (dtype) {
     case Scalar::kInt64:
@@ -193,7 +193,7 @@ ASHLAR_HD void StoreAs(Scalar dtype, void* data, int64_t index, Real value) {
   }
 }
 
-// Up to 16 bytes that are read and written at once.
+// A pack of up to 16 bytes that are loaded and stored at once.
 template <typename T, int kCount>
 struct alignas(sizeof(T) * kCount) Pack {
   T values[kCount];

@@ -1,4 +1,4 @@
-// Changes of an image's format as transposes of matrices.
+// Changes of an image's format as matrix transposes.
 #ifndef ASHLAR_RUNTIME_CUDA_TRANSPOSE_H_
 #define ASHLAR_RUNTIME_CUDA_TRANSPOSE_H_
 
@@ -11,10 +11,11 @@
 
 namespace ashlar::cuda {
 
-// From NCHW to NHWC or back, without pointers; nullopt where the formats or the dtypes are others.
+// Returns the transpose from NCHW to NHWC or back, without pointers; nullopt for other formats or
+// dtypes.
 std::optional<TransposeParams> TransposeOf(const TensorType& from, const TensorType& to);
 
-// The kernel, named after the operator's work and how the matrices are cut: "transpose:tiles".
+// Returns the kernel, named after `work` and how the matrices are cut: "transpose:tiles".
 KernelList TransposeKernel(const std::string& work, const TransposeParams& params);
 
 }  // namespace ashlar::cuda

@@ -1,6 +1,6 @@
-// Transposes of matrices by tiles in shared memory (Ruetsch and Micikevicius 2009, "Optimizing
-// Matrix Transpose in CUDA"), in another dtype where asked for: NCHW to NHWC and back. Compiles for
-// the host and for devices: a function does the work of one thread.
+// Matrix transposes by tiles in shared memory (Ruetsch and Micikevicius 2009, "Optimizing Matrix
+// Transpose in CUDA"), optionally to another dtype: NCHW to NHWC and back. Compiles for the host
+// and for devices; each function does the work of one thread.
 #ifndef ASHLAR_RUNTIME_CUDA_TRANSPOSE_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_TRANSPOSE_CODE_H_
 
@@ -12,10 +12,10 @@
 
 namespace ashlar::cuda {
 
-// out[b][c][r] = in[b][r][c].
+// The parameters of out[b][c][r] = in[b][r][c].
 struct TransposeParams {
   int64_t batch = 0, rows = 0, columns = 0;
-  // The same, of 2 or 4 bytes, or Float32 and floats of 16 bits.
+  // The same dtype of 2 or 4 bytes, or Float32 and a 16-bit float.
   Scalar from = Scalar::kFloat32, to = Scalar::kFloat32;
   const void* in = nullptr;
   void* out = nullptr;
@@ -33,8 +33,8 @@ ASHLAR_HD To Converted(From value) {
   }
 }
 
-// store(i, load(i)) for every i = first, first + step, ... under `end`. Loads from global memory
-// take long: several are under way at once.
+// Calls store(i, load(i)) for i = first, first + step, ... below `end`. Several loads are in
+// flight, because global memory is slow.
 template <typename To, typename Load, typename Store>
 ASHLAR_HD void Move(int first, int step, int end, const Load& load, const Store& store) {
   constexpr int kAtOnce = 4;
@@ -54,7 +54,7 @@ ASHLAR_HD void Move(int first, int step, int end, const Load& load, const Store&
 inline constexpr int kTile = 32;     // rows and columns of a tile
 inline constexpr int kTileRows = 8;  // rows of threads
 
-// A tile's first row and column; tiles are numbered along the columns first.
+// The first row and column of a tile. Tiles are numbered along the columns first.
 struct TileOrigin {
   int64_t batch, row, column;
 };
@@ -64,7 +64,8 @@ ASHLAR_HD TileOrigin OriginOf(const TransposeParams& p, int64_t tile) {
   return {tile / (across * down), tile / across % down * kTile, tile % across * kTile};
 }
 
-// Thread (x, y) of kTile x kTileRows reads its part of the tile, then, when all have, writes it.
+// Thread (x, y) of kTile x kTileRows reads its part of the tile; after all threads have, it writes
+// its part.
 template <typename From, typename To>
 ASHLAR_HD void ReadTile(const TransposeParams& p, const TileOrigin& origin, int x, int y,
                         To (&tile)[kTile][kTile + 1]) {
@@ -88,11 +89,11 @@ ASHLAR_HD void WriteTile(const TransposeParams& p, const TileOrigin& origin, int
   }
 }
 
-// A matrix of fewer rows or columns, most of whose tiles would be air, is cut into strips across
-// its long axis. A strip is contiguous on that side of the transpose where the short axis is the
-// inner one.
+// A matrix with few rows or columns would leave most of its tiles empty, so it is cut into strips
+// across its long axis. A strip is contiguous on the side of the transpose whose inner axis is the
+// short one.
 inline constexpr int kNarrow = 16;
-inline constexpr int kStrip = 256;  // elements of the long axis in a strip, and its threads
+inline constexpr int kStrip = 256;  // elements of the long axis in a strip; also its threads
 inline constexpr int kStripElements = kStrip * (kNarrow - 1);
 
 ASHLAR_HD bool ByStrips(const TransposeParams& p) {
@@ -100,11 +101,11 @@ ASHLAR_HD bool ByStrips(const TransposeParams& p) {
 }
 
 struct Strip {
-  bool few_rows;  // else few columns
+  bool few_rows;  // otherwise few columns
   int narrow;     // elements of the short axis
   int64_t length, first;
   int count;     // elements of the long axis from `first` on
-  int64_t base;  // of the matrix
+  int64_t base;  // offset of the matrix
 };
 ASHLAR_HD int64_t StripsAcross(const TransposeParams& p) {
   return ((p.rows < kNarrow ? p.columns : p.rows) + kStrip - 1) / kStrip;
@@ -122,8 +123,8 @@ ASHLAR_HD Strip StripOf(const TransposeParams& p, int64_t number) {
   return strip;
 }
 
-// Thread `thread` of kStrip reads its part of the strip, then, when all have, writes it: neighbours
-// take neighbouring elements of memory.
+// Thread `thread` of kStrip reads its part of the strip; after all threads have, it writes its
+// part. Adjacent threads access adjacent elements.
 template <typename From, typename To>
 ASHLAR_HD void ReadStrip(const TransposeParams& p, const Strip& strip, int thread,
                          To (&elements)[kStripElements]) {

@@ -19,7 +19,7 @@ absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
   const TensorType &from = request.inputs[0], &to = request.outputs[0];
   if (to.shape.num_elements() == 0) return NoLaunch();
   const bool quantised = IsQuantized(from.dtype) || IsQuantized(to.dtype);
-  // The integers themselves are of the type that they are stored as.
+  // If both are stored as the same integer dtype, elements are copied below.
   if (quantised && StoredAs(from.dtype) != StoredAs(to.dtype)) {
     return QuantizedConversionKernels(request);
   }

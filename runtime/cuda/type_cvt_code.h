@@ -1,4 +1,4 @@
-// Conversions to another dtype, one thread an element or a pack. Compiles for the host and for
+// Conversions to another dtype, one thread per element or pack. Compiles for the host and for
 // devices.
 #ifndef ASHLAR_RUNTIME_CUDA_TYPE_CVT_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_TYPE_CVT_CODE_H_
@@ -11,11 +11,11 @@
 
 namespace ashlar::cuda {
 
-// out = in, in another dtype. Operand 0 of the walk is the output.
+// The parameters of a conversion from in to out. Operand 0 of the walk is the output.
 struct ConvertParams {
   Walk<2> walk;
   Scalar from = Scalar::kFloat32, to = Scalar::kFloat32;
-  int pack = 1;  // elements of contiguous floats that a thread converts
+  int pack = 1;  // adjacent floats per thread
   const void* in = nullptr;
   void* out = nullptr;
 };
@@ -27,7 +27,7 @@ ASHLAR_HD void ConvertAt(const ConvertParams& p, int64_t number) {
   Locate(p.walk, number, at);
   const auto value = LoadAs<Real>(p.from, p.in, at[1]);
   if constexpr (std::is_same_v<Real, WrappingInt>) {
-    // To the nearest Float32, which 16 bits round once more.
+    // Rounds to the nearest Float32; a 16-bit dtype rounds once more.
     if (!HoldsIntegers(p.to)) {
       return StoreAs<float>(p.to, p.out, at[0], static_cast<float>(value.value));
     }

@@ -1,5 +1,5 @@
-// Updates of states: element i of a state from element i of all inputs. Outputs may be inputs.
-// Compiles for the host and for devices.
+// Updates of states: element i of a state depends on element i of each input. Outputs may share
+// inputs' addresses. Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_UPDATE_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_UPDATE_CODE_H_
 
@@ -15,7 +15,7 @@ struct SgdParams {
   float momentum = 0, decay = 0;
   bool nesterov = false;
   const float *weight = nullptr, *gradient = nullptr, *rate = nullptr;
-  const float* velocity = nullptr;  // null: there is none
+  const float* velocity = nullptr;  // null: no velocity
   float *new_weight = nullptr, *new_velocity = nullptr;
 };
 LaunchError Launch(const SgdParams& params, void* stream);
@@ -42,8 +42,8 @@ struct AdamParams {
 };
 LaunchError Launch(const AdamParams& params, void* stream);
 
-// What all elements of a step have in common: opr/update.h, AdamFactors. Rate and step are known
-// when the kernel runs only.
+// The values shared by all elements of a step: opr/update.h, AdamFactors. Rate and step are only
+// known when the kernel runs.
 struct AdamCommon {
   float weight_factor, step_size, root_scale;
 };

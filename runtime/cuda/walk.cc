@@ -8,7 +8,7 @@ Extents ExtentsOf(const Shape& shape) {
   extents.elements = shape.num_elements();
   for (int axis = 0; axis < shape.rank(); ++axis) {
     extents.sizes[axis] = shape[axis];
-    // Larger tensors are divided without them.
+    // Larger dimensions use plain division.
     if (shape[axis] > 0 && shape[axis] < (int64_t{1} << 31)) {
       extents.divisors[axis] = MakeDivisor(shape[axis]);
     }

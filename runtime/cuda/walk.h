@@ -1,4 +1,4 @@
-// Index spaces and walks from the types of tensors.
+// Builds index spaces and walks from tensor types.
 #ifndef ASHLAR_RUNTIME_CUDA_WALK_H_
 #define ASHLAR_RUNTIME_CUDA_WALK_H_
 
@@ -26,17 +26,18 @@ static_assert(static_cast<int>(Scalar::kFloat32) == static_cast<int>(DType::kFlo
 
 Extents ExtentsOf(const Shape& shape);
 
-// Element strides of `type`, in its format, over the axes of a shape that it broadcasts to.
+// Returns the strides of `type`, in elements of its format, over the axes of a shape to which it
+// broadcasts.
 Strides StridesOver(const TensorType& type, const Shape& shape);
 
 ImageSteps StepsOf(const TensorType& image);
 WindowSteps StepsOf(const WindowAxis& axis);
 
-// The index space of an image's elements in the order of its memory, packs of channels being one.
+// Returns the index space of an image's elements in memory order; a pack of channels counts as one.
 Extents ImageExtents(const TensorType& image, int pack);
 
-// Puts the axes of `shape` in the order in which operand 0 lies in memory, innermost last, and
-// joins those that all operands walk in one stride.
+// Puts the axes of `shape` in the memory order of operand 0, innermost last. Joins axes that every
+// operand walks with one stride.
 template <size_t kOperands>
 void OrderByMemory(Shape& shape, std::array<Strides, kOperands>& strides) {
   std::vector<int> order;
@@ -52,7 +53,7 @@ void OrderByMemory(Shape& shape, std::array<Strides, kOperands>& strides) {
   JoinDimensions(shape, strides);
 }
 
-// The walk of a shape of at least one axis.
+// Returns the walk of a shape with at least one axis.
 template <int kTo, size_t kFrom>
 Walk<kTo> MakeWalk(const Shape& shape, const std::array<Strides, kFrom>& strides) {
   static_assert(kFrom <= static_cast<size_t>(kTo));
@@ -64,9 +65,9 @@ Walk<kTo> MakeWalk(const Shape& shape, const std::array<Strides, kFrom>& strides
   return walk;
 }
 
-// Elements that may be taken at once along the innermost axis: the largest power of two up to
-// `most` for which every operand is constant there or contiguous and, wherever else the walk goes,
-// at a multiple of as many elements.
+// Returns how many elements along the innermost axis can be handled at once: the largest power of
+// two up to `most` that suits every operand. Along that axis, an operand must be constant, or
+// contiguous with all its other offsets multiples of the pack.
 template <size_t kOperands>
 int PackOf(const Shape& shape, const std::array<Strides, kOperands>& strides, size_t operands,
            int most) {

@@ -7,17 +7,17 @@
 
 namespace ashlar::cuda {
 
-// Element strides of an image.
+// The strides of an image, in elements.
 struct ImageSteps {
   int64_t n = 0, c = 0, h = 0, w = 0;
 };
 
-// One axis of a window: output o reads o * stride - pad + tap * dilation.
+// An axis of a window: output o reads elements o * stride - pad + tap * dilation.
 struct WindowSteps {
   int64_t input = 0, window = 1, stride = 1, dilation = 1, pad = 0;
 };
 
-// The taps [begin, end) of output o that lie in the input.
+// The taps [begin, end) of output o that are inside the input.
 struct Taps {
   int64_t begin, end;
 };
@@ -30,8 +30,8 @@ ASHLAR_HD Taps InsideTaps(const WindowSteps& axis, int64_t o) {
   return {begin, end};
 }
 
-// Where an output of an image operator stands. `order` is that of the index space: in NHWC
-// [N, H, W, C], where a thread takes `pack` channels, or in NCHW [N, C, H, W].
+// The coordinates of an output of an image operator. `order` is the order of the index space: [N,
+// H, W, C] for NHWC, with `pack` channels per thread, or [N, C, H, W] for NCHW.
 struct ImagePoint {
   int64_t n, c, h, w;
 };

@@ -1,4 +1,4 @@
-// Quantised types of 8 bits, as C functions take them.
+// Quantised 8-bit types, in the form that the C functions take.
 #ifndef ASHLAR_RUNTIME_MCU_BYTES_H_
 #define ASHLAR_RUNTIME_MCU_BYTES_H_
 
@@ -6,7 +6,7 @@
 
 namespace ashlar::mcu {
 
-// Signed bytes are read as unsigned ones, 128 above, and so is their zero point.
+// Signed bytes are read as unsigned ones 128 larger, and so is their zero point.
 inline int32_t FlipOf(const TensorType& type) {
   return type.dtype == DType::kQuantizedS8 ? 0x80 : 0;
 }
@@ -14,14 +14,14 @@ inline int32_t ZeroPointOf(const TensorType& type) {
   return type.quantization.zero_point() + FlipOf(type);
 }
 
-// Whether it is a quantised type of 8 bits and one scale.
+// Whether it is a quantised 8-bit type with one scale.
 inline bool IsQuantizedBytes(const TensorType& type) {
   return IsQuantized(type.dtype) && SizeOf(type.dtype) == 1 &&
          type.quantization.scales().size() == 1;
 }
 
-// The integers from `least` to `most`, in steps from the zero point: the fields `low`, `high` and
-// `zero_point` of a shape.
+// Sets the fields `low`, `high` and `zero_point` of a shape to the integers `least` to `most`, in
+// steps from the zero point.
 template <typename ShapeStruct>
 void SetRounding(int32_t least, int32_t most, int32_t zero_point, ShapeStruct& shape) {
   shape.low = static_cast<float>(least - zero_point);

@@ -1,4 +1,5 @@
-// Kernels that are calls of C functions: they run here, and are written into programs.
+// Kernels that call C functions. They run on this machine, and the same calls are written into
+// generated programs.
 #ifndef ASHLAR_RUNTIME_MCU_CODE_KERNEL_H_
 #define ASHLAR_RUNTIME_MCU_CODE_KERNEL_H_
 
@@ -18,12 +19,12 @@
 
 namespace ashlar::mcu {
 
-// A pointer that a function takes.
+// A pointer argument of a function.
 struct CodeOperand {
   enum class Kind { kInput, kOutput, kTable };
   Kind kind = Kind::kInput;
   int index = 0;
-  int64_t offset = 0;  // bytes
+  int64_t offset = 0;  // in bytes
 };
 inline CodeOperand Input(int index) { return {CodeOperand::Kind::kInput, index}; }
 inline CodeOperand Output(int index, int64_t offset = 0) {
@@ -31,7 +32,7 @@ inline CodeOperand Output(int index, int64_t offset = 0) {
 }
 inline CodeOperand Table(int index) { return {CodeOperand::Kind::kTable, index}; }
 
-// An array of constants that a kernel brings along.
+// A constant array that belongs to a kernel.
 struct CodeTable {
   DType dtype = DType::kFloat32;
   std::vector<char> bytes;
@@ -44,22 +45,22 @@ struct CodeTable {
   }
 };
 
-// A call of the function `ashlar_NAME` of the file c99/NAME.c. Its parameters are a pointer to its
-// shape, a struct of constants, and those of `operands`.
+// A call of the function `ashlar_NAME` in c99/NAME.c. Its arguments are a pointer to its shape (a
+// struct of constants), then the pointers in `operands`.
 struct CodeCall {
   static constexpr size_t kMostOperands = 6;
 
   std::string name;
   std::string shape_type;  // "ashlar_NAME_shape"
-  std::string shape;       // its initialiser in C
+  std::string shape;       // its C initialiser
   int64_t shape_bytes = 0;
   std::vector<CodeOperand> operands = {};
-  // A copy: nothing to do if input and output have the same address.
+  // Whether it is a copy, which is skipped if input and output have the same address.
   bool is_copy = false;
   std::function<void(void* const* pointers)> run = {};  // by operand
 };
 
-// The call of `function` with a shape.
+// Returns the call of `function` with a shape.
 template <typename ShapeStruct, typename... Pointers>
 CodeCall CallOf(const char* name, const char* shape_type,
                 void (*function)(const ShapeStruct*, Pointers...), const ShapeStruct& shape,
@@ -80,16 +81,16 @@ CodeCall CallOf(const char* name, const char* shape_type,
 #define ASHLAR_CODE_CALL(name, shape, ...) \
   ::ashlar::mcu::CallOf(#name, "ashlar_" #name "_shape", &ashlar_##name, shape, {{__VA_ARGS__}})
 
-// Calls one after the other. It needs no workspace.
+// A sequence of calls. It needs no workspace.
 class CodeKernel final : public Kernel {
  public:
-  // Writes a constant in the order in which a function reads it, in as many bytes.
+  // Writes a constant in the order in which a function reads it, with the same number of bytes.
   using Reorder = std::function<void(const HostTensor& value, void* packed)>;
 
   CodeKernel(std::vector<CodeCall> calls, std::vector<CodeTable> tables = {})
       : calls_(std::move(calls)), tables_(std::move(tables)) {}
 
-  // Constant `input`, of `bytes`, is stored as `reorder` writes it, under a key (Packing).
+  // Stores constant `input` as `reorder` writes it; `packing` has its size and its key.
   void SetPacking(int input, Packing packing, Reorder reorder) {
     packed_input_ = input;
     packing_ = std::move(packing);
@@ -114,7 +115,7 @@ class CodeKernel final : public Kernel {
   Reorder reorder_;
 };
 
-// The only kernel for a request.
+// Returns a list with the only kernel for a request.
 KernelList OnlyKernel(std::vector<CodeCall> calls, std::vector<CodeTable> tables = {});
 
 }  // namespace ashlar::mcu

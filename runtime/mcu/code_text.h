@@ -1,4 +1,4 @@
-// The sources of c99/, for programs that bring them along.
+// The sources of c99/, for generated programs that include them.
 #ifndef ASHLAR_RUNTIME_MCU_CODE_TEXT_H_
 #define ASHLAR_RUNTIME_MCU_CODE_TEXT_H_
 

@@ -17,10 +17,10 @@ namespace {
 constexpr int kSrc = ConvBiasForward::kSrc, kFilter = ConvBiasForward::kFilter,
               kBias = ConvBiasForward::kBias, kZ = ConvBiasForward::kZ;
 
-// Filters of the model lie in [groups, outputs, inputs, taps]; functions read [groups, outputs / 4,
-// taps, inputs, 4], or [taps, groups] where each channel has a filter of its own.
+// The model's filters are [groups, outputs, inputs, taps]. Functions read [groups, outputs / 4,
+// taps, inputs, 4], or [taps, groups] if each channel has its own filter.
 struct FilterOrder {
-  int64_t groups, outputs, inputs, taps;  // outputs of a group
+  int64_t groups, outputs, inputs, taps;  // outputs per group
   bool flipped, depthwise;
 
   static constexpr int64_t kLanes = 4;
@@ -77,7 +77,7 @@ ashlar_conv8_shape ShapeOf(const ConvolutionGeometry& g, const KernelRequest& re
   return shape;
 }
 
-// The sum of a rounded convolution and z.
+// Returns the shape for adding z to a rounded convolution.
 ashlar_conv8_sum_shape SumShapeOf(const ashlar_conv8_shape& convolution, const TensorType& addend,
                                   const ConvBiasParam& param, const KernelRequest& request) {
   const TensorType &z = request.inputs[kZ], &dst = request.outputs[0];
@@ -85,7 +85,7 @@ ashlar_conv8_sum_shape SumShapeOf(const ashlar_conv8_shape& convolution, const T
   const bool rectified = param.nonlineMode == ScalarFunction::kRelu;
   ashlar_conv8_sum_shape shape = {};
   shape.convolution = convolution;
-  shape.convolution.zero_point = 0;  // the sum takes steps
+  shape.convolution.zero_point = 0;  // the addition takes steps from the zero point
   shape.z = StepsOf(z);
   shape.z_flip = FlipOf(z);
   shape.z_zero_point = ZeroPointOf(z);

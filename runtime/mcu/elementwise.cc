@@ -9,7 +9,7 @@
 namespace ashlar::mcu {
 namespace {
 
-// A function of one tensor of bytes: by a table.
+// Returns a table lookup, for a function of one byte tensor.
 absl::StatusOr<KernelList> TableKernel(const ElemwiseMultiType& op, const KernelRequest& request) {
   const TensorType &input = request.inputs[0], &output = request.outputs[0];
   std::vector<uint8_t> table(256);

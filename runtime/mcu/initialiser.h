@@ -1,4 +1,5 @@
-// The structs of constants that C functions take, as text of C: "{.batch = 1, .h = {...}}".
+// Writes the structs of constants that C functions take as C initialisers: "{.batch = 1, .h =
+// {...}}".
 #ifndef ASHLAR_RUNTIME_MCU_INITIALISER_H_
 #define ASHLAR_RUNTIME_MCU_INITIALISER_H_
 
@@ -11,7 +12,7 @@
 
 namespace ashlar::mcu {
 
-// "0x1.8p+1f", which every compiler of C99 reads as the same number.
+// Returns e.g. "0x1.8p+1f", which every C99 compiler reads as the same number.
 std::string FloatText(float value);
 
 template <typename Struct>
@@ -19,7 +20,7 @@ std::string InitialiserOf(const Struct& value);
 
 namespace internal {
 
-// Writes the fields of a struct, and counts its words of 4 bytes.
+// A visitor that writes the fields of a struct, and counts its 4-byte words.
 struct FieldWriter {
   std::string text;
 

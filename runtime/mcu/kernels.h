@@ -1,10 +1,10 @@
-// All kernels of generated C; one registering function an operator family.
+// All kernels for generated C, with one registering function per operator family.
 #ifndef ASHLAR_RUNTIME_MCU_KERNELS_H_
 #define ASHLAR_RUNTIME_MCU_KERNELS_H_
 
 #include "runtime/device/kernel.h"
 
-// A family is a file that registers the kernels of operators which share code.
+// A family is a file that registers the kernels of related operators, which share code.
 #define ASHLAR_MCU_FAMILIES(FAMILY) \
   FAMILY(Convolution)               \
   FAMILY(Elementwise)               \
@@ -16,7 +16,8 @@
 
 namespace ashlar::mcu {
 
-// Requests with a tensor of 2 GiB or more are refused: functions count in 32 bits.
+// Registers the kernels. They refuse tensors of 2 GiB or more, because the C functions count in 32
+// bits.
 void RegisterKernels(KernelRegistry& registry);
 
 #define ASHLAR_FAMILY(Name) void Register##Name##Kernels(KernelRegistry& registry);

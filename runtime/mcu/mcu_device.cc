@@ -11,7 +11,7 @@
 namespace ashlar::mcu {
 namespace {
 
-// Zero-filled memory of this machine.
+// A pool of zero-filled memory on this machine.
 class HostMemory final : public DeviceMemory {
  public:
   explicit HostMemory(int64_t bytes) {
@@ -21,7 +21,8 @@ class HostMemory final : public DeviceMemory {
   ~HostMemory() override { std::free(data_); }
 };
 
-// Images lie in NHWC: rows of tiles are then views, and narrow images waste nothing.
+// The device. Images are NHWC: then rows of tiles are views, and images with few channels waste
+// nothing.
 class McuDevice final : public Device {
  public:
   McuDevice() { RegisterKernels(kernels_); }

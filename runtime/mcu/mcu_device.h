@@ -1,5 +1,5 @@
-// The device "mcu0:0": processors that run generated C. Its kernels are functions in C99, which
-// this machine runs as well, so that a plan for it can be tried here.
+// The device "mcu0:0": processors that run generated C. Its kernels are C99 functions that also run
+// on this machine, so that plans for it can be tested here.
 #ifndef ASHLAR_RUNTIME_MCU_MCU_DEVICE_H_
 #define ASHLAR_RUNTIME_MCU_MCU_DEVICE_H_
 
@@ -8,7 +8,7 @@
 namespace ashlar::mcu {
 
 inline constexpr CompNode kCompNode = {CompNode::Type::kMcu, 0, 0};
-// Bytes to a multiple of which every chunk of an arena lies.
+// Every chunk of an arena starts at a multiple of so many bytes.
 inline constexpr int64_t kArenaAlignment = 8;
 
 void RegisterDevice();

@@ -1,4 +1,4 @@
-// Operators that move elements and compute nothing, if the plan did not make them views.
+// Operators that only move elements, if the plan did not turn them into views.
 #include "runtime/mcu/movement.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 namespace ashlar::mcu {
 namespace {
 
-// Elements side by side in both tensors become one unit.
+// Joins elements that are adjacent in both tensors into one unit.
 CodeCall CopyCall(const Walk<2>& walk, int64_t element, CodeOperand from, CodeOperand to) {
   constexpr int kInner = ASHLAR_AXES - 1;
   auto shape = ShapeOver<ashlar_copy_shape>(walk);
@@ -46,7 +46,7 @@ CodeCall CopyCall(const Walk<2>& walk, int64_t element, CodeOperand from, CodeOp
   return call;
 }
 
-// The elements of input 0 that `strides` walk, from element `base` on, to output `index`.
+// Copies the elements of input 0 that `strides` walk from element `base` on, to output `index`.
 absl::StatusOr<CodeCall> StridedCopy(const KernelRequest& request, int index, int64_t base,
                                      const Strides& strides) {
   const TensorType& output = request.outputs[static_cast<size_t>(index)];
@@ -62,7 +62,7 @@ absl::StatusOr<KernelList> OnlyCopy(absl::StatusOr<CodeCall> call) {
   return OnlyKernel({*std::move(call)});
 }
 
-// The bytes of input 0, as they lie: Reshape, OutputCallback.
+// Copies the bytes of input 0 in order: Reshape, OutputCallback.
 absl::StatusOr<KernelList> MakePlainCopy(const KernelRequest& request) {
   ashlar_copy_shape shape = {};
   for (int32_t& size : shape.walk.sizes) size = 1;
@@ -95,7 +95,7 @@ absl::StatusOr<KernelList> MakeExpand(const KernelRequest& request) {
                               BroadcastStrides(request.inputs[0].shape, request.outputs[0].shape)));
 }
 
-// Each piece from its begin in the input; pieces that are views are left out at the run.
+// Copies each piece from its start in the input; a run skips pieces that are views.
 absl::StatusOr<KernelList> MakeSplit(const Split& op, const KernelRequest& request) {
   const TensorType& input = request.inputs[0];
   ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, input.shape.rank()));
@@ -111,7 +111,7 @@ absl::StatusOr<KernelList> MakeSplit(const Split& op, const KernelRequest& reque
   return OnlyKernel(std::move(calls));
 }
 
-// Each input to its place in the output; an input that the plan put there is left out.
+// Copies each input to its place in the output; skips inputs that the plan has placed there.
 absl::StatusOr<KernelList> MakeConcat(const Concat& op, const KernelRequest& request) {
   const TensorType& output = request.outputs[0];
   ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, output.shape.rank()));
@@ -131,7 +131,7 @@ absl::StatusOr<KernelList> MakeConcat(const Concat& op, const KernelRequest& req
   return OnlyKernel(std::move(calls));
 }
 
-// A shape is known before the run.
+// The shape is known before the run.
 absl::StatusOr<KernelList> MakeGetVarShape(const KernelRequest& request) {
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<HostTensor> values,
                           request.op->Evaluate({HostTensor::ShapeOnly(request.inputs[0].dtype,

@@ -6,7 +6,8 @@
 
 namespace ashlar::mcu {
 
-// Every element of input 0 to its place in output 0, of the same shape and size of elements.
+// Copies every element of input 0 to its place in output 0, which has the same shape and element
+// size.
 absl::StatusOr<KernelList> CopyOf(const KernelRequest& request);
 
 }  // namespace ashlar::mcu

@@ -10,7 +10,7 @@
 namespace ashlar::mcu {
 namespace {
 
-// The fields that all windows have.
+// Returns a shape with the fields that all windows have.
 template <typename ShapeStruct>
 ShapeStruct ShapeOf(const PoolingGeometry& g, const KernelRequest& request) {
   ShapeStruct shape = {};

@@ -12,7 +12,7 @@
 namespace ashlar::mcu {
 namespace {
 
-// The index of the input by output, for each axis.
+// Returns the input index for each output index, for each axis.
 absl::StatusOr<std::vector<std::vector<int32_t>>> IndicesOf(const Resize& op,
                                                             const KernelRequest& request) {
   const Shape& shape = request.outputs[0].shape;

@@ -8,7 +8,7 @@
 namespace ashlar::mcu {
 namespace {
 
-// Row-major tensors.
+// Takes row-major tensors.
 absl::StatusOr<KernelList> MakeSoftmax(const Softmax& op, const KernelRequest& request) {
   const Shape& shape = request.inputs[0].shape;
   ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, shape.rank()));

@@ -1,4 +1,4 @@
-// All functions of c99/, and the fields of the structs that they take, in their order.
+// All functions of c99/, and the fields of the structs that they take, in declaration order.
 #ifndef ASHLAR_RUNTIME_MCU_SHAPES_H_
 #define ASHLAR_RUNTIME_MCU_SHAPES_H_
 
@@ -17,7 +17,7 @@ extern "C" {
 #include "runtime/mcu/c99/table8.h"
 }
 
-// Two macros write a function whose visitor gets each field with its name.
+// Two macros define a function that passes each field and its name to a visitor.
 #define ASHLAR_FIELDS(Struct) \
   template <typename V>       \
   constexpr void VisitFields(const Struct& s, V&& v)

@@ -1,4 +1,4 @@
-// Walks over the elements of several tensors, as C functions take them.
+// Walks over the elements of several tensors, in the form that the C functions take.
 #ifndef ASHLAR_RUNTIME_MCU_WALK_H_
 #define ASHLAR_RUNTIME_MCU_WALK_H_
 
@@ -11,7 +11,7 @@
 
 namespace ashlar::mcu {
 
-// The strides of `type`, which broadcasts to `shape`, by axis of that.
+// Returns the strides of `type`, which broadcasts to `shape`, along the axes of `shape`.
 Strides StridesOver(const TensorType& type, const Shape& shape);
 
 ashlar_steps StepsOf(const TensorType& image);
@@ -22,7 +22,7 @@ struct Walk {
   std::array<ashlar_strides, K> strides;
 };
 
-// The shape of a function that walks `src` and `dst`; its other fields are 0.
+// Returns the shape of a function that walks `src` and `dst`, with all other fields 0.
 template <typename ShapeStruct>
 ShapeStruct ShapeOver(const Walk<2>& walk) {
   ShapeStruct shape = {};
@@ -32,8 +32,8 @@ ShapeStruct ShapeOver(const Walk<2>& walk) {
   return shape;
 }
 
-// Visits all elements of `shape`, its axes in `order`, the outermost first. Unimplemented if more
-// axes are left than functions have once neighbours are joined.
+// Returns the walk over `shape` with its axes in `order`, outermost first. Returns Unimplemented if
+// more than ASHLAR_AXES axes remain after adjacent ones are joined.
 template <size_t K, typename Order>
 absl::StatusOr<Walk<K>> WalkInOrder(const Shape& shape, const Order& order,
                                     const std::array<Strides, K>& strides) {
@@ -60,7 +60,7 @@ absl::StatusOr<Walk<K>> WalkInOrder(const Shape& shape, const Order& order,
   return walk;
 }
 
-// Visits the elements of `output` as they lie in memory; inputs broadcast to it.
+// Returns the walk over `output` in memory order; inputs broadcast to it.
 template <size_t K>
 absl::StatusOr<Walk<K + 1>> WalkOver(const TensorType& output,
                                      const std::array<TensorType, K>& inputs) {

@@ -1,4 +1,4 @@
-// Windows over images, as C functions take them.
+// Windows over images, in the form that the C functions take.
 #ifndef ASHLAR_RUNTIME_MCU_WINDOWS_H_
 #define ASHLAR_RUNTIME_MCU_WINDOWS_H_
 

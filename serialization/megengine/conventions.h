@@ -1,4 +1,4 @@
-// MegEngine's facts of operators and vars that Ashlar needs for dumps alone: a workspace var
+// MegEngine's properties of operators and vars that Ashlar needs only for dumps: a workspace var
 // among the outputs, flags, and the sources of static inference.
 #ifndef ASHLAR_SERIALIZATION_MEGENGINE_CONVENTIONS_H_
 #define ASHLAR_SERIALIZATION_MEGENGINE_CONVENTIONS_H_
@@ -15,9 +15,9 @@ namespace ashlar {
 enum class ValueInference {
   kNone,
   kMutable,      // given with each run
-  kInputValues,  // the values of all inputs
-  kInputShapes,  // the sources of its shape
-  kReduced,      // the value of input 0 and the output's own shape
+  kInputValues,  // values of all inputs
+  kInputShapes,  // sources of its shape
+  kReduced,      // value of input 0 and the output's own shape
 };
 
 struct OperatorConventions {
@@ -27,22 +27,22 @@ struct OperatorConventions {
   ValueInference value = ValueInference::kNone;
 };
 
-// All false and kNone for types that MegEngine does not have.
+// Returns all false and kNone for types that MegEngine does not have.
 const OperatorConventions& ConventionsOf(absl::string_view operator_type);
 
 // The bit numbers are MegEngine's.
 enum VarFlag : uint32_t {
   kNoSysMemAlloc = 1 << 0,        // the caller supplies the storage
   kNoSysStaticMemAlloc = 1 << 2,  // escapes to the caller
-  kNoMemReclaim = 1 << 3,         // kept after its last reader
+  kNoMemReclaim = 1 << 3,         // not freed after its last reader
   kVolatileContent = 1 << 4,      // a workspace
   kAllowEmptyShape = 1 << 5,
-  kPersistentDeviceValue = 1 << 6,  // there before the operator runs: weights
+  kPersistentDeviceValue = 1 << 6,  // exists before the operator runs: weights
   kDisallowRtForceDynamicMemAlloc = 1 << 7,
 };
 inline constexpr uint32_t kWorkspaceFlags = kVolatileContent | kAllowEmptyShape;
 
-// The flags of a graph's vars, by var.
+// Returns the flags of all vars of a graph, by var.
 std::vector<uint32_t> FlagsOfVars(const Graph& graph);
 
 }  // namespace ashlar

@@ -1,4 +1,4 @@
-// How much of a line a changing set of intervals covers: a segment tree whose nodes count the
+// The length covered by a changing set of intervals. Uses a segment tree whose nodes count the
 // intervals that cover them (Bentley 1977, "Solutions to Klee's rectangle problems").
 #ifndef ASHLAR_SERIALIZATION_MEGENGINE_COVERED_LENGTH_H_
 #define ASHLAR_SERIALIZATION_MEGENGINE_COVERED_LENGTH_H_
@@ -10,17 +10,17 @@
 
 namespace ashlar {
 
-// The tree stands over the intervals' ends; O(log n) a change.
+// The tree is built over the intervals' endpoints. Each change takes O(log n).
 class CoveredLength {
  public:
-  // `ends`: all ends of intervals that will come, in any order.
+  // `ends`: all endpoints of intervals to be added later, in any order.
   explicit CoveredLength(std::vector<int64_t> ends) : ends_(std::move(ends)) {
     std::sort(ends_.begin(), ends_.end());
     ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
     tree_.resize(4 * std::max<size_t>(ends_.size(), 1));
   }
 
-  // `change` is 1 or -1: [begin, end) comes or goes.
+  // Adds [begin, end) if `change` is 1, removes it if -1.
   void Change(int64_t begin, int64_t end, int change) {
     if (begin < end) Change(1, 0, ends_.size() - 1, Index(begin), Index(end), change);
   }
@@ -28,7 +28,7 @@ class CoveredLength {
 
  private:
   struct Node {
-    int count = 0;  // intervals that cover all of it, but not all of its parent
+    int count = 0;  // intervals that cover the whole node, but not all of its parent
     int64_t covered = 0;
   };
 
@@ -36,7 +36,7 @@ class CoveredLength {
     return static_cast<size_t>(std::lower_bound(ends_.begin(), ends_.end(), end) - ends_.begin());
   }
 
-  // The node stands for the line from end `low` to end `high`.
+  // The node covers the line from endpoint number `low` to number `high`.
   void Change(size_t node, size_t low, size_t high, size_t begin, size_t end, int change) {
     if (end <= low || high <= begin) return;
     Node& here = tree_[node];

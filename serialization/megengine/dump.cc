@@ -10,7 +10,7 @@ namespace ashlar {
 namespace {
 
 constexpr int64_t kMaxAddress = int64_t{1} << 62;
-constexpr int64_t kMaxTraffic = int64_t{1} << 50;  // bytes of one operator
+constexpr int64_t kMaxTraffic = int64_t{1} << 50;  // bytes read and written by one operator
 
 absl::StatusOr<std::vector<int64_t>> Dims(const JsonPlace& place) {
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<JsonPlace> elements, place.Elements());
@@ -51,7 +51,7 @@ absl::StatusOr<ParamValue> ReadParamValue(const JsonPlace& place) {
   return place.Number();
 }
 
-// An object; or an array of them, whose columns are the parameters (Subtensor).
+// Reads an object, or an array of objects whose columns are the parameters (Subtensor).
 absl::StatusOr<ParamList> ReadParams(const JsonPlace& place) {
   ParamList params;
   if (!place.is_array()) {
@@ -75,7 +75,7 @@ absl::StatusOr<ParamList> ReadParams(const JsonPlace& place) {
   return params;
 }
 
-// MegEngine writes every key of an object, null where it has nothing to say.
+// MegEngine writes every key of an object, with null for an absent value.
 absl::Status RequireKeys(const JsonPlace& place, absl::Span<const char* const> keys) {
   for (const char* key : keys) ASHLAR_RETURN_IF_ERROR(place.Get(key).status());
   return absl::OkStatus();
@@ -115,7 +115,7 @@ class Reader {
   }
 
  private:
-  // Members by id; each has a key `id` that says the same.
+  // Returns members by id. Each has a key `id` with the same value.
   absl::StatusOr<std::vector<std::pair<int, JsonPlace>>> ById(const JsonPlace& place) {
     ASHLAR_ASSIGN_OR_RETURN(const auto members, place.Members());
     std::vector<std::pair<int, JsonPlace>> result;
@@ -283,9 +283,10 @@ class Reader {
     return CheckForwardsEnd(vars);
   }
 
-  // Each var's memory comes, over any number of forwards, from a var that has its own.
+  // Checks that each var's memory comes, through any number of forwards, from a var that has its
+  // own.
   absl::Status CheckForwardsEnd(const JsonPlace& vars) {
-    std::map<int, int> walk;  // by var: the one from which it was first reached
+    std::map<int, int> walk;  // by var: the var from which it was first reached
     for (const auto& [id, var] : recording_.vars) {
       for (int at = id; at >= 0; at = recording_.vars.at(at).forwarded_from) {
         const auto [entry, is_new] = walk.emplace(at, id);

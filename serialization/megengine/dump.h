@@ -1,5 +1,5 @@
-// A profile dump as MegEngine writes it, and as profile_dump.h does: parsed and checked, but not
-// yet a graph.
+// A profile dump, as written by MegEngine or profile_dump.h: parsed and checked, but not yet a
+// graph.
 #ifndef ASHLAR_SERIALIZATION_MEGENGINE_DUMP_H_
 #define ASHLAR_SERIALIZATION_MEGENGINE_DUMP_H_
 
@@ -20,17 +20,17 @@ namespace ashlar {
 struct DumpVar {
   std::string name;
   std::vector<std::string> flags;
-  // Device addresses of its bytes, half-open, in the last run; both 0 if it had none.
+  // Device addresses [begin, end) in the last run; both 0 if it had none.
   int64_t begin = 0, end = 0;
-  std::optional<DType> dtype;                // of mem_plan, which is null for freed memory
-  std::optional<Shape> shape;                // inferred, or of mem_plan
+  std::optional<DType> dtype;                // from mem_plan, which is null for freed memory
+  std::optional<Shape> shape;                // inferred, or from mem_plan
   std::optional<std::vector<double>> value;  // inferred; short ones only
-  int forwarded_from = -1;                   // the var whose memory it shares, or -1
+  int forwarded_from = -1;                   // the var whose memory it shares; -1: none
   int producer = 0;                          // operator id
   int output_index = 0;                      // among the producer's outputs
 
   bool Has(absl::string_view flag) const;
-  // Had bytes of its own choosing in the run: weights, which are there before, do not count.
+  // Whether the run allocated bytes for it. Weights do not count: they exist before.
   bool HasDynamicMemory() const { return begin != 0 && !Has("PERSISTENT_DEVICE_VALUE"); }
 };
 
@@ -41,7 +41,7 @@ struct DumpFootprint {
   ParamList params;
 };
 
-// Seconds. Of several comp nodes or threads, the longest.
+// The time of an operator in seconds. With several comp nodes or threads, the longest.
 struct DumpTime {
   double total = 0;   // from the operator's start to its end
   double kernel = 0;  // from the start of its kernels
@@ -51,20 +51,20 @@ struct DumpOperator {
   std::string name, type;
   std::vector<int> inputs, outputs;  // var ids
   int priority = 0;
-  int input_update_time = -1;  // -1: never scheduled
+  int input_update_time = -1;  // -1: was never scheduled
   std::optional<DumpFootprint> footprint;
   std::optional<DumpTime> device, host;
 };
 
-// All references have been checked: every var is made once, every input is a var.
+// A checked dump: every var has one producer, and every input is a var.
 struct ProfileRecording {
   std::vector<int> comp_seq;              // operator ids, producers first
   std::map<int, DumpOperator> operators;  // by id
   std::map<int, DumpVar> vars;            // by id
 };
 
-// InvalidArgument names the file and the place: "profile.json: graph_exec.operator.621.input[1]:
-// var 9999 is not in graph_exec.var".
+// Returns InvalidArgument, naming the file and the place: "profile.json:
+// graph_exec.operator.621.input[1]: var 9999 is not in graph_exec.var".
 absl::StatusOr<ProfileRecording> ReadProfileDump(const std::string& path);
 absl::StatusOr<ProfileRecording> ParseProfileDump(absl::string_view text);
 

@@ -18,21 +18,21 @@
 namespace ashlar {
 namespace {
 
-// A few bytes of a dump can ask for any number of weights.
+// A few bytes of a dump can demand any amount of weights.
 
 constexpr char kConstantType[] = "ImmutableTensor";
 
 std::string OperatorPlace(int id) { return absl::StrCat("graph_exec.operator.", id); }
 std::string VarPlace(int id) { return absl::StrCat("graph_exec.var.", id); }
 
-// Parameters that an operator which never ran may have had; MegEngine leaves only shape arithmetic
-// to static inference. The first that makes the recorded types is taken.
+// The possible parameters of an operator that never ran. MegEngine leaves only shape arithmetic to
+// static inference. The first parameters that give the recorded types are used.
 struct GuessRow {
   const char* type;
   std::vector<ParamList> (*guesses)(size_t num_inputs);
 };
 
-// An index for each bound, or else bounds of axis 0.
+// An index for each bound, otherwise bounds of axis 0.
 std::vector<ParamList> GuessSubtensor(size_t num_inputs) {
   const size_t bounds = num_inputs > 0 ? num_inputs - 1 : 0;
   const auto params = [](size_t rows, std::array<int64_t, 4> given) {
@@ -67,7 +67,7 @@ constexpr GuessRow kGuesses[] = {
     {"Subtensor", GuessSubtensor},
 };
 
-// Whether a value is the one that was recorded, where one was.
+// Whether a value equals the recorded one, if one was recorded.
 bool HoldsRecorded(const HostTensor& value, const DumpVar& recorded) {
   if (!recorded.value.has_value() || !value.has_data()) return true;
   if (static_cast<int64_t>(recorded.value->size()) != value.num_elements()) return false;
@@ -113,9 +113,9 @@ class Importer {
     }
   }
 
-  // Producers first, then by id.
+  // Producers come first; ties are ordered by id.
   absl::StatusOr<std::vector<int>> TopologicalOrder() const {
-    std::map<int, size_t> waiting;  // inputs not yet made, by operator
+    std::map<int, size_t> waiting;  // inputs without producer yet, by operator
     std::priority_queue<int, std::vector<int>, std::greater<int>> ready;
     for (int id : needed_) {
       waiting[id] = recording_.operators.at(id).inputs.size();
@@ -144,7 +144,7 @@ class Importer {
     const DumpOperator& recorded = recording_.operators.at(id);
     ASHLAR_ASSIGN_OR_RETURN(OperatorPtr op, MakeOperator(recorded));
     if (op->role() == Role::kInput) {
-      // The size in memory is all that is left of an input's type once it is freed.
+      // After an input is freed, its size in memory is all that is known of its type.
       const DumpVar& var = VarAt(recorded.outputs[0]);
       ASHLAR_ASSIGN_OR_RETURN(const std::vector<TensorType> types, op->Infer({}));
       if (var.begin != 0 && var.end - var.begin != types[0].bytes()) {
@@ -177,7 +177,7 @@ class Importer {
     return absl::OkStatus();
   }
 
-  // MegEngine lists a workspace behind the values.
+  // MegEngine lists a workspace after the values.
   bool EndsWithWorkspace(const DumpOperator& recorded) const {
     if (recorded.outputs.size() < 2) return false;
     const std::vector<std::string>& flags = VarAt(recorded.outputs.back()).flags;
@@ -254,11 +254,11 @@ class Importer {
     const DumpVar& output = VarAt(recorded.outputs[0]);
     const absl::StatusOr<std::vector<TensorType>> types = (*op)->Infer(infos);
     if (!types.ok() || (output.shape.has_value() && *output.shape != (*types)[0].shape)) {
-      // MegEngine has no rank 0: an index into a vector makes {1}.
+      // MegEngine has no rank 0: an index into a vector gives {1}.
       const bool scalar = types.ok() && (*types)[0].shape.rank() == 0 && *output.shape == Shape{1};
       if (!scalar) return false;
     }
-    // Only short values are recorded, so that nothing large is evaluated here.
+    // Only short values are recorded, so nothing large is evaluated here.
     if (!output.value.has_value()) return true;
     if ((*types)[0].shape.num_elements() != static_cast<int64_t>(output.value->size()))
       return false;
@@ -266,7 +266,7 @@ class Importer {
     return values.ok() && HoldsRecorded((*values)[0], output);
   }
 
-  // MegEngine forgets the shape of an input; whoever reads it recorded it.
+  // Returns the type of an input. MegEngine does not keep its shape, but the readers recorded it.
   absl::StatusOr<TensorType> InputType(int id) const {
     const DumpVar& var = VarAt(id);
     const DType dtype = var.dtype.value_or(DType::kFloat32);
@@ -282,8 +282,8 @@ class Importer {
     return Reject("no shape was recorded for the input ", VarPlace(id));
   }
 
-  // Constants without a layout never were on the device: they belong to shape arithmetic, which is
-  // done on integers.
+  // Makes a constant. Constants without a layout were never on the device: they belong to shape
+  // arithmetic, which uses integers.
   absl::StatusOr<OperatorPtr> MakeConstant(int id) {
     const DumpVar& var = VarAt(id);
     if (!var.shape.has_value()) return Reject("no shape was recorded for ", VarPlace(id));
@@ -310,7 +310,7 @@ class Importer {
     return Operators().MakeConstant(std::move(value));
   }
 
-  // Whether the product with the weight is added to a var that is no constant.
+  // Returns kResidual if the product with the weight is added to a var that is not constant.
   WeightUse UseOf(int weight) const {
     for (int product : ProductsOf(weight)) {
       const auto readers = readers_.find(product);
@@ -357,7 +357,7 @@ class Importer {
   const ImportOptions options_;
   GraphBuilder builder_;
   std::set<int> needed_;                                        // operators
-  std::map<int, std::vector<std::pair<int, size_t>>> readers_;  // by var: operator and input
+  std::map<int, std::vector<std::pair<int, size_t>>> readers_;  // by var: operator and input index
   std::map<int, int> made_;                                     // graph var by var id
   int64_t weight_bytes_ = 0;
 };

@@ -1,4 +1,4 @@
-// From a MegEngine dump to a graph.
+// Imports a MegEngine dump as a graph.
 #ifndef ASHLAR_SERIALIZATION_MEGENGINE_IMPORT_H_
 #define ASHLAR_SERIALIZATION_MEGENGINE_IMPORT_H_
 
@@ -11,17 +11,18 @@
 namespace ashlar {
 
 struct ImportOptions {
-  uint64_t seed = 0;                             // of the weights, which a dump does not have
-  int64_t most_weight_bytes = int64_t{4} << 30;  // of all constants
+  uint64_t seed = 0;                             // for the weights, which a dump does not contain
+  int64_t most_weight_bytes = int64_t{4} << 30;  // of all constants together
 };
 
-// The recorded graph under the recorded ids and names, on cpu0:0. Operators that nothing reads are
-// left out (the marker by which MegEngine has workspaces inferred anew). A dump has no parameters
-// of operators that never ran on the device: they follow from their types and the recorded shapes.
-// Every recorded shape and value must be the one that inference finds. Workspace vars keep their
-// recorded sizes.
+// Returns the recorded graph with the recorded ids and names, on cpu0:0.
+// - Operators without readers are left out (MegEngine's marker for inferring workspaces again).
+// - A dump lacks the parameters of operators that never ran on the device; they are derived from
+//   their types and the recorded shapes.
+// - Every recorded shape and value must equal the inferred one.
+// - Workspace vars keep their recorded sizes.
 //
-// InvalidArgument names the place in the dump.
+// Returns InvalidArgument, naming the place in the dump.
 absl::StatusOr<Graph> ImportGraph(const ProfileRecording& recording,
                                   const ImportOptions& options = {});
 

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kMaxListedValues = 7;  // with as many or more: "Large Array"
+constexpr int64_t kMaxListedValues = 7;  // with this many or more: "Large Array"
 
 struct FlagName {
   uint32_t flag;
@@ -38,8 +38,8 @@ struct ParamToJson {
   }
 };
 
-// Several columns make an array of rows, as Subtensor's parameters do in MegEngine. Inputs of a
-// graph have none there.
+// Several columns give an array of rows, like Subtensor's parameters in MegEngine. Inputs of a
+// graph have no parameters there.
 Json Params(const Operator& op) {
   if (op.role() == Role::kInput) return Json::object();
   Json object = Json::object(), rows = Json::array();
@@ -64,8 +64,8 @@ Json Dims(const Shape& shape) {
   return Json(std::vector<int64_t>(shape.dims().begin(), shape.dims().end()));
 }
 
-// By node, the id of its workspace as a var of the dump: where MegEngine has one, or where there is
-// workspace. Workspaces that were not recorded get new ids. Elsewhere -1.
+// Returns by node the id of its workspace as a var of the dump. A node has one if MegEngine has
+// one, or if the plan has workspace; otherwise -1. Workspaces that were not recorded get new ids.
 std::vector<int> WorkspaceIds(const PlannedGraph& planned) {
   const Graph& graph = planned.graph;
   std::vector<int> ids(graph.nodes().size(), -1);
@@ -81,13 +81,13 @@ std::vector<int> WorkspaceIds(const PlannedGraph& planned) {
   return ids;
 }
 
-// Where the bytes of a var are, once there is a session.
+// The addresses of vars, if there is a session.
 class Places {
  public:
   Places(const PlannedGraph& planned, const ProfileRecord& record)
       : planned_(planned), record_(record) {}
 
-  // Address, or 0 where the var has no memory of Ashlar's.
+  // Returns the address, or 0 if the var has no memory managed by Ashlar.
   int64_t Address(int var) const {
     const std::optional<Location> location = planned_.Locate(var);
     if (!location.has_value()) return 0;
@@ -130,7 +130,7 @@ Json TagJson(const Graph& graph, const InferTag& tag, Json result) {
 
 bool IsListed(const Shape& shape) { return shape.rank() == 1 && shape[0] < kMaxListedValues; }
 
-// The value of a var as far as it is known before a run; null where it is not.
+// Returns the value of a var if it is known before a run; otherwise null.
 Json ValueJson(const Graph& graph, int index, InferType type, StaticValues& values) {
   if (type != InferType::kConst) return nullptr;
   if (!IsListed(graph.var(index).type.shape)) return "Large Array";
@@ -148,17 +148,17 @@ Json ValueJson(const Graph& graph, int index, InferType type, StaticValues& valu
   return list;
 }
 
-// A var of the graph or a workspace, as a dump has it.
+// A var of the graph, or a workspace, in the form of the dump.
 struct WrittenVar {
   int id = 0;
   std::string name;
   CompNode comp_node;
   uint32_t flags = 0;
   TensorType type;
-  int64_t address = 0;  // 0: no memory of Ashlar's
-  int chunk = -1;       // the id of the var that owns its chunk; -1: no chunk
-  int64_t offset = 0;   // in the chunk, bytes
-  int forwarded = -1;   // the id of the input that it is a view of
+  int64_t address = 0;  // 0: not managed by Ashlar
+  int chunk = -1;       // the var that owns its chunk; -1: no chunk
+  int64_t offset = 0;   // in the chunk, in bytes
+  int forwarded = -1;   // the input of which it is a view
   InferTag shape = {}, value = {};
   Json value_result = nullptr;
 
@@ -256,7 +256,7 @@ Json FootprintJson(const Graph& graph, const OperatorNode& node, absl::Span<cons
     const bool on_device = node.op->input_use(static_cast<int>(i)) == InputUse::kDeviceValue;
     in_shapes.push_back(on_device ? Dims(site.inputs[i].type.shape) : Json::array());
   }
-  // MegEngine takes the footprint before it knows the shape of the caller's tensors.
+  // MegEngine computes the footprint before it knows the shapes of the caller's tensors.
   int64_t unknown = 0;
   for (int output : node.outputs) {
     const Var& var = graph.var(output);
@@ -271,7 +271,8 @@ Json FootprintJson(const Graph& graph, const OperatorNode& node, absl::Span<cons
           {"param", Params(*node.op)}};
 }
 
-// Post-order numbers, by node, of a depth-first walk from the last readers; -1 where not scheduled.
+// Returns post-order numbers, by node, of a depth-first walk from the last readers; -1 if not
+// scheduled.
 std::vector<int> DepthFirstNumbers(const Graph& graph, const std::vector<bool>& scheduled) {
   std::vector<int> numbers(graph.nodes().size(), -1);
   std::vector<bool> open(graph.nodes().size(), false);
@@ -292,7 +293,7 @@ std::vector<int> DepthFirstNumbers(const Graph& graph, const std::vector<bool>& 
   return numbers;
 }
 
-// Seconds as MegEngine writes them for the host.
+// Rounds seconds as MegEngine does for the host.
 double ToMicroseconds(double seconds) { return std::round(seconds * 1e6) / 1e6; }
 
 }  // namespace
@@ -363,7 +364,7 @@ Json MemoryReport(const PlannedGraph& planned, const std::optional<Measurement>&
                                  {"time_end", b.upper}};
   };
   for (size_t s = 0; s < planned.model.storages.size(); ++s) {
-    if (planned.model.storages[s].whole >= 0) continue;  // an input's, which is given up in parts
+    if (planned.model.storages[s].whole >= 0) continue;  // a sub-buffer of a donated input
     add(graph.var(planned.model.storages[s].owner).id, planned.lifetimes.storage_buffer[s]);
   }
   const std::vector<int> workspaces = WorkspaceIds(planned);
@@ -400,7 +401,7 @@ Json ProfileDump(const PlannedGraph& planned, const ProfileRecord& record) {
   const std::string comp_node = planned.wishes.comp_node.ToString();
   Json device = Json::object(), host = Json::object(), footprints = Json::object();
   const std::vector<uint32_t> flags = FlagsOfVars(graph);
-  double now = 0;  // a node that does not run takes no time, where it stands
+  double now = 0;  // a node that does not run takes no time at its position
   for (size_t i = 0; i < planned.schedule.order.size(); ++i) {
     const OperatorNode& node = graph.node(planned.schedule.order[i]);
     const std::string id = absl::StrCat(node.id);

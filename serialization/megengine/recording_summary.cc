@@ -12,7 +12,7 @@ struct ByteRange {
   int64_t begin = 0, end = 0;
 };
 
-// Merged and ascending.
+// Returns the ranges merged, in ascending order.
 std::vector<ByteRange> Extents(std::vector<ByteRange> ranges) {
   std::sort(ranges.begin(), ranges.end(),
             [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
@@ -33,7 +33,7 @@ int64_t Bytes(const std::vector<ByteRange>& extents) {
   return bytes;
 }
 
-// The offset of an address once the gaps are closed.
+// Returns the offset of an address after the gaps are closed.
 int64_t Compact(const std::vector<ByteRange>& extents, int64_t address) {
   int64_t offset = 0;
   for (const ByteRange& extent : extents) {
@@ -43,8 +43,8 @@ int64_t Compact(const std::vector<ByteRange>& extents, int64_t address) {
   return offset;
 }
 
-// The most bytes of addresses [offset, offset + size) that are in use at one step; where vars share
-// memory it counts once.
+// Returns the most bytes of addresses [offset, offset + size) that are in use at one step. Memory
+// shared by several vars counts once.
 int64_t PeakBytes(const std::vector<memory::Buffer>& buffers, const std::vector<int64_t>& offsets) {
   struct Event {
     int64_t step;
@@ -59,7 +59,7 @@ int64_t PeakBytes(const std::vector<memory::Buffer>& buffers, const std::vector<
     ends.push_back(offsets[i]);
     ends.push_back(offsets[i] + buffers[i].size);
   }
-  // At each step the dead go first.
+  // At each step, ends come before begins.
   std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
     return a.step != b.step ? a.step < b.step : a.change < b.change;
   });

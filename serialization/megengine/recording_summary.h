@@ -14,33 +14,33 @@ namespace ashlar {
 
 struct TypeTotals {
   int operators = 0;
-  double device = 0;         // seconds, as MegEngine's profile_analyze counts: start to end
-  double device_kernel = 0;  // of it, from the start of the kernels
+  double device = 0;         // seconds from start to end, as MegEngine's profile_analyze counts
+  double device_kernel = 0;  // part of it since the start of the kernels
   double host = 0;
   int64_t memory = 0;       // bytes read and written
   int64_t computation = 0;  // scalar operations
   void Add(const TypeTotals& other);
 };
 
-// Of one operator; operators is 1.
+// Returns the totals of one operator; `operators` is 1.
 TypeTotals TotalsOf(const DumpOperator& op);
-// Of the operators in comp_seq, by type.
+// Returns the totals of the operators in comp_seq, by type.
 std::map<std::string, TypeTotals> TotalsByType(const ProfileRecording& recording);
 
-// Where the vars without persistent storage lay.
+// The addresses of the vars without persistent storage.
 //
-// The blocks of a dynamic allocator lie far apart, so that the distance of the outermost addresses
-// says nothing; what counts is the union of the address ranges. In `placement` the gaps between
-// its connected extents are closed: offsets are below union_bytes. Lifetimes are steps of comp_seq.
+// The blocks of a dynamic allocator are far apart, so the distance between the outermost addresses
+// means nothing. The union of the address ranges counts instead. `placement` closes the gaps
+// between connected ranges: its offsets are below union_bytes. Lifetimes are steps of comp_seq.
 struct RecordedMemory {
   int vars = 0;
   int extents = 0;
   int64_t union_bytes = 0;
   int64_t union_without_input_bytes = 0;  // without the outputs of InputCallback
-  bool has_input = false;                 // whether the caller's input has an address
-  int64_t peak_bytes = 0;                 // the most that is in use at any step
+  bool has_input = false;                 // whether the caller's input had an address
+  int64_t peak_bytes = 0;                 // the most bytes in use at any step
   memory::CsvProblem placement;
-  memory::Plan plan;               // of `placement`, as it was
+  memory::Plan plan;               // the recorded offsets of `placement`
   std::vector<std::string> names;  // one for each buffer
 };
 

@@ -7,9 +7,9 @@
 namespace ashlar {
 namespace {
 
-// 1 / (1/2 - 1/(2 pi)): the variance of a standard normal number over that of its positive part.
+// 1 / (1/2 - 1/(2 pi)): the variance of a standard normal variable relative to its positive part.
 constexpr double kReluGain = 2.934;
-// Of a branch relative to the sum that it is added to.
+// The variance of a branch relative to the sum to which it is added.
 constexpr double kResidualShare = 0.25;
 constexpr double kBiasDeviation = 0.1;
 
@@ -20,7 +20,7 @@ int64_t ElementsOfFilter(const Shape& shape) {
   return filters > 1 && shape.rank() > first ? shape.num_elements() / filters : 0;
 }
 
-// Sum 0 and the given sum of squares, unless all are equal.
+// Shifts and scales the filter to sum 0 and the given sum of squares, unless all values are equal.
 void Standardise(absl::Span<float> filter, double square_norm) {
   double mean = 0, squares = 0;
   for (float value : filter) mean += value;

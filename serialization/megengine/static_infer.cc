@@ -19,7 +19,7 @@ InferTag Resolve(Deps deps, const std::vector<InferTags>& tags) {
   return tag;
 }
 
-// Of a Subtensor: of x and of the bounds, but of no idx.
+// The sources of a Subtensor: x and the bounds, but no idx.
 Deps BoundDeps(const OperatorNode& node) {
   std::vector<int64_t> begin, end, step, idx;
   for (const auto& [name, value] : node.op->params()) {
@@ -41,8 +41,8 @@ Deps BoundDeps(const OperatorNode& node) {
   return deps;
 }
 
-// The sources of the shapes of a computing operator's outputs: the shapes of all inputs, the
-// values of the inputs that it reads before the run.
+// Returns the sources of the shapes of a computing operator's outputs: the shapes of all inputs,
+// and the values of inputs that it reads before the run.
 Deps ShapeDeps(const OperatorNode& node) {
   if (node.op->type() == "Subtensor") return BoundDeps(node);
   Deps deps;

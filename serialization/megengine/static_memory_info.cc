@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The buffer that a buffer lies in, through any number of others; itself if in none.
+// Returns by buffer the outermost buffer that contains it, or itself.
 std::vector<int> Roots(const memory::Problem& problem) {
   std::vector<int> outer(problem.buffers.size(), -1);
   for (const memory::Inside& inside : problem.inside) outer[inside.inner] = inside.outer;
@@ -54,7 +54,7 @@ Json StaticMemoryInfo(const PlannedGraph& planned) {
         Chunk(chunks.size(), "weight_mem", 0, static_cast<int64_t>(order.size()), begin,
               begin + entry.bytes, -1);
   }
-  // States lie behind the weights.
+  // States are stored after the weights.
   for (const StateEntry& entry : planned.state.entries) {
     const int64_t begin = planned.plan.plan.arena + planned.weights.bytes + entry.offset;
     chunks[absl::StrCat(chunks.size())] =

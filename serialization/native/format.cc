@@ -15,10 +15,10 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "weights are used as they lie in the file");
 
-// The first byte is no ASCII, the last two show a transfer in text mode.
+// The first byte is not ASCII; the last two reveal a transfer in text mode.
 constexpr uint8_t kMagic[8] = {0x89, 'A', 'S', 'H', 'L', 'A', '\r', '\n'};
 
-// The header as it lies in the file.
+// The header's layout in the file.
 struct RawHeader {
   uint8_t magic[8];
   uint32_t version;
@@ -27,17 +27,17 @@ struct RawHeader {
   uint64_t graph_offset, graph_bytes;
   uint64_t weights_offset, weights_bytes;
   uint64_t packed_offset;
-  // From version 2 on.
+  // Since version 2.
   uint64_t graph_checksum, index_checksum;
   uint64_t reserved[5];
-  uint64_t checksum;  // of all before it
+  uint64_t checksum;  // of everything before it
 };
 static_assert(sizeof(RawHeader) == kNativeHeaderBytes);
 constexpr uint64_t kHeaderBytesOfVersion1 = offsetof(RawHeader, graph_checksum);
 
 uint64_t ChecksumOf(const RawHeader& raw) { return Checksum(&raw, offsetof(RawHeader, checksum)); }
 
-// The header at the beginning of a file, checked as far as it can be by itself.
+// Reads the header at the start of a file, and checks everything that it can check alone.
 absl::StatusOr<RawHeader> ReadHeader(absl::Span<const uint8_t> file) {
   RawHeader raw = {};
   if (file.size() < kHeaderBytesOfVersion1) {

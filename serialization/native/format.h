@@ -3,15 +3,15 @@
 //   header          128 bytes, below; 64 in version 1, which had no checksums
 //   graph section   FlatBuffers, serialization/native/model.fbs
 //   weights section starts at a page; tensors inside start at multiples of 64 bytes
-//   packed section  may be missing; starts at a page:
+//   packed section  optional; starts at a page:
 //     header        32 bytes, below
-//     index         FlatBuffers, table Packed, filled up to a multiple of 64 bytes
-//     pool          starts at a page; the weights as the kernels of one processor want them
+//     index         FlatBuffers, table Packed, padded to a multiple of 64 bytes
+//     pool          starts at a page; the weights in the layouts of one processor's kernels
 //
-// The file ends with its last section. Equal constants share their bytes. Checksums are those of
-// serialization/checksum.h: of the header, the graph section, the index and the pool each as a
-// whole, of weights constant by constant (in the graph section), so that whoever uses the pool
-// reads no other weights.
+// The file ends with its last section. Equal constants share their bytes. Checksums
+// (serialization/checksum.h) cover the header, the graph section, the index and the pool, each as a
+// whole. Each constant in the weights section has its own checksum, stored in the graph section. So
+// a user of the pool need not read other weights.
 #ifndef ASHLAR_SERIALIZATION_NATIVE_FORMAT_H_
 #define ASHLAR_SERIALIZATION_NATIVE_FORMAT_H_
 
@@ -30,7 +30,7 @@ inline constexpr uint64_t kNativeHeaderBytes = 128;
 inline constexpr uint64_t kWeightsSectionAlignment = 4096;
 inline constexpr uint64_t kWeightAlignment = 64;
 
-// Offsets from the start of the file and sizes, in bytes.
+// The offsets from the start of the file, and sizes, in bytes.
 struct NativeHeader {
   uint64_t file_bytes = 0;
   uint64_t graph_offset = kNativeHeaderBytes;
@@ -40,10 +40,10 @@ struct NativeHeader {
   uint64_t packed_offset = 0;  // 0: no packed section
   uint64_t graph_checksum = 0;
   uint64_t index_checksum = 0;
-  bool has_checksums = true;  // not in files of version 1
+  bool has_checksums = true;  // false in files of version 1
 };
 
-// Of the packed section; the index follows it.
+// The header of the packed section; the index follows it.
 struct PackedHeader {
   uint64_t index_bytes = 0;
   uint64_t pool_offset = 0;  // from the start of the file
@@ -51,26 +51,26 @@ struct PackedHeader {
   uint64_t pool_checksum = 0;
 };
 
-// The first multiple of a page at `offset` or behind it, where a section may start.
+// Returns the first page boundary at or after `offset`, at which a section may start.
 uint64_t NextSection(uint64_t offset);
 
 std::array<uint8_t, kNativeHeaderBytes> EncodeHeader(const NativeHeader& header);
 
-// Whether bytes begin as those of a file in this format.
+// Whether the bytes begin with this format's magic number.
 bool HasNativeMagic(absl::Span<const uint8_t> bytes);
 
-// InvalidArgument unless `file` (all of it) begins with a header whose sections lie inside it, in
-// order and aligned, and that is undamaged.
+// Returns InvalidArgument unless `file` (all of it) begins with an undamaged header whose sections
+// lie inside the file, in order and aligned.
 absl::StatusOr<NativeHeader> DecodeHeader(absl::Span<const uint8_t> file);
 
 // The same for the packed section of a file that has one.
 absl::StatusOr<PackedHeader> DecodePackedHeader(absl::Span<const uint8_t> file,
                                                 const NativeHeader& header);
 
-// InvalidArgument, naming `what`, unless a section still has its checksum.
+// Returns InvalidArgument, naming `what`, unless the section matches its checksum.
 absl::Status CheckSection(absl::string_view what, absl::Span<const uint8_t> section,
                           uint64_t checksum);
-// The same, of which no more than a megabyte is resident at once where the file is mapped.
+// The same for a mapped file; keeps at most a megabyte of it resident at once.
 absl::Status CheckMappedSection(absl::string_view what, absl::Span<const uint8_t> section,
                                 uint64_t checksum, const MappedFile& file);
 

@@ -17,9 +17,9 @@
 namespace ashlar {
 namespace {
 
-// Nothing of the schema nests deeper: Packed, Model, nodes, Node, outputs, Var, name.
+// The deepest nesting in the schema is: Packed, Model, nodes, Node, outputs, Var, name.
 constexpr size_t kMaxDepth = 9;
-// The least that a table of this kind takes in a file, bytes.
+// The least bytes that a table of this kind takes in a file.
 constexpr int64_t kLeastNode = 32, kLeastVar = 16, kLeastParam = 16, kLeastPackedWeight = 16;
 
 absl::string_view View(const flatbuffers::String& text) { return {text.c_str(), text.size()}; }
@@ -29,7 +29,7 @@ size_t Count(const flatbuffers::Vector<T>* vector) {
   return vector == nullptr ? 0 : vector->size();
 }
 
-// FlatBuffers' verifier does not look at the alignment of elements.
+// FlatBuffers' verifier does not check the alignment of elements.
 std::vector<int64_t> Integers(const flatbuffers::Vector<int64_t>& vector) {
   std::vector<int64_t> integers(vector.size());
   if (!integers.empty())
@@ -65,7 +65,7 @@ class GraphReader {
     pooled_constants_ = true;
     ASHLAR_ASSIGN_OR_RETURN(packed.graph, Read(*index.model()));
     for (PackedWeight& weight : packed.weights) {
-      // Whoever takes the pool finds that -1 is none of its vars.
+      // An unknown var becomes -1, which the user of the pool refuses.
       const auto var = static_cast<size_t>(weight.var);
       weight.var = var < vars_.size() ? vars_[var] : -1;
     }
@@ -92,8 +92,8 @@ class GraphReader {
   }
 
  private:
-  // FlatBuffers lets many tables point at one string or vector. A tree, as writers make it, never
-  // decodes to more bytes than the section has; whoever shares runs out of them.
+  // In FlatBuffers, many tables can refer to one string or vector. A tree, as writers produce it,
+  // never decodes to more bytes than the section has. A file that shares data exceeds this limit.
   absl::Status Spend(int64_t bytes) {
     unread_bytes_ -= bytes;
     if (unread_bytes_ >= 0) return absl::OkStatus();
@@ -169,7 +169,7 @@ class GraphReader {
     return type;
   }
 
-  // A constant, or the first value of a state.
+  // Reads a constant, or the first value of a state.
   absl::StatusOr<OperatorPtr> ReadValue(const fbs::Extent& extent, const TensorType& type,
                                         bool state) {
     const uint64_t offset = extent.offset(), bytes = extent.bytes();
@@ -216,7 +216,7 @@ class GraphReader {
     return op;
   }
 
-  // The recorded types; ids, names and formats go into the options.
+  // Returns the recorded types; ids, names and formats go into `options`.
   absl::StatusOr<std::vector<TensorType>> ReadOutputs(const fbs::Node& node,
                                                       GraphBuilder::NodeOptions& options) {
     std::vector<TensorType> types;
@@ -266,7 +266,7 @@ class GraphReader {
     ASHLAR_ASSIGN_OR_RETURN(std::vector<TensorType> types, ReadOutputs(node, options));
     ASHLAR_ASSIGN_OR_RETURN(std::vector<int> inputs, ReadInputs(node));
     ASHLAR_ASSIGN_OR_RETURN(OperatorPtr op, ReadOperator(node, types[0]));
-    // Bytes beside values of another dtype are workspace: no operator makes both.
+    // A Byte output next to outputs of another dtype is workspace: no operator produces both.
     if (op->role() == Role::kCompute && types[0].dtype != DType::kByte &&
         types.back().dtype == DType::kByte && types.back().shape.rank() == 1) {
       options.recorded_workspace = {options.output_ids.back(), types.back().shape[0]};
@@ -293,16 +293,17 @@ class GraphReader {
 
   int64_t unread_bytes_;
   std::vector<int> vars_;          // by index in the file: var of the graph, or kWorkspace
-  bool pooled_constants_ = false;  // may be without a value
+  bool pooled_constants_ = false;  // constants may lack values
   absl::Span<const uint8_t> weights_;
   std::shared_ptr<const void> owner_;
 };
 
-// The root table of a section, InvalidArgument where it is no valid FlatBuffer of that kind.
+// Returns the root table of a section, or InvalidArgument if it is not a valid FlatBuffer of that
+// kind.
 template <typename Table>
 absl::StatusOr<const Table*> VerifiedRoot(absl::Span<const uint8_t> section,
                                           absl::string_view what) {
-  // Every table is reached through 4 bytes at least.
+  // Each reference to a table takes at least 4 bytes.
   flatbuffers::Verifier verifier(section.data(), section.size(), kMaxDepth,
                                  static_cast<flatbuffers::uoffset_t>(section.size() / 4));
   if (section.size() < sizeof(flatbuffers::uoffset_t) ||
@@ -323,18 +324,19 @@ absl::StatusOr<Graph> Read(absl::Span<const uint8_t> bytes, std::shared_ptr<cons
                      bytes.subspan(header->weights_offset, header->weights_bytes),
                      std::move(owner));
   absl::StatusOr<Graph> graph = reader.Read(*model);
-  // Last: an error inside of a damaged section says more.
+  // Checked last: an error inside a damaged section says more.
   if (graph.ok() && header->has_checksums) {
     ASHLAR_RETURN_IF_ERROR(CheckSection("graph section", section, header->graph_checksum));
   }
   return graph;
 }
 
-// The constants of a graph whose section has been read, but for `unread`, and let go of again.
+// Checks the constants of a graph whose section has been read, except `unread`, and drops their
+// pages.
 absl::Status CheckConstants(const fbs::Model& model, absl::Span<const uint8_t> weights,
                             const MappedFile& file,
                             const absl::flat_hash_set<const void*>& unread = {}) {
-  absl::flat_hash_set<uint64_t> checked;  // offsets; equal constants share theirs
+  absl::flat_hash_set<uint64_t> checked;  // offsets; equal constants share one
   for (const fbs::Node* node : *model.nodes()) {
     const fbs::Extent* const value = node->value();
     if (value == nullptr || !checked.insert(value->offset()).second) continue;
@@ -418,7 +420,7 @@ ConstantChecksums RecordedChecksums(const ModelFile& file) {
   const fbs::Model& model = *flatbuffers::GetRoot<fbs::Model>(bytes.data() + header->graph_offset);
   for (const fbs::Node* node : *model.nodes()) {
     const fbs::Extent* const value = node->value();
-    if (value == nullptr || value->bytes() == 0) continue;  // nothing begins there
+    if (value == nullptr || value->bytes() == 0) continue;  // no constant begins there
     checksums.emplace(bytes.data() + header->weights_offset + value->offset(), node->checksum());
   }
   return checksums;

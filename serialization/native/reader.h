@@ -1,7 +1,7 @@
-// Reads the native format (format.h, model.fbs). Nothing in the file is trusted: FlatBuffers'
-// verifier first, then every count, index, range and type here, then the graph builder's own
-// inference, whose shapes must be the recorded ones. Allocations stay within a small
-// multiple of the file.
+// Reads the native format (format.h, model.fbs). Nothing in the file is trusted. FlatBuffers'
+// verifier runs first; then every count, index, range and type is checked here. Finally the graph
+// builder infers all shapes, which must equal the recorded ones. Allocations stay within a small
+// multiple of the file's size.
 #ifndef ASHLAR_SERIALIZATION_NATIVE_READER_H_
 #define ASHLAR_SERIALIZATION_NATIVE_READER_H_
 
@@ -20,39 +20,38 @@
 
 namespace ashlar {
 
-// The file behind a graph. Its constants borrow from the mapping and keep it alive.
+// The file of a graph. The graph's constants refer to the mapping and keep it alive.
 struct ModelFile {
-  std::shared_ptr<const MappedFile> mapping;  // DropResidentPages() once the weights are packed
-  int64_t weights_bytes = 0;                  // of the weights section
+  std::shared_ptr<const MappedFile> mapping;  // DropResidentPages() after weights are packed
+  int64_t weights_bytes = 0;                  // size of the weights section
   std::string name;                           // for messages
 };
 
-// The packed section of a file; the pool is the file's own bytes.
-// InvalidArgument as below, or nothing where the file has no such section. Whether it suits this
-// processor is not looked at.
+// Returns the packed section of a file, or nothing if the file has none. The pool stays in the
+// file's bytes. Returns InvalidArgument as below. Does not check whether it suits this processor.
 absl::StatusOr<std::optional<PackedModel>> ReadPackedModel(const ModelFile& file);
 
-// The checksums that a file has of its constants; none in files of version 1. Reads no weights:
-// they are the file's statement of them, which CheckWeights compares.
+// Returns the recorded checksums of the file's constants; none for files of version 1. Reads no
+// weights, so the checksums are not verified; CheckWeights does that.
 ConstantChecksums RecordedChecksums(const ModelFile& file);
 
-// InvalidArgument, naming file and constant, unless the weights of a file that has been read are
-// what was written. Reads them all but those that begin at `unread`, and lets their pages go again.
-// Files of version 1 have no checksums and pass.
+// Returns InvalidArgument, naming file and constant, if the weights differ from the ones written.
+// Reads all weights except the ones that begin at `unread`, then drops their pages. Files of
+// version 1 have no checksums and pass.
 absl::Status CheckWeights(const ModelFile& file,
                           const absl::flat_hash_set<const void*>& unread = {});
 // The same for the weights that its packed section uses.
 absl::Status CheckPackedWeights(const ModelFile& file);
 
-// InvalidArgument for every fault inside the file, naming file, node, field, got and
-// expected; NotFound, PermissionDenied and the like where it cannot be opened.
+// Returns InvalidArgument for every fault inside the file, naming file, node, field, got and
+// expected. Returns NotFound, PermissionDenied etc. if the file cannot be opened.
 absl::StatusOr<Graph> ReadModel(const std::string& path, ModelFile* file = nullptr);
 
-// The same on a file that is mapped already. `name` is for messages.
+// The same for a file that is already mapped. `name` is for messages.
 absl::StatusOr<Graph> ReadMappedModel(std::shared_ptr<const MappedFile> mapping,
                                       const std::string& name, ModelFile* file = nullptr);
 
-// The same on bytes that `owner` keeps alive; they start at a multiple of 64. `name` is for
+// The same for bytes that `owner` keeps alive; they start at a multiple of 64. `name` is for
 // messages.
 absl::StatusOr<Graph> ReadModelFromBytes(absl::Span<const uint8_t> bytes,
                                          std::shared_ptr<const void> owner, absl::string_view name);

@@ -19,14 +19,14 @@ using flatbuffers::Offset;
 
 uint64_t RoundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
-// From `offset` to where the next section may start.
+// Returns the padding from `offset` to the next place for a section.
 std::string Gap(uint64_t offset) { return std::string(NextSection(offset) - offset, '\0'); }
 
 absl::string_view BytesOf(const HostTensor& tensor) {
   return {static_cast<const char*>(tensor.raw()), static_cast<size_t>(tensor.bytes())};
 }
 
-// The weights section: where each constant lies. Equal bytes are stored once.
+// The weights section: assigns an offset to each constant. Equal bytes are stored once.
 class WeightPool {
  public:
   fbs::Extent Place(absl::string_view bytes) {
@@ -55,7 +55,7 @@ class WeightPool {
   uint64_t size_ = 0;
 };
 
-// Fills the field of a Param that its kind names.
+// A visitor that sets the field of a Param that its kind names.
 struct ParamFields {
   FlatBufferBuilder& builder;
   fbs::ParamKind kind = fbs::ParamKind::Bool;
@@ -106,7 +106,7 @@ Offset<fbs::Var> EncodeVar(FlatBufferBuilder& builder, const Var& var) {
                         builder.CreateVector(dims.data(), dims.size()), of_integers);
 }
 
-// By var, its index in the file, where recorded workspaces stand among the outputs.
+// Returns by var its index in the file, which counts recorded workspaces among the outputs.
 std::vector<uint32_t> FileIndices(const Graph& graph) {
   std::vector<uint32_t> indices(graph.vars().size());
   uint32_t next = 0;
@@ -137,7 +137,7 @@ Offset<fbs::Node> EncodeNode(FlatBufferBuilder& builder, const Graph& graph,
   for (int input : node.inputs) inputs.push_back(indices[input]);
   fbs::Extent value;
   const HostTensor* constant = node.constant.get();
-  std::vector<HostTensor> first;  // of a state, whose bytes the operator keeps
+  std::vector<HostTensor> first;  // first values of states, which their operators own
   if (node.op->role() == Role::kState) first = node.op->Evaluate({}).value_or(std::move(first));
   if (!first.empty()) constant = &first[0];
   const bool stored = constant != nullptr && constant->has_data();
@@ -184,7 +184,7 @@ Offset<fbs::Packed> EncodePacked(FlatBufferBuilder& builder, const PackedModel& 
                            builder.CreateVector(parts), packed.extra_flops_ratio);
 }
 
-// Models that the file could not give back.
+// Refuses models that could not be read back.
 absl::Status CheckWritable(const Graph& graph, bool pooled) {
   for (const Var& var : graph.vars()) {
     if (!(var.comp_node == graph.var(0).comp_node)) {

@@ -10,12 +10,12 @@
 
 namespace ashlar {
 
-// Replaces the file when all is written; on any error an existing file stays as it was.
-// InvalidArgument for a graph that the format cannot hold: several comp nodes, a constant without
-// data.
+// Replaces the file after everything is written; on an error, an existing file stays unchanged.
+// Returns InvalidArgument for a graph that the format cannot store: several comp nodes, a constant
+// without data.
 absl::Status WriteModel(const Graph& graph, const std::string& path);
 
-// The same, and behind it a packed form of this graph.
+// The same, followed by a packed form of the graph.
 absl::Status WriteModel(const Graph& graph, const PackedModel& packed, const std::string& path);
 
 }  // namespace ashlar

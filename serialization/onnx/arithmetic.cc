@@ -1,4 +1,4 @@
-// Operators that compute with elements and matrices.
+// Exports operators that compute with elements and matrices.
 #include <cmath>
 #include <iterator>
 
@@ -16,23 +16,24 @@
 namespace ashlar {
 namespace {
 
-// No operator set has activations of integers, and operator set 13 little of bytes and flags.
+// No operator set has activations of integers, and operator set 13 has few operators for bytes and
+// Bool.
 absl::Status CheckElemwiseType(const OnnxEmitter& emitter, ScalarFunction function) {
   const DType dtype = emitter.output_type().dtype;
   const bool relu = function == ScalarFunction::kRelu || function == ScalarFunction::kFuseAddRelu;
   const bool wide = dtype == DType::kInt32 || dtype == DType::kInt64;
   const bool common = dtype == DType::kFloat32 || dtype == DType::kFloat16 || wide;
-  const bool rich = emitter.rich() && dtype != DType::kBFloat16;  // which nobody computes in
+  const bool rich = emitter.rich() && dtype != DType::kBFloat16;  // no program computes in BFloat16
   if ((rich || common) && (IsFloat(dtype) || !relu)) return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat(RowOf(function).name, " of ", Name(dtype)));
 }
 
-// By ReduceMode.
+// Indexed by ReduceMode.
 constexpr const char* kReductions[] = {"ReduceSum", "ReduceSumSquare", "ReduceProd",
                                        "ReduceMin", "ReduceMax",       "ReduceMean"};
 static_assert(std::size(kReductions) == static_cast<size_t>(ReduceMode::kMean) + 1);
 
-// A matrix, or a batch of them, with the last two dimensions swapped.
+// Returns a matrix, or a batch of them, with the last two dimensions swapped.
 std::string Transposed(OnnxEmitter& emitter, int input) {
   std::vector<int64_t> perm(emitter.input_type(input).shape.rank());
   for (size_t i = 0; i < perm.size(); ++i) perm[i] = static_cast<int64_t>(i);
@@ -40,20 +41,20 @@ std::string Transposed(OnnxEmitter& emitter, int input) {
   return emitter.Add("Transpose", {emitter.input(input)}, {{"perm", perm}});
 }
 
-// A comparison, whose flags become numbers.
+// Returns a comparison as numbers.
 std::string Compared(OnnxEmitter& emitter, const char* type,
                      const std::vector<std::string>& inputs) {
   return emitter.Add("Cast", {emitter.Add(type, inputs)},
                      {{"to", int64_t{OnnxType(emitter.output_type().dtype)}}});
 }
 
-// x * (1 + that) / 2
+// x * (1 + gate) / 2
 std::string Gated(OnnxEmitter& emitter, const std::string& x, const std::string& gate) {
   const std::string half = emitter.Add("Mul", {x, emitter.Scalar(0.5)});
   return emitter.Add("Mul", {half, emitter.Add("Add", {gate, emitter.Scalar(1)})});
 }
 
-// Of floats; the remainder has the sign of the divisor, or the quotient no fraction.
+// Compute, for floats, the remainder with the divisor's sign, and the truncated quotient.
 std::string FloatMod(OnnxEmitter& emitter, const std::vector<std::string>& inputs) {
   const std::string rest = emitter.Add("Mod", inputs, {{"fmod", int64_t{1}}});
   const std::string zero = emitter.Scalar(0);
@@ -87,7 +88,7 @@ absl::StatusOr<std::string> OnnxScalarFunction(OnnxEmitter& emitter, const Elemw
   if (row.adds) {
     return OnnxScalarFunction(emitter, {row.of_sum}, {emitter.Add("Add", inputs)});
   }
-  // Those that are several operators there, or take parameters as inputs.
+  // Functions that need several ONNX operators, or whose parameters are inputs there.
   const bool floats = IsFloat(emitter.output_type().dtype);
   switch (param.mode) {
     case ScalarFunction::kClamp:
@@ -149,7 +150,7 @@ absl::StatusOr<OnnxValues> OnnxElemwise(OnnxEmitter& emitter) {
   return OnnxScalarFunction(emitter, param, inputs);
 }
 
-// One of several ONNX operators would round in between, or not at all.
+// H_SWISH needs one ONNX operator: several would round in between, or not at all.
 absl::StatusOr<OnnxValues> OnnxElemwiseMultiType(OnnxEmitter& emitter) {
   const ElemwiseParam& param = emitter.op<ElemwiseMultiType>().param();
   if (param.mode == ScalarFunction::kHSwish) {
@@ -162,7 +163,7 @@ absl::StatusOr<OnnxValues> OnnxElemwiseMultiType(OnnxEmitter& emitter) {
   return OnnxScalarFunction(emitter, param, inputs);
 }
 
-// Shifts are of unsigned integers alone, and inputs have one dtype, but for powers.
+// Shifts exist only for unsigned integers. Inputs must have one dtype, except for powers.
 absl::StatusOr<OnnxValues> OnnxIntegerElemwise(OnnxEmitter& emitter) {
   const IntegerFunction mode = emitter.op<IntegerElemwise>().param().mode;
   const DType dtype = emitter.output_type().dtype, other = emitter.input_type(1).dtype;
@@ -212,7 +213,7 @@ absl::StatusOr<OnnxValues> OnnxReduce(OnnxEmitter& emitter) {
     if (i < missing || from[i] != to[i - missing]) axes.push_back(i);
   }
   std::string value = emitter.input(0);
-  if (!axes.empty() && (mode == ReduceMode::kSum || emitter.rich())) {  // an input since then
+  if (!axes.empty() && (mode == ReduceMode::kSum || emitter.rich())) {  // axes are an input
     value = emitter.Add(kReductions[static_cast<size_t>(mode)], {value, emitter.Ints(axes)},
                         {{"keepdims", int64_t{1}}});
   } else if (!axes.empty()) {
@@ -227,7 +228,7 @@ absl::StatusOr<OnnxValues> OnnxReduce(OnnxEmitter& emitter) {
 
 absl::StatusOr<OnnxValues> OnnxSoftmax(OnnxEmitter& emitter) {
   std::string input = emitter.input(0);
-  // There the output has the dtype of the input.
+  // In ONNX the output has the dtype of the input.
   const DType dtype = emitter.output_type().dtype;
   if (emitter.input_type(0).dtype != dtype) {
     input = emitter.Add("Cast", {input}, {{"to", int64_t{OnnxType(dtype)}}});
@@ -235,13 +236,13 @@ absl::StatusOr<OnnxValues> OnnxSoftmax(OnnxEmitter& emitter) {
   return emitter.Add("Softmax", {input}, {{"axis", emitter.op<Softmax>().param().axis}});
 }
 
-// Of floats beyond a dtype's range Cast may make anything, and TypeCvt saturates.
+// For floats outside a dtype's range, Cast may return anything, while TypeCvt saturates.
 absl::StatusOr<OnnxValues> OnnxTypeCvt(OnnxEmitter& emitter) {
   const DType stored = emitter.stored_input_type(0).dtype;
   const DType made = emitter.stored_output_type().dtype;
   const DType from = emitter.input_type(0).dtype, to = emitter.output_type().dtype;
   if (IsQuantized(stored) || IsQuantized(made)) {
-    // The same integers, or a conversion that stands around every node.
+    // Passes the same integers, or converts through the Float32 that surrounds every node.
     OnnxValues values(StoredAs(stored) == StoredAs(made) ? emitter.StoredInput()
                                                          : emitter.input(0));
     values.stored = StoredAs(stored) == StoredAs(made);

@@ -17,7 +17,7 @@
 namespace ashlar {
 namespace {
 
-// A descriptor that is closed unless it is handed on.
+// A descriptor that is closed unless it is released.
 class Descriptor {
  public:
   explicit Descriptor(int fd = -1) : fd_(fd) {}
@@ -43,7 +43,7 @@ std::string FolderOf(const std::string& path) {
 
 std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// The names from the model's folder to the file.
+// Returns the names on the path from the model's folder to the file.
 absl::StatusOr<std::vector<std::string>> Steps(absl::string_view location) {
   const auto refuse = [&](absl::string_view why) {
     return absl::InvalidArgumentError(absl::StrCat("external data '", Shown(location), "': ", why));

@@ -1,4 +1,4 @@
-// Tensors that lie in files beside an ONNX model.
+// Tensors stored in files next to an ONNX model.
 #ifndef ASHLAR_SERIALIZATION_ONNX_EXTERNAL_DATA_H_
 #define ASHLAR_SERIALIZATION_ONNX_EXTERNAL_DATA_H_
 
@@ -14,20 +14,21 @@
 
 namespace ashlar {
 
-// Maps the files that a model names, each once. A model comes from anywhere, so that a file must
-// lie below the model's folder, and be neither behind a symbolic link nor have a second name.
+// The files that a model names, each mapped once. A model may be untrusted. So a file must be below
+// the model's folder, not reached through a symbolic link, and without a second name (hard link).
 class ExternalData {
  public:
-  // An empty path is that of a model in memory, beside which there is nothing. With `follow_links`
-  // links are followed (caches that keep files under their hashes need it).
+  // An empty path means a model in memory, which has no such files. `follow_links` allows symbolic
+  // links (needed for caches that name files by their hashes).
   ExternalData(std::string model_path, bool follow_links)
       : model_path_(std::move(model_path)), follow_links_(follow_links) {}
 
   struct Bytes {
-    std::shared_ptr<const MappedFile> file;  // keeps them alive
+    std::shared_ptr<const MappedFile> file;  // keeps the bytes alive
     const uint8_t* data = nullptr;
   };
-  // The `bytes` bytes of a tensor. InvalidArgument says what is wrong with its place.
+  // Returns the tensor's `bytes` bytes. Returns InvalidArgument, with the reason, if its location
+  // is invalid.
   absl::StatusOr<Bytes> Find(const onnx::TensorProto& tensor, int64_t bytes);
 
   std::vector<std::shared_ptr<const MappedFile>> files() const;

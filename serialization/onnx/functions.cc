@@ -14,10 +14,10 @@ namespace {
 using onnx::AttributeProto;
 using onnx::NodeProto;
 
-// Fields that libonnx's schema does not know and that change what a model means.
+// Fields that change a model's meaning but are missing in libonnx's schema.
 constexpr int kNodeOverload = 8, kFunctionDefaults = 11, kFunctionOverload = 13;
 
-// The lite messages keep the bytes of fields that they do not know.
+// Lite messages keep the bytes of unknown fields.
 template <typename Message>
 bool HasUnknownField(const Message& message, int number) {
   using google::protobuf::internal::WireFormatLite;
@@ -33,7 +33,7 @@ bool HasUnknownField(const Message& message, int number) {
 
 using Attributes = absl::flat_hash_map<std::string, const AttributeProto*>;
 
-// Replaces references to a call's attributes; one to an attribute that is not given goes away.
+// Replaces references to a call's attributes; removes references to absent attributes.
 void Bind(const Attributes& given, NodeProto& node) {
   auto& attributes = *node.mutable_attribute();
   for (int i = 0; i < attributes.size();) {

@@ -1,4 +1,4 @@
-// Functions that an ONNX model brings along, which are read as what they are made of.
+// Functions that an ONNX model defines; their calls are replaced by their bodies.
 #ifndef ASHLAR_SERIALIZATION_ONNX_FUNCTIONS_H_
 #define ASHLAR_SERIALIZATION_ONNX_FUNCTIONS_H_
 
@@ -16,19 +16,19 @@ namespace ashlar {
 
 class OnnxFunctions {
  public:
-  // Of a model that outlives this.
+  // `model` must outlive this object.
   explicit OnnxFunctions(const onnx::ModelProto& model);
-  // The function that a node calls; null where it calls none.
+  // Returns the function that a node calls; null if it calls none.
   const onnx::FunctionProto* Find(const onnx::NodeProto& node) const;
 
  private:
   absl::flat_hash_map<std::pair<std::string, std::string>, const onnx::FunctionProto*> functions_;
 };
 
-// The nodes of a function for one call, with the call's attributes in the places that refer to
-// them; `given` says which inputs there are, and those that are left out are left out inside as
-// well. InvalidArgument where the call does not suit the function, Unimplemented where the function
-// needs more than libonnx's schema knows.
+// Returns the nodes of a function for one call, with the call's attributes filled in. `given` says
+// which inputs are present; absent inputs are absent inside too. Returns InvalidArgument if the
+// call does not suit the function, Unimplemented if the function needs more than libonnx's schema
+// knows.
 absl::StatusOr<OnnxNodes> BodyOfCall(const onnx::FunctionProto& function,
                                      const onnx::NodeProto& call, const std::vector<bool>& given);
 

@@ -1,4 +1,4 @@
-// Walks an ONNX model, node by node.
+// Reads an ONNX model, node by node.
 #ifndef ASHLAR_SERIALIZATION_ONNX_GRAPH_READER_H_
 #define ASHLAR_SERIALIZATION_ONNX_GRAPH_READER_H_
 
@@ -9,7 +9,8 @@
 
 namespace ashlar {
 
-// As ReadOnnx. Takes the weights out of the model. `folded_bytes`: of constants that were computed.
+// Like ReadOnnx. Moves the weights out of the model. `folded_bytes` receives the bytes of computed
+// constants.
 absl::StatusOr<Graph> ReadOnnxGraph(onnx::ModelProto& model, const OnnxReadOptions& options,
                                     ExternalData& external, int64_t& folded_bytes);
 

@@ -1,4 +1,4 @@
-// Operators on images: convolution, pooling, normalisation.
+// Exports operators on images: convolution, pooling, normalisation.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,8 +16,8 @@
 namespace ashlar {
 namespace {
 
-// The padding at the end that windows reach: more would change nothing, but some programs refuse
-// padding as wide as the window.
+// Returns the padding at the end that windows reach. More would change nothing, but some programs
+// refuse padding as wide as the window.
 int64_t UsedPadEnd(const WindowAxis& axis) {
   const int64_t reach = axis.Origin(axis.output - 1) + axis.extent() - axis.input;
   return std::clamp<int64_t>(reach, 0, axis.pad_end);
@@ -29,19 +29,19 @@ std::vector<OnnxAttribute> WindowAttributes(const WindowAxis& h, const WindowAxi
       {"kernel_shape", Pair{h.window, w.window}},
       {"strides", Pair{h.stride, w.stride}},
       {"pads", Pair{h.pad_begin, w.pad_begin, UsedPadEnd(h), UsedPadEnd(w)}}};
-  // Pooling may not name them in operator set 13 where it averages.
+  // Average pooling has no dilations in operator set 13.
   if (h.dilation != 1 || w.dilation != 1) {
     attributes.push_back({"dilations", Pair{h.dilation, w.dilation}});
   }
   return attributes;
 }
 
-// Whether padding is as wide as the window, which ONNX Runtime refuses in pools.
+// Whether padding is as wide as the window, which ONNX Runtime refuses for pooling.
 bool IsWide(const WindowAxis& axis) {
   return axis.pad_begin >= axis.window || UsedPadEnd(axis) >= axis.window;
 }
 
-// By output, how many times as large the mean is when padding does not count.
+// Returns by output the ratio of the mean without padding to the mean with it.
 absl::StatusOr<HostTensor> SharesOfWindows(const WindowAxis& h, const WindowAxis& w) {
   const auto shares = [](const WindowAxis& axis) {
     std::vector<double> of_outputs;
@@ -66,7 +66,7 @@ absl::StatusOr<HostTensor> SharesOfWindows(const WindowAxis& h, const WindowAxis
   return factors;
 }
 
-// A filter of a true convolution, as correlation wants it.
+// Returns the filter of a true convolution, rotated for correlation.
 HostTensor Flipped(const HostTensor& filter) {
   HostTensor flipped = HostTensor::ZerosLike(filter, filter.shape());
   const int rank = filter.shape().rank();
@@ -77,7 +77,7 @@ HostTensor Flipped(const HostTensor& filter) {
   return flipped;
 }
 
-// Input 1 under that shape, as correlation wants it.
+// Returns input 1 in that shape, for correlation.
 absl::StatusOr<std::string> Filter(OnnxEmitter& emitter, const ConvolutionParam& param,
                                    const Shape& shape) {
   if (param.mode != ConvolutionMode::kConvolution) return emitter.input(1, shape);
@@ -87,7 +87,7 @@ absl::StatusOr<std::string> Filter(OnnxEmitter& emitter, const ConvolutionParam&
   return emitter.Tensor(Flipped(*emitter.constant(1)).Reshaped(shape));
 }
 
-// src * filter + bias, with an empty bias for none.
+// Returns src * filter + bias; an empty `bias` means none.
 absl::StatusOr<std::string> Conv(OnnxEmitter& emitter, const ConvolutionParam& param,
                                  const std::string& bias) {
   ASHLAR_ASSIGN_OR_RETURN(const ConvolutionGeometry geometry,
@@ -130,8 +130,8 @@ absl::StatusOr<OnnxValues> OnnxConvolutionBackwardData(OnnxEmitter& emitter) {
   ASHLAR_ASSIGN_OR_RETURN(const BackwardDataGeometry geometry,
                           InferBackwardData(param, emitter.input_type(0), emitter.input_type(1)));
   const WindowAxis &h = geometry.h, &w = geometry.w;
-  // Padding behind adds less than a stride there, and none before: rows and columns that nothing
-  // reaches are zeros around.
+  // Padding after the image must add less than a stride, and padding before must not be negative.
+  // Otherwise, rows and columns that no window reaches are added as zeros.
   const auto around = [](const WindowAxis& axis) {
     return axis.pad_begin < 0 || axis.pad_end <= -axis.stride;
   };
@@ -187,7 +187,7 @@ absl::StatusOr<OnnxValues> OnnxPooling(OnnxEmitter& emitter) {
   }
   std::vector<OnnxAttribute> attributes = WindowAttributes(h, w);
   if (param.mode == PoolingMode::kMax) return emitter.Add("MaxPool", {image}, attributes);
-  // Sums of integers, rounded once, are what is made of the mean of an image.
+  // The mean of a quantised image is a sum of integers, rounded once.
   if (IsQuantized(emitter.stored_input_type(0).dtype) && param.mode == PoolingMode::kAverage) {
     const Shape& image = emitter.input_type(0).shape;
     if (geometry.output()[2] == 1 && geometry.output()[3] == 1 && param.window_h == image[2] &&

@@ -74,7 +74,7 @@ absl::StatusOr<std::vector<OnnxVar>> OnnxImport::Fold(const Operator& op,
     ASHLAR_RETURN_IF_ERROR(CountFolded(type.shape, type.dtype));
     folded_operations_ += type.shape.num_elements();
   }
-  // The operation count of a node is at most 2^63 - 1, the sum so far far below that.
+  // The operation count of a node is at most 2^63 - 1; the sum so far is far below that.
   const int64_t operations = op.Computation(site);
   if (operations > most_folded_operations_ - folded_operations_) {
     return absl::InvalidArgumentError(
@@ -139,7 +139,7 @@ absl::StatusOr<Graph> OnnxImport::Finish(
   const auto get = [&](OnnxVar index) -> absl::StatusOr<int> {
     VarInfo& var = at(index);
     int& place = built[static_cast<size_t>(index)];
-    if (place < 0) {  // a constant: operators come in the order of their production
+    if (place < 0) {  // a constant: operators come in the order of production
       GraphBuilder::NodeOptions options;
       options.name = var.name;
       ASHLAR_ASSIGN_OR_RETURN(

@@ -1,4 +1,4 @@
-// Activations of ONNX and functions of angles: compositions of scalar functions.
+// Imports activations and trigonometric functions as compositions of scalar functions.
 
 #include "serialization/onnx/import_table.h"
 #include "serialization/onnx/import_values.h"
@@ -43,7 +43,7 @@ OnnxVars Gelu(OnnxNode& node) {
   return node.Invalid(absl::StrCat("approximate is '", approximate.substr(0, 64), "'"));
 }
 
-// x if its magnitude is more than lambd, moved towards zero by the bias; else 0.
+// Returns x, moved towards zero by the bias, if its magnitude exceeds lambd; otherwise 0.
 OnnxVars Shrink(OnnxNode& node) {
   const OnnxVar x = node.input(0);
   const double lambd = node.Float("lambd", 0.5), bias = node.Float("bias", 0);
@@ -63,10 +63,10 @@ OnnxVars Swish(OnnxNode& node) {
   return node.Product(x, Sigmoid(node, node.Product(x, alpha)));
 }
 
-// The second input, as far as the first lets it through.
+// Returns the second input times Swish of the first.
 OnnxVars SwiGlu(OnnxNode& node) { return node.Product(Swish(node)[0], node.input(1)); }
 
-// The other functions of angles, of those that are functions of single elements.
+// Trigonometric functions that have no scalar function of their own.
 OnnxVars Tan(OnnxNode& node) {
   const OnnxVar x = node.input(0);
   return node.Quotient(node.Function(F::kSin, {x}), node.Function(F::kCos, {x}));
@@ -94,7 +94,7 @@ OnnxVars Atanh(OnnxNode& node) {
   return node.Product(node.Function(F::kLog, {ratio}), 0.5);
 }
 
-// The slope broadcasts to x; below 7 it is [C] along axis 1, or one value.
+// The slope broadcasts to x. Below operator set 7 it is [C] along axis 1, or one value.
 OnnxVars PRelu(OnnxNode& node) {
   node.Ignore({"consumed_inputs"});
   const OnnxVar x = node.input(0);
@@ -115,7 +115,7 @@ OnnxVars PRelu(OnnxNode& node) {
   return node.Sum(node.Function(F::kRelu, {x}), node.Product(slope, node.Least(x, 0)));
 }
 
-// Bounds that cross each other give the upper one everywhere.
+// Clamps x. If low > high, all elements become `high`.
 OnnxVar Clipped(OnnxNode& node, OnnxVar x, double low, double high) {
   if (low <= high && low > -kInfinity && high < kInfinity) {
     return node.Function(F::kClamp, {x}, {low, high});
@@ -140,7 +140,7 @@ OnnxVars Clip(OnnxNode& node) {
   if (known(1) && known(2)) {
     const double low = node.has(1) ? node.KnownNumber(1, "min") : -kInfinity;
     const double high = node.has(2) ? node.KnownNumber(2, "max") : kInfinity;
-    // A bound may be the least of a dtype, which is none; what is no number bounds nothing either.
+    // A bound may be the lowest value of a dtype, which means none. NaN is no bound either.
     return Clipped(node, x, low, high);
   }
   if (node.has(1)) x = node.Function(F::kMax, {x, node.Reshaped(node.input(1), {})});

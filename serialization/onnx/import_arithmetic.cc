@@ -1,4 +1,4 @@
-// Arithmetic of ONNX, element by element.
+// Imports arithmetic, element by element.
 #include <cmath>
 
 #include "opr/integer_elemwise.h"
@@ -16,7 +16,7 @@ OnnxVars Binary(OnnxNode& node) {
   return node.Function(kFunction, {node.input(0), OnnxSecondOperand(node)});
 }
 
-// Any number of inputs.
+// Joins any number of inputs.
 OnnxVar Joined(OnnxNode& node, ScalarFunction function) {
   node.Ignore({"consumed_inputs"});
   OnnxVar result = node.input(0);
@@ -35,7 +35,7 @@ OnnxVars Mean(OnnxNode& node) {
   return node.Product(Joined(node, F::kAdd), 1.0 / node.num_inputs());
 }
 
-// Of integers it truncates.
+// Truncates for integers.
 OnnxVars Div(OnnxNode& node) {
   const bool floats = IsFloat(node.dtype(node.input(0)));
   return floats ? Binary<F::kTrueDiv>(node) : Binary<F::kTruncDiv>(node);
@@ -66,7 +66,7 @@ bool AreWhole(const HostTensor& numbers) {
   return true;
 }
 
-// Integers by what may be floats, truncated.
+// Raises integers to exponents that may be floats, and truncates.
 OnnxVar PowerOfIntegers(OnnxNode& node, OnnxVar base, OnnxVar exponent) {
   const DType dtype = node.dtype(base);
   const HostTensor* const known = node.constant(exponent);
@@ -77,7 +77,7 @@ OnnxVar PowerOfIntegers(OnnxNode& node, OnnxVar base, OnnxVar exponent) {
     const auto wide = [&](OnnxVar x) { return node.Converted(x, DType::kFloat64); };
     return node.Converted(node.Function(F::kPow, {wide(base), wide(exponent)}), dtype);
   }
-  // As squares and products, which GPUs have kernels for.
+  // Uses squares and products, for which GPUs have kernels.
   constexpr double kMost = 62;
   const bool one = node.constant(base) == nullptr && known != nullptr &&
                    known->num_elements() == 1 && known->shape().rank() <= node.rank(base);
@@ -137,7 +137,7 @@ OnnxVars Dropout(OnnxNode& node) {
   }
   OnnxVars outputs = node.input(0);
   if (node.has_output(1)) {
-    // Of Bool; below operator set 10 of the input's dtype.
+    // The mask is Bool, or below operator set 10 the input's dtype.
     const DType dtype = node.version() < 10 ? node.dtype(outputs[0]) : DType::kBool;
     std::optional<HostTensor> mask = node.NewTensor(dtype, node.shape(outputs[0]).dims());
     if (!mask) return kNoOnnxVar;
@@ -149,7 +149,7 @@ OnnxVars Dropout(OnnxNode& node) {
 
 OnnxVars Identity(OnnxNode& node) { return node.input(0); }
 
-// To a float of 16 bits values are rounded, and stay Float32.
+// For 16-bit floats, values are rounded but stay Float32.
 OnnxVar CastTo(OnnxNode& node, OnnxVar x, int onnx_type) {
   const absl::StatusOr<DType> to = ComputedAs(onnx_type);
   if (!to.ok()) return node.Fail(to.status());
@@ -160,7 +160,7 @@ OnnxVar CastTo(OnnxNode& node, OnnxVar x, int onnx_type) {
 }
 
 OnnxVars Cast(OnnxNode& node) {
-  node.Ignore({"saturate", "round_mode"});  // of 8-bit floats
+  node.Ignore({"saturate", "round_mode"});  // only for 8-bit floats
   const OnnxVar x = node.input(0);
   if (node.version() >= 6) return CastTo(node, x, static_cast<int>(node.Int("to", 0)));
   onnx::TensorProto::DataType type = onnx::TensorProto::UNDEFINED;
@@ -176,7 +176,7 @@ OnnxVars CastLike(OnnxNode& node) {
   const OnnxVar x = node.input(0), like = node.input(1);
   if (!node.ok()) return kNoOnnxVar;
   if (!IsFloat(node.dtype(like))) return node.Converted(x, node.dtype(like));
-  // A float of 16 bits is computed as Float32.
+  // A 16-bit float is computed as Float32.
   const int onnx_type = node.onnx_type(1);
   return onnx_type == 0 ? node.Converted(x, node.dtype(like)) : CastTo(node, x, onnx_type);
 }

@@ -1,5 +1,5 @@
-// Attention of ONNX: one fused operator, or, where its products themselves are asked for or capped,
-// the products, softmax and products that it is.
+// Imports attention as one fused operator. If its products are outputs or capped, it becomes
+// separate operators: product, softmax, product.
 #include <cmath>
 #include <limits>
 
@@ -16,7 +16,7 @@ namespace {
 using F = ScalarFunction;
 constexpr double kLowest = std::numeric_limits<float>::lowest();
 
-// [N, length, heads * size] as [N, heads, length, size].
+// Converts [N, length, heads * size] to [N, heads, length, size].
 OnnxVar Headed(OnnxNode& node, OnnxVar x, int64_t heads) {
   if (node.rank(x) == 4) return x;
   const Shape s = node.shape(x);
@@ -28,23 +28,23 @@ OnnxVar Headed(OnnxNode& node, OnnxVar x, int64_t heads) {
 
 OnnxVar Behind(OnnxNode& node, OnnxVar past, OnnxVar x) { return node.Add<Concat>({2}, {past, x}); }
 
-// 0 where a number is not 0, and -inf where it is.
+// Returns 0 for numbers that are not 0, and -inf for 0.
 OnnxVar HidingZeros(OnnxNode& node, OnnxVar numbers) {
   return node.Function(F::kSelect,
                        {node.Converted(numbers, DType::kFloat32), node.Scalar(0, DType::kFloat32),
                         node.Scalar(-kInfinity, DType::kFloat32)});
 }
 
-// Which keys a query sees, besides all: numbers that `Hidden` and `MaskOf` make a mask of.
+// The keys that a query may see, by position. `KnownSight` and `SightOfValid` turn this into masks.
 struct Sight {
   int64_t queries = 0, keys = 0;
   bool causal = false;
-  int64_t offset = 0;             // of the first query among the keys
-  int64_t left = -1, right = -1;  // keys around a query's own place; -1: all
-  OnnxVar valid = kNoOnnxVar;     // by image, how many keys there are; the queries are the last
+  int64_t offset = 0;             // position of the first query among the keys
+  int64_t left = -1, right = -1;  // keys visible before and after the query's position; -1: all
+  OnnxVar valid = kNoOnnxVar;     // by image, the number of keys; the queries are the last of them
 };
 
-// The mask of input 3, added to the products; keys behind its end are hidden.
+// Returns the mask of input 3 as an addend to the products; keys after its end are hidden.
 OnnxVar MaskOf(OnnxNode& node, OnnxVar mask, int64_t keys) {
   OnnxVar added = node.dtype(mask) == DType::kBool ? HidingZeros(node, mask) : mask;
   const int rank = node.rank(added);
@@ -52,7 +52,8 @@ OnnxVar MaskOf(OnnxNode& node, OnnxVar mask, int64_t keys) {
   return node.Padded(added, rank - 1, 0, keys - node.shape(added)[rank - 1], -kInfinity);
 }
 
-// [queries, keys]: the place of a key less that of the query, where the first query is at 0.
+// Builds [queries, keys] from value(position of the key - position of the query), with the first
+// query at 0.
 template <typename Value>
 OnnxVar OfDistances(OnnxNode& node, const Sight& sight, DType dtype, const Value& value) {
   std::optional<HostTensor> table = node.NewTensor(dtype, {sight.queries, sight.keys});
@@ -63,7 +64,7 @@ OnnxVar OfDistances(OnnxNode& node, const Sight& sight, DType dtype, const Value
   return node.Constant(*std::move(table));
 }
 
-// The masks that a sight with a known offset needs; none where it sees all.
+// Returns the mask if the offset is known; none if every key is visible.
 OnnxVar KnownSight(OnnxNode& node, const Sight& sight) {
   if (!sight.causal && sight.left < 0 && sight.right < 0) return kNoOnnxVar;
   return OfDistances(node, sight, DType::kFloat32, [&](int64_t distance) {
@@ -74,7 +75,7 @@ OnnxVar KnownSight(OnnxNode& node, const Sight& sight) {
   });
 }
 
-// The same where each image has its own number of keys: [N, 1, queries, keys].
+// The same if each image has its own number of keys: [N, 1, queries, keys].
 OnnxVar SightOfValid(OnnxNode& node, const Sight& sight) {
   const OnnxVar valid = node.Converted(
       node.Reshaped(sight.valid, {node.shape(sight.valid)[0], 1, 1, 1}), DType::kFloat32);
@@ -87,7 +88,7 @@ OnnxVar SightOfValid(OnnxNode& node, const Sight& sight) {
       OfDistances(node, sight, DType::kFloat32,
                   [&](int64_t d) { return static_cast<double>(d + sight.queries); }),
       valid);
-  const auto hide = [&](OnnxVar a, OnnxVar b) {  // where a <= b is false
+  const auto hide = [&](OnnxVar a, OnnxVar b) {  // hides keys unless a <= b
     const OnnxVar over = node.Function(F::kLess, {b, a});
     hidden =
         node.Sum(hidden, node.Function(F::kSelect, {over, node.Scalar(-kInfinity, DType::kFloat32),
@@ -111,7 +112,7 @@ struct Weighed {
   OnnxVar y, products;
 };
 
-// `mode` says which products: 0 raw, 1 capped, 2 with the mask, 3 behind the softmax.
+// `mode` chooses the returned products: 0 raw, 1 capped, 2 masked, 3 after the softmax.
 Weighed InSteps(OnnxNode& node, OnnxVar q, OnnxVar k, OnnxVar v, OnnxVar mask, double scale,
                 double cap, int64_t mode) {
   const Shape qs = node.shape(q), ks = node.shape(k);
@@ -120,7 +121,7 @@ Weighed InSteps(OnnxNode& node, OnnxVar q, OnnxVar k, OnnxVar v, OnnxVar mask, d
     node.Invalid(absl::StrCat(heads, " heads of queries for ", key_heads, " of keys"));
     return {};
   }
-  // Heads that share their keys are rows of one product.
+  // Heads that share their keys become rows of one product.
   const int64_t rows = heads / key_heads * qs[2];
   const Shape whole = {qs[0], heads, qs[2], ks[2]}, grouped = {qs[0], key_heads, rows, ks[2]};
   const OnnxVar queries = node.Reshaped(q, {qs[0], key_heads, rows, qs[3]});
@@ -130,7 +131,7 @@ Weighed InSteps(OnnxNode& node, OnnxVar q, OnnxVar k, OnnxVar v, OnnxVar mask, d
       cap == 0 ? raw : node.Product(node.Function(F::kTanh, {node.Product(raw, 1 / cap)}), cap);
   const OnnxVar masked = mask == kNoOnnxVar ? capped : node.Sum(capped, mask);
   OnnxVar weights = node.Add<Softmax>({-1}, {node.Greatest(masked, kLowest)});
-  if (mask != kNoOnnxVar) {  // a query that sees no key weighs nothing
+  if (mask != kNoOnnxVar) {  // a query that sees no key has weights of 0
     const OnnxVar most = node.Add<Reduce>({ReduceMode::kMax, -1}, {mask});
     const OnnxVar blind =
         node.Function(F::kEqual, {most, node.Scalar(-kInfinity, node.dtype(most))});

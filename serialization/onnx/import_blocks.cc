@@ -1,6 +1,6 @@
-// Col2Im: sums of blocks that lie a stride apart, axis by axis. Of the elements of a block as many
-// as the stride follow those of the block before without a gap or an overlap, so an axis is as many
-// such rows, added, as blocks overlap.
+// Col2Im: adds overlapping blocks that are a stride apart, axis by axis. The first `stride`
+// elements of all blocks line up without gap or overlap; so do the next `stride` elements, and so
+// on. An axis is therefore the sum of as many such rows as blocks overlap.
 #include <algorithm>
 
 #include "graph/region.h"
@@ -11,13 +11,13 @@
 namespace ashlar {
 namespace {
 
-constexpr int64_t kMostTerms = 1024;  // of an axis
+constexpr int64_t kMostTerms = 1024;  // in one axis
 
-// [before, places, block, behind] to [before, image, behind].
+// Converts [before, places, block, after] to [before, image, after].
 OnnxVar AxisOfBlocks(OnnxNode& node, OnnxVar x, const OnnxWindow& axis) {
   const Shape shape = node.shape(x);
   const int64_t places = shape[1], block = shape[2], stride = axis.stride;
-  const int64_t at_once = axis.dilation == 1 ? stride : 1;  // elements of a block
+  const int64_t at_once = axis.dilation == 1 ? stride : 1;  // elements of a block per row
   if (CeilDivide(block, at_once) > kMostTerms) {
     return node.Unsupported(absl::StrCat("with ", CeilDivide(block, at_once),
                                          " blocks that overlap, at most ", kMostTerms));
@@ -51,7 +51,7 @@ OnnxVars Col2Im(OnnxNode& node) {
   if (axes > 3) return node.Unsupported(absl::StrCat("in ", axes, " dimensions"));
   const int64_t batch = node.shape(x)[0], rows = node.shape(x)[1], blocks = node.shape(x)[2];
   if (batch < 1 || rows < 1 || blocks < 1) return node.Unsupported("of an empty tensor");
-  // Its windows are those of a convolution of the image.
+  // The blocks are the windows of a convolution over the image.
   Shape whole = {batch, 1};
   for (const int64_t size : image) whole.push_back(size);
   if (!Shape::Make(whole.dims()).ok()) return node.Invalid("image_shape is no shape");

@@ -1,4 +1,4 @@
-// Constants of ONNX: given as attributes, or made of shapes.
+// Imports constants: given as attributes, or computed from shapes.
 #include <algorithm>
 #include <cmath>
 
@@ -80,7 +80,7 @@ OnnxVars RangeOfNumbers(OnnxNode& node) {
   if (step == 0) return node.Invalid("delta is 0");
   const bool exact = !IsFloat(start.dtype());
   double count = std::ceil((limit.At(0) - start.At(0)) / step);
-  if (exact) {  // doubles lose the last digits of an Int64
+  if (exact) {  // a double loses the last digits of an Int64
     const __int128 distance = __int128{limit.IntegerAt(0)} - start.IntegerAt(0);
     const __int128 stride = delta.IntegerAt(0), rest = distance % stride;
     count = static_cast<double>(distance / stride + (rest != 0 && (rest < 0) == (stride < 0)));

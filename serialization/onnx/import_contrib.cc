@@ -1,4 +1,4 @@
-// Operators that ONNX Runtime writes into models that it saves at its level "extended".
+// Imports operators that ONNX Runtime writes into models saved at its level "extended".
 #include "opr/layer_norm.h"
 #include "serialization/onnx/import_table.h"
 
@@ -25,7 +25,7 @@ OnnxVars QuickGelu(OnnxNode& node) {
   return node.Product(x, node.Function(F::kSigmoid, {node.Product(x, alpha)}));
 }
 
-// LayerNormalization of a sum, of which the last output is the sum itself.
+// LayerNormalization of a sum; the last output is the sum itself.
 OnnxVars SkipLayerNormalization(OnnxNode& node) {
   OnnxVar sum = node.Sum(node.input(0), node.input(1));
   if (node.has(4)) sum = node.Sum(sum, node.input(4));

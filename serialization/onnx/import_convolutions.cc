@@ -1,4 +1,4 @@
-// Convolutions of ONNX: in two and three dimensions, and in one as images of height 1.
+// Imports convolutions: in two and three dimensions, and in one as images of height 1.
 #include <algorithm>
 #include <tuple>
 
@@ -24,7 +24,8 @@ Convolution3DParam VolumesParam(const OnnxWindow& d, const OnnxWindow& h, const 
   return param;
 }
 
-// Errors where image and weights are not of one rank, or the weights do not divide into groups.
+// Reports an error if image and weights differ in rank, or if the weights do not divide into
+// groups.
 void CheckRanks(OnnxNode& node, const Shape& image, const Shape& filter) {
   if (filter.rank() == image.rank() && image.rank() >= 3) return;
   node.Invalid(absl::StrCat("input is ", image.ToString(), ", weights are ", filter.ToString(),
@@ -35,14 +36,14 @@ void CheckGroups(OnnxNode& node, int64_t groups, const Shape& filter) {
   node.Invalid(absl::StrCat("group is ", groups, " for weights ", filter.ToString()));
 }
 
-// Input [N, C, ...] and weights [M, C / groups, ...].
+// Convolves input [N, C, ...] with weights [M, C / groups, ...].
 template <typename Convolution>
 OnnxVar Convolve(OnnxNode& node, OnnxVar x, OnnxVar weights, int64_t groups,
                  typename Convolution::Param param) {
   const Shape shape = node.shape(weights);
   CheckGroups(node, groups, shape);
   if (!node.ok()) return kNoOnnxVar;
-  if constexpr (requires { param.compute_mode; }) {  // volumes have but one way
+  if constexpr (requires { param.compute_mode; }) {  // 3-D convolutions have only one compute mode
     if (node.exact()) param.compute_mode = ComputeMode::kFloat32;
   }
   if (groups > 1) {
@@ -54,7 +55,7 @@ OnnxVar Convolve(OnnxNode& node, OnnxVar x, OnnxVar weights, int64_t groups,
   return node.Add<Convolution>(param, {x, weights});
 }
 
-// y + bias, which has one value for each channel.
+// Returns y + bias, which has one value per channel.
 OnnxVar WithBias(OnnxNode& node, OnnxVar y, OnnxVar bias) {
   Shape along = {1, node.shape(y)[1]};
   while (along.rank() < node.rank(y)) along.push_back(1);
@@ -95,8 +96,8 @@ OnnxVar ConvOf(OnnxNode& node) {
 
 OnnxVars Conv(OnnxNode& node) { return ConvOf(node); }
 
-// Where windows that are moved by `offset` [ND, K, 1, oh, ow], in pixels, have their taps along an
-// axis of the image: coordinates of a grid.
+// Returns the coordinates of window taps along one axis of the image, for a sampling grid. The
+// windows are shifted by `offset` [ND, K, 1, oh, ow], in pixels.
 OnnxVar TapsAlong(OnnxNode& node, OnnxVar offset, int axis, const OnnxWindow (&windows)[2]) {
   const Shape shape = node.shape(offset);  // [ND, K, 1, oh, ow]
   std::optional<HostTensor> places =
@@ -115,7 +116,7 @@ OnnxVar TapsAlong(OnnxNode& node, OnnxVar offset, int axis, const OnnxWindow (&w
   return node.Sum(node.Product(offset, 2 / size), node.Constant(*std::move(places)));
 }
 
-// The image sampled at the taps of all windows is convolved without neighbours.
+// Samples the image at the taps of all windows, then convolves the samples without overlap.
 OnnxVars DeformConv(OnnxNode& node) {
   const OnnxVar x = node.input(0), weights = node.input(1), offset = node.input(2);
   const Shape image = node.shape(x), filter = node.shape(weights);
@@ -156,7 +157,7 @@ OnnxVars DeformConv(OnnxNode& node) {
   return node.has(3) && node.ok() ? WithBias(node, y, node.input(3)) : y;
 }
 
-// With an addend in front of its activation.
+// The activation may be preceded by an addend.
 OnnxVars FusedConv(OnnxNode& node) {
   const std::string activation = node.Text("activation", "");
   const std::vector<float> given = node.Floats("activation_params");
@@ -182,8 +183,8 @@ OnnxVars FusedConv(OnnxNode& node) {
   return node.Unsupported(absl::StrCat("activation '", activation.substr(0, 64), "'"));
 }
 
-// Padding by the size of the output: the odd row is behind for SAME_UPPER, before otherwise. What
-// is missing of an output that windows do not reach is behind.
+// Chooses the padding for an output size. An odd row comes after for SAME_UPPER, otherwise before.
+// If windows do not reach the whole output, the missing part is at its end.
 void PadTo(OnnxWindow& window, int64_t output, int64_t more, bool upper) {
   const int64_t total = window.stride * (window.input - 1) + more + window.extent() - output;
   const int64_t half = std::max<int64_t>(total, 0) / 2;
@@ -191,7 +192,7 @@ void PadTo(OnnxWindow& window, int64_t output, int64_t more, bool upper) {
   window.pad_end = total - window.pad_begin;
 }
 
-// The elements along an axis from the last to the first.
+// Reverses the elements along an axis.
 OnnxVar Reversed(OnnxNode& node, OnnxVar var, int64_t axis) {
   const int64_t size = node.shape(var)[static_cast<int>(axis)];
   if (size <= 1) return var;
@@ -200,8 +201,8 @@ OnnxVar Reversed(OnnxNode& node, OnnxVar var, int64_t axis) {
       {var, node.IntVector({size - 1}), node.IntVector({-size - 1}), node.IntVector({-1})});
 }
 
-// A transposed convolution of volumes is a convolution of the volume with stride - 1 zeros behind
-// each element, whose filters are reversed and go from outputs to inputs.
+// Computes a transposed 3-D convolution as a convolution: inserts stride - 1 zeros after each
+// element, reverses the filters, and swaps their inputs and outputs.
 OnnxVar TransposedVolumes(OnnxNode& node, OnnxVar x, OnnxVar weights, int64_t groups,
                           std::vector<OnnxWindow> windows) {
   const Shape image = node.shape(x), filter = node.shape(weights);
@@ -257,7 +258,7 @@ OnnxVars ConvTranspose(OnnxNode& node) {
       (!given.empty() && static_cast<int>(given.size()) != axes)) {
     return node.Invalid("output_padding or output_shape has not one for each axis");
   }
-  // The padding of the file is checked as a convolution's of the output would be.
+  // The file's padding is checked like the padding of a convolution of the output.
   std::vector<OnnxWindow> windows = OnnxTransposedWindows(
       node, image, std::vector<int64_t>(filter.dims().begin() + 2, filter.dims().end()));
   if (!node.ok()) return kNoOnnxVar;

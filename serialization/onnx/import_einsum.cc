@@ -1,6 +1,9 @@
-// Einsum of ONNX, as products of batches of matrices. Letters that stand twice in an operand are
-// its diagonal, letters that nothing else has are summed at once, '...' becomes letters of its own;
-// then operands are multiplied from left to right.
+// Imports Einsum as batched matrix products.
+//
+// - A letter that an operand has twice takes its diagonal.
+// - Letters that occur in no other term are summed at once.
+// - '...' is replaced by new letters.
+// - Then operands are multiplied from left to right.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -25,7 +28,7 @@ bool Has(const std::string& letters, char letter) {
   return letters.find(letter) != std::string::npos;
 }
 
-// The axes in the order of `letters`; those that the operand lacks are left out.
+// Permutes the axes to the order of `letters`; letters that the operand lacks are skipped.
 OnnxVar Ordered(OnnxNode& node, const Lettered& operand, const std::string& letters) {
   std::vector<int64_t> pattern;
   for (const char letter : letters) {
@@ -36,20 +39,20 @@ OnnxVar Ordered(OnnxNode& node, const Lettered& operand, const std::string& lett
   return node.Permuted(operand.var, std::move(pattern));
 }
 
-// The equation, with '...' as upper-case letters that it does not use: the last of them
-// is the last axis of every ellipsis.
+// The equation, with '...' replaced by unused upper-case letters. The last of these is the last
+// axis of every ellipsis.
 struct Equation {
   std::vector<std::string> operands;
   std::string result;
 };
 
-// The letters of an ellipsis of `rank` axes, the last `rank` of `all`.
+// Replaces the ellipsis of a term, if any, by the letters of its axes.
 std::string Expanded(const std::string& term, const std::string& ellipsis) {
   const size_t dots = term.find("...");
   return dots == std::string::npos ? term : term.substr(0, dots) + ellipsis + term.substr(dots + 3);
 }
 
-// Empty operands after an error.
+// Returns no operands after an error.
 Equation EquationOf(OnnxNode& node) {
   std::string text = node.Text("equation", "");
   text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
@@ -78,7 +81,7 @@ Equation EquationOf(OnnxNode& node) {
   const std::string ellipsis = free.substr(free.size() - longest);
   if (arrow != std::string::npos) {
     equation.result = Expanded(text.substr(arrow + 2), ellipsis);
-  } else {  // the ellipsis, and in alphabetical order what stands once
+  } else {  // the ellipsis, then letters that occur once, in alphabetical order
     std::string all;
     for (const std::string& term : terms) all += term;
     for (char letter = 'A'; letter <= 'z'; ++letter) {
@@ -99,7 +102,8 @@ Equation EquationOf(OnnxNode& node) {
   return equation;
 }
 
-// Where a letter stands twice: the two axes as the last one, of which every (n + 1)th is taken.
+// For a letter that occurs twice: joins the two axes into the last one and takes every (n + 1)th
+// element.
 void TakeDiagonals(OnnxNode& node, Lettered& operand) {
   for (size_t i = 0; i < operand.letters.size(); ++i) {
     const char letter = operand.letters[i];
@@ -122,12 +126,12 @@ void TakeDiagonals(OnnxNode& node, Lettered& operand) {
     operand.var =
         node.Add<Subtensor>({{-1}, {0}, {0}, {1}, {0}}, {square, node.IntVector({n + 1})});
     operand.letters = rest + letter;
-    i = static_cast<size_t>(-1);  // from the first again
+    i = static_cast<size_t>(-1);  // restarts from the first letter
     if (!node.ok()) return;
   }
 }
 
-// Without the letters that `others` lacks.
+// Sums over the letters that `others` lacks.
 void SumAlone(OnnxNode& node, Lettered& operand, const std::string& others) {
   for (size_t i = 0; i < operand.letters.size();) {
     if (Has(others, operand.letters[i])) {
@@ -145,8 +149,8 @@ void SumAlone(OnnxNode& node, Lettered& operand, const std::string& others) {
   }
 }
 
-// The product over the letters of both that `wanted` lacks: letters of both that it has are the
-// batch. No letter is in one operand alone and not wanted.
+// Multiplies a and b, summing over shared letters that `wanted` lacks. Other shared letters are the
+// batch. A letter in only one operand must be wanted.
 Lettered ProductOf(OnnxNode& node, const Lettered& a, const Lettered& b, const std::string& wanted,
                    const absl::flat_hash_map<char, int64_t>& sizes) {
   std::string batch, rows, columns, summed;
@@ -176,7 +180,7 @@ Lettered ProductOf(OnnxNode& node, const Lettered& a, const Lettered& b, const s
     to.push_back(width);
     return node.Reshaped(Ordered(node, operand, batch + outer + inner), to);
   };
-  // B stays as it lies where its summed letters come last.
+  // B is not permuted if its summed letters come last.
   const bool transposed =
       !summed.empty() && !b.letters.empty() && b.letters.back() == summed.back();
   const OnnxVar left = matrices(a, rows, m, summed, k);

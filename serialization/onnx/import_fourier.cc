@@ -1,5 +1,5 @@
-// DFT and STFT of ONNX: products with matrices of cosines and sines, which are known before the
-// run, and the windows that frames are weighed by.
+// Imports DFT and STFT as products with matrices of cosines and sines, which are known before the
+// run; and the window functions that weight frames.
 #include <algorithm>
 #include <cmath>
 
@@ -11,30 +11,31 @@
 namespace ashlar {
 namespace {
 
-constexpr int64_t kMostElements = int64_t{1} << 26;  // of a matrix
+constexpr int64_t kMostElements = int64_t{1} << 26;  // in a matrix
 constexpr double kPi = 3.14159265358979323846;
 
 struct Transform {
-  int64_t length;   // of the signal
-  int64_t in, out;  // elements read and made: all, or those that tell the others
+  int64_t length;   // signal length
+  int64_t in, out;  // elements read and produced: all, or the half that determines the rest
   bool from_complex, to_complex;
   bool inverse;
 
   int64_t rows() const { return in * (from_complex ? 2 : 1); }
   int64_t columns() const { return out * (to_complex ? 2 : 1); }
-  // The factor of row `from` in column `to`: parts 0 (real) and 1.
+  // Returns the matrix element of input j in output k; parts are 0 (real) and 1 (imaginary).
   double Factor(int64_t j, int part_j, int64_t k, int part_k) const {
     const double turn = 2 * kPi * static_cast<double>(j * k % length) / static_cast<double>(length);
     const double sine = inverse ? std::sin(turn) : -std::sin(turn);
     const double value = part_j == part_k ? std::cos(turn) : part_k == 1 ? sine : -sine;
     if (!inverse) return value;
-    // To real numbers, an element stands for its mirror image too.
+    // For a real result, an element also represents its mirror image.
     const bool twice = !to_complex && j != 0 && 2 * j != length;
     return (twice ? 2 : 1) * value / static_cast<double>(length);
   }
 };
 
-// By element read and part, element made and part; by made first where `transposed`.
+// Returns the matrix, by input element and part, then output element and part; outputs first if
+// `transposed`.
 std::optional<HostTensor> MatrixOf(OnnxNode& node, const Transform& t, DType dtype,
                                    bool transposed) {
   if (t.length < 1 || t.length > kMostElements || t.rows() > kMostElements / t.columns()) {
@@ -54,12 +55,13 @@ std::optional<HostTensor> MatrixOf(OnnxNode& node, const Transform& t, DType dty
   return matrix;
 }
 
-// An integer that is input i, or `otherwise`.
+// Returns the integer in input i, or `otherwise` if it is absent.
 int64_t IntegerOr(OnnxNode& node, int i, absl::string_view what, int64_t otherwise) {
   return node.has(i) ? static_cast<int64_t>(node.KnownNumber(i, what)) : otherwise;
 }
 
-// Whether the last dimension of a signal says that it is complex; an error where it says neither.
+// Whether the last dimension of a signal says that it is complex; reports an error if it is neither
+// 1 nor 2.
 bool IsComplex(OnnxNode& node, const Shape& signal) {
   const int64_t parts = signal[signal.rank() - 1];
   if (parts != 1 && parts != 2) {
@@ -95,7 +97,7 @@ OnnxVars Dft(OnnxNode& node) {
   if (!matrix) return kNoOnnxVar;
 
   if (t.in < shape[axis]) x = node.Padded(x, axis, 0, t.in - shape[axis]);
-  // The axis comes behind all others but that of parts, and goes back.
+  // Moves the axis after all others except the parts, and back.
   std::vector<int64_t> there = AllAxes(rank), back = there;
   std::rotate(there.begin() + axis, there.begin() + axis + 1, there.end() - 1);
   std::rotate(back.begin() + axis, back.end() - 2, back.end() - 1);
@@ -109,7 +111,7 @@ OnnxVars Dft(OnnxNode& node) {
   return node.Permuted(node.Reshaped(y, made), std::move(back));
 }
 
-// Frames a step apart: a convolution, whose filters are the matrix weighed by the window.
+// Frames at equal steps are a convolution, whose filters are the matrix weighted by the window.
 OnnxVars Stft(OnnxNode& node) {
   OnnxVar x = node.input(0);
   if (!node.ok()) return kNoOnnxVar;
@@ -152,7 +154,7 @@ OnnxVars Stft(OnnxNode& node) {
                        {shape[0], frames, t.out, 2});
 }
 
-// The sum of cosines 0, 1 and 2 turns over the window, by these factors.
+// Returns the sum of cosines with 0, 1 and 2 periods over the window, with these factors.
 template <int kFirst, int kSecond, int kThird, int kWhole>
 OnnxVars WindowOf(OnnxNode& node) {
   const auto size = static_cast<int64_t>(node.KnownNumber(0, "the size"));

@@ -1,4 +1,4 @@
-// Operators of ONNX that pick elements by index.
+// Imports operators that select elements by index.
 #include <algorithm>
 
 #include "opr/gather.h"
@@ -12,7 +12,8 @@
 namespace ashlar {
 namespace {
 
-// An index into a dimension, which may count from the end; an error outside of it.
+// Returns an index into a dimension; negative ones count from the end. Reports an error if it is
+// out of range.
 int64_t Place(OnnxNode& node, const HostTensor& indices, int64_t i, int64_t size) {
   const int64_t index = indices.IntegerAt(i);
   if (index >= -size && index < size) return index < 0 ? index + size : index;
@@ -27,7 +28,7 @@ bool CheckIndices(OnnxNode& node, const HostTensor& indices) {
   return false;
 }
 
-// Constant indices that follow one another with one step are a box, which may be a view.
+// If constant indices have one step, they form a box, which may be a view.
 std::optional<OnnxVar> BoxOf(OnnxNode& node, OnnxVar data, const HostTensor& indices, int axis) {
   const int64_t count = indices.num_elements(), size = node.shape(data)[axis];
   if (indices.shape().rank() > 1 || count == 0) return std::nullopt;
@@ -39,7 +40,7 @@ std::optional<OnnxVar> BoxOf(OnnxNode& node, OnnxVar data, const HostTensor& ind
   for (int64_t i = 1; i < count; ++i) {
     if (step == 0 || Place(node, indices, i, size) != first + i * step) return std::nullopt;
   }
-  // In front of the first element; -1 would be the last.
+  // An end before the first element: -1 would mean the last.
   const int64_t end = first + count * step;
   return node.Add<Subtensor>({{axis}, {1}, {1}, {1}, {0}},
                              {data, node.IntVector({first}),
@@ -82,7 +83,7 @@ OnnxVars ScatterNDOf(OnnxNode& node) {
   return node.Add<ScatterND>(param, {node.input(0), node.input(1), node.input(2)});
 }
 
-// For each place of `shape` its index along every axis.
+// Calls `each` for each place of `shape`, with its index along every axis.
 template <typename Each>
 void ForEachPlace(const Shape& shape, const Each& each) {
   std::vector<int64_t> index(shape.rank(), 0);
@@ -152,7 +153,7 @@ OnnxVars Trilu(OnnxNode& node) {
   return node.Constant(*std::move(result));
 }
 
-// By a mask, where the diagonal is known.
+// Uses a mask, if the diagonal is known.
 OnnxVars TriluByMask(OnnxNode& node) {
   const OnnxVar x = node.input(0);
   const int64_t diagonal = node.has(1) ? static_cast<int64_t>(node.KnownNumber(1, "k")) : 0;
@@ -170,7 +171,7 @@ OnnxVars TriluByMask(OnnxNode& node) {
                        {node.Constant(*std::move(mask)), x, node.Scalar(0, node.dtype(x))});
 }
 
-// Indices compared with all that there are.
+// Compares the indices with all possible values.
 OnnxVars OneHotByComparison(OnnxNode& node) {
   OnnxVar indices = node.input(0);
   const OnnxVar values = node.input(2);
@@ -194,7 +195,7 @@ OnnxVars OneHotByComparison(OnnxNode& node) {
   for (int64_t i = 0; i < places->num_elements(); ++i) {
     places->Set(i, static_cast<double>(i));
   }
-  // Negative ones count from the end.
+  // Negative indices count from the end.
   const OnnxVar negative = node.Function(ScalarFunction::kLess, {indices, node.Scalar(0, dtype)});
   indices = node.Function(ScalarFunction::kSelect, {negative, node.Sum(indices, depth), indices});
   const OnnxVar hit = node.Function(

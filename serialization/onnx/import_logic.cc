@@ -1,4 +1,4 @@
-// Comparisons, logic and bits of ONNX.
+// Imports comparisons, logic and bit operations.
 #include <cmath>
 #include <limits>
 
@@ -101,7 +101,7 @@ OnnxVars Where(OnnxNode& node) {
   return node.Constant(*std::move(result));
 }
 
-// At run time. Comparisons give 1 or 0 in the dtype of what they compare.
+// Used at run time: comparisons return 1 or 0 in the dtype of their operands.
 OnnxVars AsBool(OnnxNode& node, OnnxVar flags) { return node.Converted(flags, DType::kBool); }
 
 template <ScalarFunction kFunction, bool kSwapped = false>

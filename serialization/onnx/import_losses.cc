@@ -1,4 +1,5 @@
-// Losses of ONNX: the mean or sum, by weights of classes, of what a picture's own class got.
+// Imports losses: the mean or sum of the log probabilities of the labelled classes, weighted by
+// class.
 #include "opr/gather.h"
 #include "opr/reduce.h"
 #include "opr/softmax.h"
@@ -9,8 +10,8 @@ namespace {
 
 using F = ScalarFunction;
 
-// `log_probabilities` [N, C, ...], classes [N, ...], which are input 1; weights by class may be
-// input 2. What has the class `ignore_index` counts nothing.
+// Computes the loss of `log_probabilities` [N, C, ...], with classes [N, ...] as input 1 and
+// optional weights by class as input 2. Elements of class `ignore_index` do not count.
 OnnxVar LossOf(OnnxNode& node, OnnxVar log_probabilities) {
   const std::string reduction = node.Text("reduction", "mean");
   const bool ignores = node.has_attribute("ignore_index");

@@ -1,4 +1,4 @@
-// Text attributes that are one of several names.
+// Text attributes whose value is one of several names.
 #ifndef ASHLAR_SERIALIZATION_ONNX_IMPORT_NAMES_H_
 #define ASHLAR_SERIALIZATION_ONNX_IMPORT_NAMES_H_
 
@@ -12,8 +12,8 @@
 
 namespace ashlar {
 
-// The value of a text attribute in a list of names. Of a text that is not in the list, an error and
-// the first value.
+// Returns the enum value of a text attribute. If the text is not in the list, reports an error and
+// returns the first value.
 template <typename Enum>
 Enum OnnxNamed(OnnxNode& node, absl::string_view attribute, absl::string_view fallback,
                std::initializer_list<std::pair<const char*, Enum>> names) {

@@ -1,4 +1,4 @@
-// Normalisations of ONNX, and softmax.
+// Imports normalisations and softmax.
 #include <cmath>
 #include <limits>
 
@@ -15,7 +15,8 @@ namespace {
 
 using F = ScalarFunction;
 
-// By the statistics of the batch itself, which also move the given ones: outputs 1 and 2.
+// Normalises by the statistics of the batch. These also update the given statistics, which are
+// outputs 1 and 2.
 OnnxVars BatchNormalizationInTraining(OnnxNode& node, double epsilon) {
   const OnnxVar x = node.input(0);
   const double momentum = node.Float("momentum", 0.9);
@@ -51,12 +52,12 @@ OnnxVars BatchNormalization(OnnxNode& node) {
   for (int i = 0; i < 5; ++i) inputs.push_back(node.input(i));
   if (!node.ok()) return kNoOnnxVar;
   const Shape from = node.shape(x);
-  if (!by_channel) {  // statistics of each element [C, H, W]
+  if (!by_channel) {  // statistics for each element [C, H, W]
     const OnnxVar deviation = node.Function(F::kSqrt, {node.Sum(inputs[4], epsilon)});
     const OnnxVar normal = node.Quotient(node.Difference(x, inputs[3]), deviation);
     return node.Sum(node.Product(normal, inputs[1]), inputs[2]);
   }
-  // A vector is a batch of one channel.
+  // A vector is a batch with one channel.
   if (from.rank() == 1) inputs[0] = node.Reshaped(x, {from[0], 1});
   return node.Reshaped(node.Add<BatchNorm>({epsilon}, inputs), from);
 }
@@ -65,15 +66,15 @@ OnnxVar MeanAlong(OnnxNode& node, OnnxVar x, int axis) {
   return node.Add<Reduce>({ReduceMode::kMean, axis}, {x});
 }
 
-// Each row of a matrix with mean 0 and variance 1: the variance is biased, and comes from the
-// differences to the mean.
+// Normalises each row of a matrix to mean 0 and variance 1. The variance is biased, and computed
+// from the differences to the mean.
 OnnxVar StandardRows(OnnxNode& node, OnnxVar rows, double epsilon) {
   const OnnxVar centred = node.Difference(rows, MeanAlong(node, rows, 1));
   const OnnxVar variance = MeanAlong(node, node.Product(centred, centred), 1);
   return node.Quotient(centred, node.Function(F::kSqrt, {node.Sum(variance, epsilon)}));
 }
 
-// [C] for a tensor of this rank.
+// Reshapes [C] for a tensor of this rank.
 OnnxVar AlongChannels(OnnxNode& node, OnnxVar vector, int64_t channels, int rank) {
   if (node.shape(vector) != Shape{channels}) {
     return node.Invalid(absl::StrCat("scale or bias is ", node.shape(vector).ToString(),
@@ -110,7 +111,7 @@ OnnxVars GroupNormalization(OnnxNode& node) {
   }
   const int64_t row = ElementsBetween(from, 1, from.rank()) / groups;
   const OnnxVar normal = StandardRows(node, node.Reshaped(x, {from[0] * groups, row}), epsilon);
-  if (node.version() < 21) {  // scale and bias of each group
+  if (node.version() < 21) {  // scale and bias for each group
     const Shape grouped = {from[0], groups, row};
     OnnxVar y = node.Reshaped(normal, grouped);
     y = node.Product(y, AlongChannels(node, node.input(1), groups, 3));
@@ -122,7 +123,7 @@ OnnxVars GroupNormalization(OnnxNode& node) {
   return node.Sum(node.Product(node.Reshaped(normal, from), scale), bias);
 }
 
-// From the axis to the end.
+// Normalises all axes from `axis` on.
 OnnxVars LayerNormalization(OnnxNode& node) {
   node.Ignore({"stash_type"});
   const OnnxVar x = node.input(0), scale = node.input(1);
@@ -176,7 +177,7 @@ OnnxVars LpNormalization(OnnxNode& node) {
   } else {
     norm = node.Function(F::kSqrt, {node.Add<Reduce>({ReduceMode::kSumSqr, axis}, {x})});
   }
-  // Only zeros have the norm 0, and stay zeros.
+  // Only zeros have the norm 0, and they stay zeros.
   return node.Quotient(x, node.Greatest(norm, std::numeric_limits<float>::min()));
 }
 
@@ -207,11 +208,11 @@ OnnxVars LocalResponse(OnnxNode& node) {
   return node.Reshaped(node.Add<LRN>(param, {node.Reshaped(x, image)}), from);
 }
 
-// Below operator set 13 all dimensions from the axis on are one.
+// The rows of a softmax. Below operator set 13, all dimensions from the axis on are joined.
 struct SoftmaxRows {
   OnnxVar x;
   int axis = 0;
-  Shape shape;  // of the result
+  Shape shape;  // shape of the result
 };
 
 SoftmaxRows RowsOf(OnnxNode& node) {

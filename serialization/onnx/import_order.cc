@@ -1,4 +1,4 @@
-// Operators of ONNX that look for the greatest elements, and sums and products along an axis.
+// Imports operators that find the largest elements, and sums and products along an axis.
 #include "opr/arg_reduce.h"
 #include "opr/cum_sum.h"
 #include "opr/top_k.h"
@@ -31,7 +31,7 @@ OnnxVars TopKOf(OnnxNode& node) {
   param.axis = node.Int("axis", -1);
   param.k = node.version() < 10 ? node.Int("k", 0) : static_cast<int64_t>(node.KnownNumber(1, "k"));
   param.largest = node.Int("largest", 1) != 0;
-  node.Ignore({"sorted"});  // any order will do where it is 0
+  node.Ignore({"sorted"});  // if it is 0, any order is allowed
   return node.AddOperator(std::make_shared<const TopK>(param), {x});
 }
 
@@ -44,7 +44,8 @@ OnnxVars CumSumOf(OnnxNode& node) {
   return node.Add<CumSum>(param, {x});
 }
 
-// Products of 1, 2, 4, ... neighbours, until they are all that there are (Hillis and Steele 1986).
+// Multiplies neighbours at distance 1, 2, 4, ... until all elements are included (Hillis and Steele
+// 1986).
 OnnxVars CumProdOf(OnnxNode& node) {
   OnnxVar x = node.input(0);
   const bool exclusive = node.Int("exclusive", 0) != 0, reverse = node.Int("reverse", 0) != 0;
@@ -61,14 +62,14 @@ OnnxVars CumProdOf(OnnxNode& node) {
   return x;
 }
 
-// 1 where the first of the greatest is, 0 elsewhere.
+// Returns 1 at the first of the largest elements, 0 elsewhere.
 OnnxVars Hardmax(OnnxNode& node) {
   OnnxVar x = node.input(0);
   const Shape whole = node.shape(x);
   int axis = node.Axis(node.Int("axis", node.version() < 13 ? 1 : -1), whole.rank());
   if (!node.ok()) return kNoOnnxVar;
   if (whole.num_elements() == 0) return x;
-  if (node.version() < 13) {  // rows of all that follows the axis
+  if (node.version() < 13) {  // rows of everything after the axis
     x = node.Reshaped(
         x, {ElementsBetween(whole, 0, axis), ElementsBetween(whole, axis, whole.rank())});
     axis = 1;

@@ -1,4 +1,4 @@
-// Pad of ONNX.
+// Imports Pad.
 #include "opr/pad.h"
 #include "serialization/onnx/import_axes.h"
 #include "serialization/onnx/import_names.h"
@@ -8,7 +8,7 @@
 namespace ashlar {
 namespace {
 
-// `pads`: the beginnings of these axes, then the ends. `x` is what is padded.
+// Pads `x`; `pads` has the elements before each of these axes, then the elements after.
 OnnxVar Padded(OnnxNode& node, OnnxVar x, const std::vector<int64_t>& pads,
                const std::vector<int64_t>& axes, double value) {
   PadParam param;
@@ -52,8 +52,8 @@ OnnxVars PadByInputs(OnnxNode& node) {
   if (value != nullptr && (value->num_elements() != 1 || IsExactAsDouble(*value))) {
     return Padded(node, x, pads, axes, node.KnownNumber(2, "the value"));
   }
-  // A value that is computed, or that a double cannot hold, goes where ones, padded as well, are
-  // not.
+  // A value that is computed, or not exact as a double: pads with zeros, and selects the value in
+  // the padding, which is found by padding ones.
   std::optional<HostTensor> ones = node.NewTensor(node.dtype(x), node.shape(x).dims());
   if (!ones) return kNoOnnxVar;
   for (int64_t i = 0; i < ones->num_elements(); ++i) ones->Set(i, 1);
@@ -62,7 +62,7 @@ OnnxVars PadByInputs(OnnxNode& node) {
                        {inside, Padded(node, x, pads, axes, 0), node.Reshaped(node.input(2), {})});
 }
 
-// Both sides alike; where that is not even, the far side has one more.
+// Crops or pads both sides equally; if the difference is odd, the far side takes one more.
 OnnxVars CenterCropPad(OnnxNode& node) {
   const OnnxVar x = node.input(0);
   const std::vector<int64_t> sizes = node.KnownInts(1, "the shape");

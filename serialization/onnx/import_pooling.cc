@@ -1,4 +1,4 @@
-// Pooling of ONNX: in two dimensions, in one as images of height 1, in three as two poolings.
+// Imports pooling: in two dimensions, in one as images of height 1, in three as two poolings.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -23,8 +23,8 @@ OnnxVar Pool(OnnxNode& node, OnnxVar x, PoolingMode mode, const OnnxWindow& h,
   return node.Add<PoolingForward>(param, {x});
 }
 
-// Pools the last one, two or three dimensions. A window of three dimensions is one of two, and then
-// one along the first: true of maxima, and of means whose divisors are products.
+// Pools the last one, two or three dimensions. In three dimensions, pools two, then the first. This
+// is valid for maxima, and for means whose divisors are products.
 OnnxVar PoolAll(OnnxNode& node, OnnxVar x, PoolingMode mode,
                 const std::vector<OnnxWindow>& windows) {
   const Shape from = node.shape(x);
@@ -48,13 +48,13 @@ OnnxVar PoolAll(OnnxNode& node, OnnxVar x, PoolingMode mode,
       result, {from[0], from[1], windows[0].output(), windows[1].output(), windows[2].output()});
 }
 
-// Elements of windows in a plane whose axes have these strides: where each window begins, and how
-// far behind its beginning each of its elements lies.
+// The places of windows in a plane with given strides: the start of each window, and the offset of
+// each of its elements from there.
 struct Places {
   std::vector<int64_t> windows = {0}, elements = {0};
 };
 
-// `padded`: of a plane with the padding around it, where the first window begins at 0.
+// With `padded`, the plane includes its padding, and the first window starts at 0.
 Places PlacesOf(const std::vector<OnnxWindow>& windows, const std::vector<int64_t>& strides,
                 bool padded) {
   Places places;
@@ -75,8 +75,8 @@ Places PlacesOf(const std::vector<OnnxWindow>& windows, const std::vector<int64_
   return places;
 }
 
-// Where the first of the greatest elements of each window is in the whole tensor. The windows lie
-// side by side, a row each, and ArgReduce finds the place in the row.
+// Returns for each window the index, in the whole tensor, of the first of its largest elements. The
+// windows are laid out as rows, and ArgReduce finds the position in each row.
 OnnxVar PlacesOfMaxima(OnnxNode& node, OnnxVar x, const std::vector<OnnxWindow>& windows,
                        const Shape& output, bool column_major) {
   const int axes = static_cast<int>(windows.size());
@@ -107,7 +107,7 @@ OnnxVar PlacesOfMaxima(OnnxNode& node, OnnxVar x, const std::vector<OnnxWindow>&
   for (const int64_t window : padded.windows) {
     for (const int64_t element : padded.elements) *source++ = window + element;
   }
-  // No element is as small as the padding.
+  // The padding must be smaller than any element.
   const double lowest = std::numeric_limits<float>::lowest();
   const OnnxVar around = node.Add<Pad>(std::move(pad), {node.Greatest(x, lowest)});
   const int64_t planes = image[0] * image[1];
@@ -125,10 +125,10 @@ OnnxVar PlacesOfMaxima(OnnxNode& node, OnnxVar x, const std::vector<OnnxWindow>&
 
 OnnxVars MaxPool(OnnxNode& node) {
   const OnnxVar x = node.input(0);
-  const bool column_major = node.Int("storage_order", 0) != 0;  // of the second output
+  const bool column_major = node.Int("storage_order", 0) != 0;  // for the second output
   const std::vector<OnnxWindow> windows = OnnxWindows(node, node.shape(x), {}, true);
   if (!node.ok()) return kNoOnnxVar;
-  // Float32 holds every integer of 8 bits.
+  // Float32 holds every 8-bit integer.
   const OnnxVar floats = node.Converted(x, DType::kFloat32);
   const OnnxVar maxima = PoolAll(node, floats, PoolingMode::kMax, windows);
   OnnxVars outputs = node.Converted(maxima, node.dtype(x));
@@ -139,7 +139,7 @@ OnnxVars MaxPool(OnnxNode& node) {
   return outputs;
 }
 
-// How many elements of a window are in the image or its padding, but not behind that.
+// Returns how many elements of a window are in the image or its padding.
 int64_t Counted(const OnnxWindow& window, int64_t output) {
   const int64_t end = window.input + window.pad_begin + window.pad_end;
   const int64_t begin = output * window.stride;
@@ -155,7 +155,8 @@ OnnxVars AveragePool(OnnxNode& node) {
     return PoolAll(node, x, PoolingMode::kAverageCountExcludePadding, windows);
   }
   OnnxVar y = PoolAll(node, x, PoolingMode::kAverage, windows);
-  // Windows that ceil_mode lets stick out are divided by all of their elements there.
+  // With ceil_mode, windows may reach beyond the padding; elements there do not count in the
+  // divisor.
   for (size_t i = 0; i < windows.size(); ++i) {
     const OnnxWindow& window = windows[i];
     if (window.ceil_end == 0) continue;
@@ -170,7 +171,7 @@ OnnxVars AveragePool(OnnxNode& node) {
   return y;
 }
 
-// The p-norm of each window, in which padding is zeros.
+// Computes the p-norm of each window, with zeros as padding.
 OnnxVars LpPool(OnnxNode& node) {
   OnnxVar x = node.input(0);
   const double p = node.version() < 2 ? node.Float("p", 2) : static_cast<double>(node.Int("p", 2));
@@ -189,7 +190,7 @@ OnnxVars LpPool(OnnxNode& node) {
   return p == 2 ? node.Function(ScalarFunction::kSqrt, {sum}) : power(sum, 1 / p);
 }
 
-// Over all spatial dimensions, which stay with size 1.
+// Pools all spatial dimensions, which stay with size 1.
 OnnxVars Global(OnnxNode& node, PoolingMode mode) {
   node.Ignore({"consumed_inputs"});
   const OnnxVar x = node.input(0);

@@ -1,4 +1,4 @@
-// Products of matrices of ONNX.
+// Imports matrix products.
 #include "opr/matrix_mul.h"
 #include "opr/split.h"
 #include "serialization/onnx/import_table.h"
@@ -10,7 +10,7 @@ ComputeMode ComputeModeOf(const OnnxNode& node) {
   return node.exact() ? ComputeMode::kFloat32 : ComputeMode::kDefault;
 }
 
-// Operands of rank 1 are a row and a column, whose dimension goes away again.
+// Operands of rank 1 become a row or a column, whose dimension is removed from the result.
 OnnxVar MatMulOf(OnnxNode& node, OnnxVar a, OnnxVar b, bool transpose_a, bool transpose_b) {
   if (node.rank(a) < 1 || node.rank(b) < 1) return node.Invalid("expected rank 1 or more");
   const bool row = node.rank(a) == 1, column = node.rank(b) == 1;
@@ -51,7 +51,7 @@ OnnxVars Gemm(OnnxNode& node) {
   return node.Sum(y, node.Product(c, beta));
 }
 
-// With the first dimension behind those of the batch: [M, batch, K] becomes [batch, M, K].
+// Moves the first dimension after the batch: [M, batch, K] becomes [batch, M, K].
 OnnxVar BatchFirst(OnnxNode& node, OnnxVar var) {
   const int rank = node.rank(var);
   if (rank < 3) return var;
@@ -71,7 +71,7 @@ OnnxVars FusedMatMul(OnnxNode& node) {
   return node.Product(MatMulOf(node, a, b, transpose_a, transpose_b), node.Float("alpha", 1));
 }
 
-// By the first row (Laplace), of the columns of `rows` from `row` on that are left.
+// Expands by the first row (Laplace), over the remaining `columns` of `rows` from `row` on.
 OnnxVar Determinant(OnnxNode& node, const std::vector<OnnxVars>& rows, size_t row,
                     const std::vector<size_t>& columns) {
   if (columns.size() == 1) return rows[row][columns[0]];

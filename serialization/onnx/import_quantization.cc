@@ -1,5 +1,6 @@
-// Quantised operators of ONNX: by operators of 8 bits where there are any (quantities.h), else in
-// Float32, where integers are exact, multiplied and summed as floats and rounded half to even.
+// Imports quantised operators. Uses 8-bit operators if there are any (quantities.h). Otherwise
+// Float32 holds the integers exactly; they are multiplied and summed as floats, then rounded half
+// to even.
 #include "opr/reduce.h"
 #include "opr/type_cvt.h"
 #include "serialization/onnx/import_table.h"
@@ -13,7 +14,7 @@ using F = ScalarFunction;
 
 bool IsByte(DType dtype) { return dtype == DType::kInt8 || dtype == DType::kUint8; }
 
-// The axis of scales and zero points that are a vector. That of others does not matter.
+// Returns the axis along which scales and zero points are a vector; other scales have none.
 int QuantizedAxis(OnnxNode& node, int scale, const Shape& shape) {
   const int64_t axis = node.Int("axis", 1);
   if (!node.ok() || node.shape(node.input(scale)).num_elements() == 1) return 0;
@@ -21,7 +22,7 @@ int QuantizedAxis(OnnxNode& node, int scale, const Shape& shape) {
 }
 
 OnnxVars DequantizeLinear(OnnxNode& node) {
-  node.Ignore({"output_dtype"});  // a float, which is computed as Float32
+  node.Ignore({"output_dtype"});  // a float type, which is computed as Float32
   const OnnxVar x = node.input(0);
   const Shape shape = node.shape(x);
   const int axis = QuantizedAxis(node, 1, shape);
@@ -63,7 +64,7 @@ OnnxVars DequantizeLinear(OnnxNode& node) {
 }
 
 OnnxVars QuantizeLinear(OnnxNode& node) {
-  node.Ignore({"saturate", "precision"});  // of 8-bit floats; of the quotient
+  node.Ignore({"saturate", "precision"});  // only for 8-bit floats; precision of the quotient
   const OnnxVar x = node.input(0);
   const Shape shape = node.shape(x);
   const int axis = QuantizedAxis(node, 1, shape);
@@ -102,7 +103,7 @@ OnnxVars QuantizeLinear(OnnxNode& node) {
   return Quantized(node, node.Converted(stepwise ? noted->integers : x, DType::kFloat32), to);
 }
 
-// The range of all elements and zero, in 255 steps.
+// Divides the range of all elements and zero into 255 steps.
 OnnxVars DynamicQuantizeLinear(OnnxNode& node) {
   const OnnxVar x = node.input(0);
   if (!node.ok()) return kNoOnnxVar;
@@ -120,16 +121,16 @@ OnnxVars DynamicQuantizeLinear(OnnxNode& node) {
   return {Quantized(node, x, to), to.scale, to.zero};
 }
 
-// The operands of a linear operator: inputs, and those that say how they are quantised.
+// The operand of a linear operator: the input numbers of its values, scale and zero point.
 struct Operand {
   int input, scale, zero;
 };
 
 struct Linear {
-  const char* type;  // as one of floats
+  const char* type;  // the Float32 operator
   Operand x, weights;
-  int x_axis, weights_axis;  // of scales and zero points
-  int result_axis;           // of the weights' channels
+  int x_axis, weights_axis;  // axes of scales and zero points
+  int result_axis;           // axis of the weights' channels
   int64_t terms;
 };
 
@@ -151,7 +152,7 @@ Linear ProductOf(OnnxNode& node, Operand a, Operand b) {
   return {"MatMul", a, b, left.rank() - 2, right.rank() - 1, rank - 1, right[right.rank() - 2]};
 }
 
-// Scales of both operands, so that their product broadcasts to the result.
+// Returns the scales of both operands, shaped so that their product broadcasts to the result.
 OnnxVar ScalesOf(OnnxNode& node, const Linear& linear, const OnnxQuantization& x,
                  const OnnxQuantization& weights, int rank) {
   const OnnxVar along_x = Spread(node, x, x.scale, node.shape(node.input(linear.x.input)));
@@ -161,7 +162,7 @@ OnnxVar ScalesOf(OnnxNode& node, const Linear& linear, const OnnxQuantization& x
   return node.Product(along_x, along_weights);
 }
 
-// Sums of the operands' products, and their scale unless the operator has none.
+// The sums of the operands' products, and their scale if the operator has one.
 struct Sums {
   OnnxIntegerSums integers;
   OnnxVar scale = kNoOnnxVar;
@@ -198,7 +199,7 @@ Sums SumsOf(OnnxNode& node, const Linear& linear, int bias) {
   return {*sums, ScalesOf(node, linear, of_x, of_weights, node.rank(sums->low))};
 }
 
-// `y`: the inputs that say how the result is quantised.
+// Quantises the sums; `y` has the input numbers of the result's scale and zero point.
 OnnxVar QuantizedSums(OnnxNode& node, const Sums& sums, Operand y) {
   if (!node.ok()) return kNoOnnxVar;
   const Shape& shape = node.shape(sums.integers.low);
@@ -217,7 +218,7 @@ OnnxVar QuantizedSums(OnnxNode& node, const Sums& sums, Operand y) {
   return Requantized(node, quantity, to);
 }
 
-void IgnoreWindows(OnnxNode& node) {  // the convolution of floats reads them
+void IgnoreWindows(OnnxNode& node) {  // the Float32 convolution reads them
   node.Ignore({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"});
 }
 

@@ -1,5 +1,5 @@
-// Recurrent layers of ONNX: LSTM, and GRU and RNN, which are unrolled into products of matrices and
-// scalar functions, step by step.
+// Imports recurrent layers: LSTM as an operator; GRU and RNN are unrolled, step by step, into
+// matrix products and scalar functions.
 #include <algorithm>
 #include <functional>
 
@@ -15,15 +15,17 @@ namespace {
 
 using F = ScalarFunction;
 constexpr int kX = 0, kW = 1, kR = 2, kB = 3, kLengths = 4, kH = 5, kC = 6, kPeepholes = 7;
-constexpr int64_t kMostSteps = 4096;  // that are unrolled
+constexpr int64_t kMostSteps = 4096;  // limit on unrolled steps
 
 OnnxVar Zeros(OnnxNode& node, const Shape& shape) {
   std::optional<HostTensor> zeros = node.NewTensor(DType::kFloat32, shape.dims());
   return zeros ? node.Constant(*std::move(zeros)) : kNoOnnxVar;
 }
 
-// The common part of the layers: x [T, N, I] and, by direction, the weights of x [D, GH, I] and of
-// the state [D, GH, H], the biases of both [D, 2GH], and the state before the first step [D, N, H].
+// The inputs shared by the layers: x [T, N, I], and for each direction:
+// - the weights of x [D, GH, I] and of the state [D, GH, H];
+// - the biases of both [D, 2GH];
+// - the state before the first step [D, N, H].
 struct Layer {
   LstmDirection direction = LstmDirection::kForward;
   bool batch_first = false;
@@ -33,13 +35,13 @@ struct Layer {
   bool IsReverse(int64_t d) const { return direction == LstmDirection::kReverse || d == 1; }
 };
 
-// The state of input i, or zeros.
+// Returns the state in input i, or zeros.
 OnnxVar StateOf(OnnxNode& node, const Layer& layer, int i) {
   if (!node.has(i)) return Zeros(node, {layer.directions, layer.batch, layer.hidden});
   return layer.batch_first ? node.Permuted(node.input(i), {1, 0, 2}) : node.input(i);
 }
 
-// An error of the node where the sizes do not fit.
+// Reports an error if the sizes do not fit.
 Layer LayerOf(OnnxNode& node, int64_t gates) {
   node.Ignore({"hidden_size", "output_sequence"});
   Layer layer;
@@ -91,7 +93,7 @@ Layer LayerOf(OnnxNode& node, int64_t gates) {
   return layer;
 }
 
-// Y, and the states behind the last step.
+// Returns Y and the states after the last step, in the layout of the node.
 OnnxVars InOrder(OnnxNode& node, const Layer& layer, OnnxVars outputs) {
   if (!node.ok() || !layer.batch_first) return outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -129,10 +131,11 @@ OnnxVar TimesTransposed(OnnxNode& node, OnnxVar a, OnnxVar b) {
   return node.Add<MatrixMul>(param, {a, b});
 }
 
-// One direction of a layer: the state behind a step, of the state before it and x W + b of the
-// step.
+// Computes the state after a step in one direction, from the state before it and the step's x W +
+// b.
 using Step = std::function<OnnxVar(OnnxVar projected, OnnxVar h)>;
-// Of the weights of the state [GH, H] and its biases [1, GH], which it may add to those of x.
+// Builds the step from the state's weights [GH, H] and biases [1, GH]; it may add these to the
+// biases of x.
 using StepMaker = std::function<Step(OnnxVar r, OnnxVar state_bias, OnnxVar& bias)>;
 
 OnnxVars Unrolled(OnnxNode& node, const Layer& layer, int64_t gates, const StepMaker& make) {
@@ -153,7 +156,7 @@ OnnxVars Unrolled(OnnxNode& node, const Layer& layer, int64_t gates, const StepM
     const OnnxVars biases = Pieces(node, node.Reshaped(b[d], {1, 2 * rows}), 1, {rows, rows});
     OnnxVar bias = biases[0];
     const Step step = make(node.Reshaped(r[d], {rows, layer.hidden}), biases[1], bias);
-    // Of all steps at once.
+    // Computes all steps at once.
     const OnnxVar all =
         node.Sum(TimesTransposed(node, x, node.Reshaped(w[d], {rows, inputs})), bias);
     const OnnxVars projected = Pieces(node, all, 0, std::vector<int64_t>(layer.steps, layer.batch));
@@ -177,7 +180,7 @@ OnnxVars Unrolled(OnnxNode& node, const Layer& layer, int64_t gates, const StepM
   return InOrder(node, layer, {joined(std::move(steps)), joined(std::move(last))});
 }
 
-// With gates z, r and h.
+// The gates are z, r and h.
 OnnxVars GruOf(OnnxNode& node) {
   const std::vector<std::string> activations = node.Texts("activations");
   for (size_t i = 0; i < activations.size(); ++i) {

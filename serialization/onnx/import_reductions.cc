@@ -1,4 +1,4 @@
-// Reductions of ONNX.
+// Imports reductions.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -23,7 +23,7 @@ struct Reduction {
   const Shape& shape() const { return keepdims ? kept : dropped; }
 };
 
-// Axes became an input in operator set `since`.
+// Reads the axes, which are an input since operator set `since`.
 Reduction ReductionOf(OnnxNode& node, OnnxVar x, int64_t since) {
   Reduction reduction;
   reduction.keepdims = node.Int("keepdims", 1) != 0;
@@ -53,12 +53,12 @@ Reduction ReductionOf(OnnxNode& node, OnnxVar x, int64_t since) {
   return reduction;
 }
 
-// With the reduced axes of size 1.
+// Keeps the reduced axes with size 1.
 OnnxVar Reduced(OnnxNode& node, OnnxVar x, ReduceMode mode, const Reduction& reduction) {
   const Shape& shape = node.shape(x);
   if (!node.ok()) return kNoOnnxVar;
   if (mode != ReduceMode::kSumSqr && shape == reduction.kept) return x;
-  // The mean of whole images keeps their format as a pooling.
+  // The mean of whole images keeps their format if computed as a pooling.
   const bool image = mode == ReduceMode::kMean && shape.rank() == 4 &&
                      reduction.axes == std::vector<int64_t>{2, 3} &&
                      node.dtype(x) == DType::kFloat32;
@@ -72,7 +72,7 @@ OnnxVar Reduced(OnnxNode& node, OnnxVar x, ReduceMode mode, const Reduction& red
   }
   if (reduction.axes.size() == 1) return node.Add<Reduce>({mode, reduction.axes[0]}, {x});
   std::vector<int64_t> target(reduction.kept.dims().begin(), reduction.kept.dims().end());
-  // The number of images stays open.
+  // Keeps the number of images variable.
   if (!target.empty() && !reduction.axes.empty() && reduction.axes[0] != 0) target[0] = -1;
   return node.Add<Reduce>({mode}, {x, node.IntVector(target)});
 }
@@ -86,7 +86,8 @@ OnnxVars Filled(OnnxNode& node, double value, const Reduction& reduction, OnnxVa
 
 OnnxVar Log(OnnxNode& node, OnnxVar x) { return node.Function(F::kLog, {x}); }
 
-// What a reduction is besides its mode: of what, of nothing, and what becomes of the result.
+// A reduction besides its mode: the function before it, the result without elements, and the
+// function after it.
 struct Kind {
   ReduceMode mode;
   double of_nothing;
@@ -101,11 +102,11 @@ OnnxVars ReduceAs(OnnxNode& node, const Kind& kind) {
   if (!node.ok()) return kNoOnnxVar;
   const DType dtype = node.dtype(x);
   if (reduction.of_nothing && !reduction.noop) {
-    const bool truth = dtype == DType::kBool;  // of which there is no infinity
+    const bool truth = dtype == DType::kBool;  // Bool has no infinity
     return Filled(node, truth ? kind.of_nothing > 0 : kind.of_nothing, reduction, x);
   }
   const bool floats = IsFloat(dtype);
-  if (dtype == DType::kBool) {  // numbers that are 0 or 1
+  if (dtype == DType::kBool) {  // numbers 0 or 1
     x = Reduced(node, node.Converted(x, DType::kInt32), kind.mode, reduction);
     return node.Reshaped(node.Converted(x, dtype), reduction.shape());
   }
@@ -135,8 +136,8 @@ OnnxVars ReduceLogSum(OnnxNode& node) {
   return ReduceAs(node, {ReduceMode::kSum, -kInfinity, 18, nullptr, Log});
 }
 
-// The largest is taken out, so that nothing overflows; an infinite one is not, as it would leave
-// no number.
+// Subtracts the largest element, so that nothing overflows. An infinite one is not subtracted,
+// because the result would be NaN.
 OnnxVars ReduceLogSumExp(OnnxNode& node) {
   const OnnxVar x = node.input(0);
   const Reduction reduction = ReductionOf(node, x, 18);

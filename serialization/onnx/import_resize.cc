@@ -1,4 +1,4 @@
-// Resize and Upsample of ONNX.
+// Imports Resize and Upsample.
 #include <algorithm>
 #include <cmath>
 
@@ -18,13 +18,13 @@ ResizeMode Mode(OnnxNode& node) {
                                 {"cubic", ResizeMode::kCubic}});
 }
 
-// By the scales of these axes, but for those that stay as they are.
+// Resizes these axes by their scales; skips axes that do not change.
 OnnxVar ByScales(OnnxNode& node, OnnxVar x, ResizeParam param, const std::vector<int64_t>& axes,
                  const std::vector<double>& scales, const std::vector<double>& region) {
   std::vector<float> target, box;
   const bool cropped = param.coordinates == ResizeCoordinates::kTfCropAndResize;
   param.axes.clear();
-  for (const size_t end : {size_t{0}, axes.size()}) {  // the region's beginnings, then its ends
+  for (const size_t end : {size_t{0}, axes.size()}) {  // starts of the region, then its ends
     for (size_t i = 0; i < axes.size(); ++i) {
       if (!cropped && scales[i] == 1) continue;
       if (end == 0) {
@@ -77,7 +77,7 @@ std::vector<double> KnownNumbers(OnnxNode& node, int i, absl::string_view what, 
   return numbers;
 }
 
-// Whether an input is there; those of operator set 11 may be empty tensors.
+// Whether an input is present. In operator set 11 an absent one may be an empty tensor.
 bool IsGiven(OnnxNode& node, int i) {
   return node.has(i) && node.shape(node.input(i)).num_elements() > 0;
 }
@@ -147,7 +147,7 @@ ResizeParam Asymmetric(OnnxNode& node) {
   return param;
 }
 
-// The nearest input is the one before where an axis grows, and the one behind where it shrinks.
+// The nearest input is the one before if an axis grows, and the one after if it shrinks.
 OnnxVar ByOldScales(OnnxNode& node, OnnxVar x, ResizeParam param,
                     const std::vector<double>& scales) {
   const std::vector<int64_t> axes = AllAxes(node.rank(x));

@@ -1,4 +1,4 @@
-// RotaryEmbedding of ONNX: pairs of elements turned by the angle of their place.
+// Imports RotaryEmbedding: rotates pairs of elements by the angle of their position.
 #include "opr/concat.h"
 #include "opr/gather.h"
 #include "opr/subtensor.h"
@@ -7,15 +7,15 @@
 namespace ashlar {
 namespace {
 
-// Elements begin, begin + step, ... below end of the last axis.
+// Returns elements begin, begin + step, ... below end of the last axis.
 OnnxVar LastAxis(OnnxNode& node, OnnxVar x, int64_t begin, int64_t end, int64_t step) {
   return node.Add<Subtensor>(
       {{-1}, {1}, {1}, {1}, {0}},
       {x, node.IntVector({begin}), node.IntVector({end}), node.IntVector({step})});
 }
 
-// Cosines or sines [N, 1, length, pairs], or with 1 for N, of input i: by place, or those that the
-// places of input 3 pick.
+// Returns the cosines or sines in input i as [N, 1, length, pairs], or with 1 for N: by position,
+// or selected by the positions in input 3.
 OnnxVar AnglesOf(OnnxNode& node, int i) {
   const OnnxVar table =
       node.has(3) ? node.Add<Gather>({0}, {node.input(i), node.input(3)}) : node.input(i);

@@ -1,4 +1,4 @@
-// GridSample, AffineGrid and RoiAlign of ONNX.
+// Imports GridSample, AffineGrid and RoiAlign.
 #include <algorithm>
 
 #include "opr/concat.h"
@@ -36,7 +36,8 @@ OnnxVars GridSampleOf(OnnxNode& node) {
   return node.Add<GridSample>(param, {x, grid});
 }
 
-// The points of a grid in [-1, 1], the last axis first and a 1 behind, times theta [N, D, D + 1].
+// Multiplies the points of a grid in [-1, 1] (last axis first, with a 1 appended) by theta [N, D, D
+// + 1].
 OnnxVars AffineGrid(OnnxNode& node) {
   const OnnxVar theta = node.input(0);
   const std::vector<int64_t> size = node.KnownInts(1, "size");
@@ -74,10 +75,10 @@ OnnxVars AffineGrid(OnnxNode& node) {
   return node.Reshaped(node.Add<MatrixMul>(param, {rows, theta}), Shape(shape));
 }
 
-// The points of boxes along an axis of `size` pixels.
+// The sampling points of boxes along an axis of `size` pixels.
 struct BoxPoints {
   OnnxVar grid;    // [boxes, points]
-  OnnxVar inside;  // 1, or 0 for a point that is more than a pixel outside
+  OnnxVar inside;  // 1, or 0 for a point more than a pixel outside
 };
 
 BoxPoints PointsOfBoxes(OnnxNode& node, OnnxVar begin, OnnxVar end, int64_t points, int64_t size,
@@ -101,7 +102,7 @@ BoxPoints PointsOfBoxes(OnnxNode& node, OnnxVar begin, OnnxVar end, int64_t poin
                        ordered(pixel, node.Scalar(pixels, dtype)))};
 }
 
-// Means of samples at regular points of each box.
+// Averages samples at regular points of each box.
 OnnxVars RoiAlign(OnnxNode& node) {
   const OnnxVar x = node.input(0), rois = node.input(1), images = node.input(2);
   const bool half_pixel = OnnxNamed<bool>(node, "coordinate_transformation_mode",
@@ -137,7 +138,7 @@ OnnxVars RoiAlign(OnnxNode& node) {
       {3}, {coordinates(across.grid, {boxes, 1, wide}), coordinates(down.grid, {boxes, high, 1})});
   OnnxVar inside = node.Product(node.Reshaped(down.inside, {boxes, 1, high, 1}),
                                 node.Reshaped(across.inside, {boxes, 1, 1, wide}));
-  const bool one_image = shape[0] == 1;  // its boxes lie below each other
+  const bool one_image = shape[0] == 1;  // all boxes then form one grid, one below the other
   if (one_image) {
     grid = node.Reshaped(grid, {1, boxes * high, wide, 2});
     inside = node.Reshaped(inside, {1, 1, boxes * high, wide});

@@ -1,5 +1,5 @@
-// Operators of ONNX that choose slices or order them anew: Compress, ReverseSequence; and
-// MaxUnpool, which puts back what a pooling took.
+// Imports operators that select or reorder slices (Compress, ReverseSequence), and MaxUnpool, the
+// inverse of a pooling.
 #include <numeric>
 
 #include "opr/gather.h"
@@ -10,7 +10,7 @@
 namespace ashlar {
 namespace {
 
-// The slices whose condition is true; without an axis, the elements.
+// Selects the slices whose condition is true; without an axis, the elements.
 OnnxVars Compress(OnnxNode& node) {
   OnnxVar x = node.input(0);
   const HostTensor& condition = node.Known(1, "the condition");
@@ -31,8 +31,8 @@ OnnxVars Compress(OnnxNode& node) {
   return node.Add<Gather>({axis}, {x, node.IntVector(taken)});
 }
 
-// The first slices of each image in reverse, as many as `sequence_lens` says: slices of all images
-// in one row, picked by index.
+// Reverses the first slices of each image, as many as `sequence_lens` says. The slices of all
+// images form one row, from which they are selected by index.
 OnnxVars ReverseSequence(OnnxNode& node) {
   const OnnxVar x = node.input(0), lengths = node.input(1);
   const int batch = node.Axis(node.Int("batch_axis", 1), node.rank(x));
@@ -70,8 +70,8 @@ OnnxVars ReverseSequence(OnnxNode& node) {
                        shape);
 }
 
-// Each element where its index says, among zeros. Indices count in the whole tensor that windows
-// without `output_shape` come from; a larger one is padded behind.
+// Places each element at its index, among zeros. Indices count in the whole tensor that the windows
+// give without `output_shape`; a larger output is padded at the end.
 OnnxVars MaxUnpool(OnnxNode& node) {
   const OnnxVar x = node.input(0), indices = node.input(1);
   const int axes = node.rank(x) - 2;

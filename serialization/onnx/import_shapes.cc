@@ -1,4 +1,4 @@
-// Operators of ONNX that move elements and change shapes.
+// Imports operators that move elements and change shapes.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -11,7 +11,7 @@
 namespace ashlar {
 namespace {
 
-// Integers that are an attribute below operator set `since`, and input 1 from there on.
+// Returns integers that are an attribute below operator set `since`, and input 1 from it on.
 std::optional<std::vector<int64_t>> AttributeOrInput(OnnxNode& node, absl::string_view name,
                                                      int64_t since) {
   if (node.version() < since) {
@@ -22,7 +22,7 @@ std::optional<std::vector<int64_t>> AttributeOrInput(OnnxNode& node, absl::strin
   return node.KnownInts(1, name);
 }
 
-// Which axes of a tensor of this rank are listed; an error where one is twice.
+// Returns which axes of a tensor of this rank are listed; reports an error if one is listed twice.
 std::vector<bool> Listed(OnnxNode& node, const std::vector<int64_t>& axes, int rank) {
   std::vector<bool> listed(rank, false);
   for (const int64_t given : axes) {
@@ -70,12 +70,13 @@ OnnxVars Reshape(OnnxNode& node) {
   if (to->num_elements() != from.num_elements()) {
     return node.Invalid(absl::StrCat("from ", from.ToString(), " to ", to->ToString()));
   }
-  // A size that the file copies, or has as a number that Shape may have made, is followed.
+  // A first dimension follows the input's if the file copies it, or has its number (which Shape may
+  // have computed).
   const bool follows = deduced != 0 && from.rank() > 0 && to->rank() > 0 && (*to)[0] == from[0];
   return follows ? node.Reshaped(x, *to) : node.ReshapedTo(x, *to, deduced);
 }
 
-// To a matrix of what stands before the axis, and from it on.
+// Reshapes to a matrix: dimensions before the axis by dimensions from it on.
 OnnxVars Flatten(OnnxNode& node) {
   const OnnxVar x = node.input(0);
   const Shape& from = node.shape(x);
@@ -127,7 +128,7 @@ OnnxVars Unsqueeze(OnnxNode& node) {
   for (int i = 0; i < rank; ++i) to.push_back(added[i] ? 1 : from[next++]);
   const auto first = std::find(added.begin(), added.end(), false);
   if (first == added.begin()) return node.Reshaped(x, to);
-  // The first dimension of x, which stands further back now, is deduced.
+  // Infers the first dimension of x, which is at a later position now.
   const bool all = first == added.end();
   return node.ReshapedTo(x, to, all ? -1 : static_cast<int>(first - added.begin()));
 }
@@ -204,8 +205,8 @@ OnnxVar Sliced(OnnxNode& node, OnnxVar x, const std::vector<int64_t>& starts,
     const int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
     const int64_t size = node.shape(x)[static_cast<int>(axis)];
     const bool forward = steps[i] > 0;
-    // From the end where negative, and clipped: the last place that is there, or the one before the
-    // first. The sum of a negative bound and a size does not overflow.
+    // Negative bounds count from the end. They are clipped to the last element, or to one before
+    // the first. Adding a size to a negative bound cannot overflow.
     const auto bound = [&](int64_t value) {
       const int64_t low = forward ? 0 : -1, high = forward ? size : size - 1;
       return std::clamp(value < 0 ? value + size : value, low, std::max(high, low));
@@ -217,7 +218,7 @@ OnnxVar Sliced(OnnxNode& node, OnnxVar x, const std::vector<int64_t>& starts,
       there->push_back(1);
     }
     param.idx.push_back(0);
-    // -1 would be the last element.
+    // -1 would mean the last element.
     inputs.push_back(node.IntVector({begin < 0 ? -size - 1 : begin}));
     inputs.push_back(node.IntVector({end < 0 ? -size - 1 : end}));
     inputs.push_back(node.IntVector({steps[i]}));
@@ -249,7 +250,7 @@ OnnxVars Expand(OnnxNode& node) {
   return node.BroadcastTo(x, *both);
 }
 
-// Repeats a dimension as a new one of size 1 in front of it, which grows.
+// Repeats a dimension by inserting one of size 1 before it, which then grows.
 OnnxVar Repeated(OnnxNode& node, OnnxVar x, const std::vector<int64_t>& repeats) {
   const Shape from = node.shape(x);
   Shape split, grown, joined;
@@ -291,7 +292,7 @@ OnnxVars Tile(OnnxNode& node) {
   return Repeated(node, x, repeats);
 }
 
-// Blocks of channels become blocks of pixels, or the reverse.
+// Turns blocks of channels into blocks of pixels, or the reverse.
 OnnxVars DepthToSpace(OnnxNode& node) {
   const OnnxVar x = node.input(0);
   const int64_t block = node.Int("blocksize", 0);

@@ -14,15 +14,15 @@ constexpr Family kFamilies[] = {
     OnnxProductRows,   OnnxQuantizationRows, OnnxRecurrentRows,     OnnxResizeRows,
     OnnxSamplingRows,  OnnxBlockRows,        OnnxFourierRows,       OnnxQuantizedFunctionRows,
 };
-// All of these become operators whose kernels take Float64: functions of elements, reductions,
-// orders, and movements.
+// All rows of these families become operators with Float64 kernels: functions of elements,
+// reductions, orders, and movements.
 constexpr Family kFamiliesOfDoubles[] = {
     OnnxActivationRows, OnnxArithmeticRows, OnnxConstantRows,       OnnxIndexRows,
     OnnxLogicRows,      OnnxOrderRows,      OnnxPaddingRows,        OnnxReductionRows,
     OnnxSequenceRows,   OnnxShapeRows,      OnnxTensorSequenceRows,
 };
 
-// A function of opr/scalar_functions.h whose parameters are the attributes.
+// Imports a function of opr/scalar_functions.h whose parameters are the attributes.
 OnnxVars ScalarFunctionOf(OnnxNode& node) {
   node.Ignore({"consumed_inputs"});
   for (size_t i = 0; i < kNumScalarFunctions; ++i) {
@@ -70,7 +70,7 @@ const OnnxRow* FindOnnxRow(absl::string_view domain, absl::string_view type, int
   for (const OnnxRow& row : Rows()) {
     if (type != row.type || domain != row.domain) continue;
     if (version < row.since || version > row.until) continue;
-    // A row that only folds gives way to one that runs.
+    // Prefers a row that runs to one that only folds.
     if (found == nullptr || found->run == nullptr) found = &row;
   }
   return found;

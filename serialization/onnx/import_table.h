@@ -1,4 +1,4 @@
-// The operators of ONNX that come in, one row each.
+// The ONNX operators that can be imported, one row each.
 #ifndef ASHLAR_SERIALIZATION_ONNX_IMPORT_TABLE_H_
 #define ASHLAR_SERIALIZATION_ONNX_IMPORT_TABLE_H_
 
@@ -11,9 +11,9 @@
 
 namespace ashlar {
 
-// Adds operators that compute the node's outputs, and returns those, or as many as there are.
+// Adds operators that compute the node's outputs, and returns the outputs, or as many as exist.
 using OnnxImportFunction = OnnxVars (*)(OnnxNode& node);
-// The function that a node calls, made for its attributes and inputs; errors as OnnxNode's.
+// Builds the function that a node calls, for its attributes and inputs; errors as in OnnxNode.
 using OnnxBodyFunction = absl::StatusOr<onnx::FunctionProto> (*)(const onnx::NodeProto& call);
 
 struct OnnxRow {
@@ -21,21 +21,21 @@ struct OnnxRow {
 
   const char* type;
   int min_inputs, max_inputs;
-  OnnxImportFunction run;             // null: only of constants, or `body`
-  OnnxImportFunction fold = nullptr;  // of constants; null: `run`, whose operators are evaluated
+  OnnxImportFunction run;             // null: constants only, or `body`
+  OnnxImportFunction fold = nullptr;  // for constants; null: evaluates the operators of `run`
   int since = 1, until = kAny;        // versions of the operator set
   const char* domain = "";            // "" is ai.onnx
   bool of_sequence = false;           // input 0 is a sequence of tensors
-  bool shape_only = false;            // reads no more than the shapes of its inputs
-  bool doubles = false;               // takes Float64; others get it as Float32
-  const char* limits = "";            // its supported part, for the table of operators
-  OnnxBodyFunction body = nullptr;    // in place of `run`: a function to be called
+  bool shape_only = false;            // reads only the shapes of its inputs
+  bool doubles = false;               // takes Float64; otherwise it is converted to Float32
+  const char* limits = "";            // the supported subset, for the table of operators
+  OnnxBodyFunction body = nullptr;    // instead of `run`: a function to call
 
   constexpr OnnxRow(const char* name, int least, int most, OnnxImportFunction function)
       : type(name), min_inputs(least), max_inputs(most), run(function) {}
 
  private:
-  // In front of what calls it: Clang takes no constant that is made by what it has not read yet.
+  // Defined before its callers: Clang requires this in constant expressions.
   template <typename T>
   constexpr OnnxRow With(T OnnxRow::*member, T value) const {
     OnnxRow row = *this;
@@ -60,12 +60,12 @@ struct OnnxRow {
   constexpr OnnxRow Limits(const char* text) const { return With(&OnnxRow::limits, text); }
 };
 
-inline constexpr char kMicrosoftDomain[] = "com.microsoft";  // of ONNX Runtime
+inline constexpr char kMicrosoftDomain[] = "com.microsoft";  // ONNX Runtime's operators
 inline constexpr int64_t kNewestOperatorSet = 28;
 
-// Null where there is none.
+// Returns null if there is none.
 const OnnxRow* FindOnnxRow(absl::string_view domain, absl::string_view type, int64_t version);
-// All rows, by domain and name. Scalar functions that are operators of ONNX are among them.
+// Returns all rows, by domain and name, including scalar functions that are ONNX operators.
 std::vector<OnnxRow> AllOnnxRows();
 
 // The families, each in a file of its own.

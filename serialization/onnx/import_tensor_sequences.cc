@@ -1,5 +1,5 @@
-// Sequences of tensors of ONNX, as exporters write them for lists: what is where in them is known
-// before the run, so that nothing of them is left.
+// Imports sequences of tensors, which exporters write for lists. Their contents are known by
+// position before the run, so that nothing of them remains in the graph.
 #include "opr/concat.h"
 #include "opr/split.h"
 #include "serialization/onnx/import_table.h"
@@ -7,7 +7,7 @@
 namespace ashlar {
 namespace {
 
-// A place in [0, size), from input i: one in [-size, size).
+// Converts the position in input i, in [-size, size), to one in [0, size).
 size_t PlaceIn(OnnxNode& node, int i, int64_t size) {
   const auto place = static_cast<int64_t>(node.KnownNumber(i, "position"));
   if (!node.ok()) return 0;
@@ -26,7 +26,7 @@ OnnxVars SequenceConstruct(OnnxNode& node) { return node.AddSequence(node.inputs
 OnnxVars SequenceInsert(OnnxNode& node) {
   std::vector<OnnxVar> elements = node.Sequence(0);
   const auto size = static_cast<int64_t>(elements.size());
-  // One more place than there are tensors: behind them.
+  // One more position than there are tensors: the end.
   const auto place = node.has(2) ? static_cast<int64_t>(node.KnownNumber(2, "position")) : size;
   if (!node.ok()) return kNoOnnxVar;
   if (place < -size || place > size) {
@@ -73,8 +73,8 @@ OnnxVars ConcatFromSequence(OnnxNode& node) {
   return elements.size() == 1 ? elements[0] : node.Add<Concat>({axis}, std::move(elements));
 }
 
-// Pieces of given sizes, of one size, the last smaller, or of 1, whose axis goes away unless
-// keepdims says that it stays.
+// Splits into pieces of given sizes, of one size (the last may be smaller), or of size 1. The axis
+// of pieces of size 1 is removed unless keepdims is set.
 OnnxVars SplitToSequence(OnnxNode& node) {
   const OnnxVar x = node.input(0);
   const int axis = node.Axis(node.Int("axis", 0), node.rank(x));

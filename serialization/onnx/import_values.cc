@@ -8,7 +8,7 @@
 namespace ashlar {
 namespace {
 
-// Calls each(i, a, b) with the places of a result's element and of those that it is made of.
+// Calls each(i, a, b) with the index of an element of the result, and the indices of its operands.
 template <typename Each>
 void ForEachPair(const Shape& result, const Shape& a, const Shape& b, const Each& each) {
   Shape shape = result;
@@ -24,7 +24,7 @@ void ForEachPair(const Shape& result, const Shape& a, const Shape& b, const Each
              });
 }
 
-// The result of two constants of one dtype, to be filled by `each`.
+// Returns a constant computed from two constants of one dtype; `each` fills it.
 template <typename Each>
 OnnxVar Combined(OnnxNode& node, OnnxVar a, OnnxVar b, DType dtype, const Each& each) {
   if (!node.ok()) return kNoOnnxVar;

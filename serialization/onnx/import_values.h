@@ -1,5 +1,5 @@
-// Constants combined element by element while a model is read: needs of shape arithmetic beyond
-// the operators that run. Integers are exact and wrap around.
+// Combines constants element by element while a model is read. Shape arithmetic needs this for
+// functions that no operator computes. Integers are exact and wrap around.
 #ifndef ASHLAR_SERIALIZATION_ONNX_IMPORT_VALUES_H_
 #define ASHLAR_SERIALIZATION_ONNX_IMPORT_VALUES_H_
 
@@ -10,21 +10,21 @@
 
 namespace ashlar {
 
-// Input 1 of an operator of two, which broadcasts to input 0. Below operator set 7 only where
-// `broadcast` is 1, and then from `axis` on.
+// Returns input 1 of a binary operator, which broadcasts to input 0. Below operator set 7 it
+// broadcasts only if `broadcast` is 1, and then from `axis` on.
 OnnxVar OnnxSecondOperand(OnnxNode& node);
 
-// Whether the one element of a constant is the same number as a double.
+// Whether converting the constant's only element to double is exact.
 bool IsExactAsDouble(const HostTensor& scalar);
 
-// The result of `function` on two constants that broadcast to each other. The dtype is that of `a`.
+// Returns `function` of two constants that broadcast to each other, in the dtype of `a`.
 OnnxVar OnnxOfIntegers(OnnxNode& node, OnnxVar a, OnnxVar b,
                        WrappingInt (*function)(WrappingInt a, WrappingInt b));
-// Of Bool; `integers` where the dtype is no float.
+// Returns a Bool comparison; uses `integers` if the dtype is not a float.
 OnnxVar OnnxCompared(OnnxNode& node, OnnxVar a, OnnxVar b, bool (*integers)(int64_t a, int64_t b),
                      bool (*numbers)(double a, double b));
 
-// Copies whole elements: to[i] = from[j].
+// Copies one element: to[i] = from[j].
 void CopyElement(const HostTensor& from, int64_t j, HostTensor& to, int64_t i);
 
 }  // namespace ashlar

@@ -8,8 +8,8 @@ namespace {
 
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();  // no sum or product overflows
 
-// `fallback` where the attribute is not given; an error unless it has `count` values, each from
-// `least` on.
+// Returns the values of an attribute, or `fallback` if it is absent. Reports an error unless it has
+// `count` values of at least `least`.
 std::vector<int64_t> Values(OnnxNode& node, absl::string_view name, size_t count, int64_t least,
                             int64_t fallback) {
   std::vector<int64_t> values = node.Ints(name);
@@ -77,7 +77,7 @@ std::vector<OnnxWindow> OnnxWindows(OnnxNode& node, const Shape& image, std::vec
     if (ceil_mode) {
       int64_t outputs = (padded - window.extent() + window.stride - 1) / window.stride + 1;
       if (padded < window.extent()) outputs = 1;
-      // A last window that would begin in the padding at the end is dropped.
+      // Drops a last window that would begin in the padding at the end.
       if (outputs > 1 && (outputs - 1) * window.stride >= window.input + window.pad_begin) {
         --outputs;
       }

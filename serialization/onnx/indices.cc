@@ -1,4 +1,4 @@
-// Operators that gather, scatter, compare and repeat elements.
+// Exports operators that gather, scatter, compare and repeat elements.
 #include "graph/status.h"
 #include "opr/arg_reduce.h"
 #include "opr/cum_sum.h"
@@ -12,7 +12,7 @@
 namespace ashlar {
 namespace {
 
-// With how updates are joined, which the older operator set has no attribute for.
+// Sets the attribute for joining updates, which the older operator set lacks.
 absl::StatusOr<OnnxValues> Scattered(OnnxEmitter& emitter, const char* type,
                                      const std::string& indices, ScatterReduction reduction,
                                      std::vector<OnnxAttribute> attributes) {
@@ -24,13 +24,13 @@ absl::StatusOr<OnnxValues> Scattered(OnnxEmitter& emitter, const char* type,
   return emitter.Add(type, {emitter.input(0), indices, emitter.input(2)}, attributes);
 }
 
-// Input 1 as Int64: tuples of indices are nothing else there.
+// Returns input 1 as Int64, the only type for tuples of indices in ONNX.
 std::string Tuples(OnnxEmitter& emitter) {
   if (emitter.input_type(1).dtype == DType::kInt64) return emitter.input(1);
   return emitter.Add("Cast", {emitter.input(1)}, {{"to", int64_t{OnnxType(DType::kInt64)}}});
 }
 
-// A number that is known, of rank 0.
+// Returns a constant number of rank 0.
 std::string Integer(OnnxEmitter& emitter, int64_t value) {
   return emitter.Tensor(HostTensor::FromValues<int64_t>(DType::kInt64, {}, {&value, 1}));
 }

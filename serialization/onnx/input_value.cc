@@ -10,7 +10,7 @@
 namespace ashlar {
 namespace {
 
-// Doubles hold all integers up to here.
+// A double holds all integers up to this.
 constexpr double kMostExact = 9007199254740992;
 
 }  // namespace

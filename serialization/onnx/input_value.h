@@ -1,4 +1,4 @@
-// Inputs of an ONNX model that become constants, from numbers that a user gives.
+// Inputs of an ONNX model that become constants, from numbers given by the user.
 #ifndef ASHLAR_SERIALIZATION_ONNX_INPUT_VALUE_H_
 #define ASHLAR_SERIALIZATION_ONNX_INPUT_VALUE_H_
 
@@ -11,8 +11,9 @@
 
 namespace ashlar {
 
-// Returns the numbers as a tensor of the input's dtype and shape; a shape that the file leaves open
-// is that of one number, or of a row. FailedPrecondition, naming the input, if they do not fit.
+// Returns the numbers as a tensor of the input's dtype and shape. If the file leaves the shape
+// open, it is a scalar or a row. Returns FailedPrecondition, naming the input, if the numbers do
+// not fit.
 absl::StatusOr<HostTensor> OnnxInputValue(const onnx::ValueInfoProto& input,
                                           absl::Span<const double> numbers,
                                           const OnnxReadOptions& options);

@@ -13,10 +13,10 @@ namespace {
 
 using onnx::TensorShapeProto;
 
-// Of a picture, where a file does not say how large.
+// The side of a picture if the file does not give it.
 constexpr int64_t kUsualSide = 224;
 
-// Returns whether a dimension is known. Exporters write -1 for sizes that are not fixed, too; 0 is
+// Returns whether a dimension is known. Exporters also write -1 for sizes that are not fixed. 0 is
 // a size: such tensors have no elements.
 bool IsFixed(const TensorShapeProto::Dimension& dim) {
   return dim.has_dim_value() && dim.dim_value() >= 0;

@@ -1,4 +1,4 @@
-// The inputs of an ONNX model, with shapes that are fixed.
+// The inputs of an ONNX model, with fixed shapes.
 #ifndef ASHLAR_SERIALIZATION_ONNX_INPUTS_H_
 #define ASHLAR_SERIALIZATION_ONNX_INPUTS_H_
 
@@ -12,13 +12,13 @@
 
 namespace ashlar {
 
-// The dtype and shape of an input: of the options, else of the file. Unimplemented for what is no
-// tensor of a dtype; FailedPrecondition where a dimension other than the first is not fixed, with
-// the option that fixes it.
+// Returns the dtype and shape of an input, from the options, otherwise from the file. Returns
+// Unimplemented for an input that is not a tensor of a supported dtype. Returns FailedPrecondition,
+// naming the option to use, if a dimension other than the first is not fixed.
 absl::StatusOr<TensorType> OnnxInputType(const onnx::ValueInfoProto& input,
                                          const OnnxReadOptions& options);
 
-// A note where the type that a file declares for a result is another one.
+// Adds a note if the file declares a different type for a result.
 void NoteOnnxType(const onnx::ValueInfoProto& declared, const TensorType& type,
                   const OnnxReadOptions& options);
 

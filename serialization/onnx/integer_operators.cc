@@ -1,4 +1,4 @@
-// Operators of 8 bits for what stands between DequantizeLinear and QuantizeLinear.
+// Finds 8-bit operators for the operators between DequantizeLinear and QuantizeLinear.
 #include <algorithm>
 #include <cmath>
 
@@ -18,8 +18,8 @@ const HostTensor* OnlyNumber(OnnxNode& node, OnnxVar var) {
   return known != nullptr && known->num_elements() == 1 ? known : nullptr;
 }
 
-// The known weights, moved to `shape`: element i is `weights` at `from(i)`. Nullopt where one of
-// them is not of 8 bits.
+// Returns the known weights rearranged to `shape`: element i is `weights` at `from(i)`. Returns
+// nullopt if one of them does not have 8 bits.
 template <typename From>
 std::optional<HostTensor> BytesOf(const HostTensor& weights, const Shape& shape, const From& from) {
   HostTensor bytes = HostTensor::Zeros(DType::kInt8, shape);
@@ -39,7 +39,7 @@ std::vector<float> FloatsOf(const HostTensor& tensor) {
   return values;
 }
 
-// Image, filter and bias as a convolution of 8 bits has them.
+// Returns an 8-bit convolution of image, filter and bias.
 OnnxIntegerOperator Convolution(OnnxNode& node, const ConvolutionParam& param, OnnxVar image,
                                 const HostTensor& bytes, OnnxVar scale, const HostTensor* bias,
                                 int64_t channels) {
@@ -66,7 +66,7 @@ bool IsRectified(const OnnxQuantity& quantity) {
   return quantity.least == 0 && quantity.greatest == std::numeric_limits<double>::infinity();
 }
 
-// The operator with the type of its output, and clamped; null where it cannot be.
+// Returns the operator with the type of its output, clamped; null if there is none.
 OperatorPtr Completed(const OnnxQuantity& quantity, const OutputType& output) {
   const Operator& op = *quantity.made_by.op;
   if (const auto* conv = dynamic_cast<const ConvBiasForward*>(&op)) {
@@ -124,7 +124,7 @@ OnnxVar AsQuantized(OnnxNode& node, OnnxVar stored, const OnnxQuantization& quan
   const std::optional<TensorType> type = QuantizedTypeOf(
       node, {quantization.scale, quantization.zero, node.dtype(stored)}, node.shape(stored));
   if (!type) return kNoOnnxVar;
-  // The var whose integers these are, if it is of this type.
+  // If the integers come from a quantised var of this type, returns that var.
   const auto* made = dynamic_cast<const TypeCvt*>(node.producer(stored));
   if (made != nullptr && node.type_of(node.operands(stored)[0]) == *type) {
     return node.operands(stored)[0];
@@ -139,7 +139,7 @@ OnnxIntegerOperator IntegerConvolution(OnnxNode& node, OnnxVar linear, const Onn
   const auto* conv = dynamic_cast<const ConvolutionForward*>(node.producer(linear));
   const HostTensor* const known = node.constant(weights.integers);
   if (conv == nullptr || known == nullptr || node.rank(x.quantized) != 4) return {};
-  const Shape shape = node.shape(node.operands(linear)[1]);  // groups apart
+  const Shape shape = node.shape(node.operands(linear)[1]);  // with groups as a dimension
   const std::optional<HostTensor> bytes = BytesOf(*known, shape, [](int64_t i) { return i; });
   if (!bytes) return {};
   ConvolutionParam param = conv->param();
@@ -209,7 +209,7 @@ OnnxVar MadeInIntegers(OnnxNode& node, const OnnxQuantity& quantity, const Tenso
   const OperatorPtr op = Completed(quantity, OutputTypeOf(type));
   if (op == nullptr) return kNoOnnxVar;
   std::vector<OnnxVar> operands = quantity.made_by.operands;
-  if (dynamic_cast<const Concat*>(op.get()) != nullptr) {  // parts are of the output's type
+  if (dynamic_cast<const Concat*>(op.get()) != nullptr) {  // parts have the output's type
     for (OnnxVar& part : operands) {
       if (node.type_of(part).quantization == type.quantization &&
           node.type_of(part).dtype == type.dtype) {

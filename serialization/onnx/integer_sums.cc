@@ -7,10 +7,10 @@ namespace ashlar {
 namespace {
 
 constexpr double kDigit = 16;
-constexpr double kExact = 1 << 24;  // below it Float32 has all integers
+constexpr double kExact = 1 << 24;  // below this, Float32 holds all integers
 
-// The most that a sum, or a part of one, can be away from zero: products of `x` and of one
-// channel's weights, where these are known, and its bias.
+// Returns the largest possible magnitude of a sum or partial sum: products of `x` and one channel's
+// weights (if known), plus its bias.
 double Most(OnnxNode& node, const OnnxIntegers& x, const OnnxIntegers& weights, int channels,
             int64_t terms, const std::vector<double>& bias) {
   const HostTensor* const known = node.constant(weights.var);

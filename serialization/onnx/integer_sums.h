@@ -1,4 +1,4 @@
-// Sums of products of integers, by operators in Float32: exact as long as no sum reaches 2^24.
+// Sums of products of integers by Float32 operators: exact as long as no sum reaches 2^24.
 #ifndef ASHLAR_SERIALIZATION_ONNX_INTEGER_SUMS_H_
 #define ASHLAR_SERIALIZATION_ONNX_INTEGER_SUMS_H_
 
@@ -9,34 +9,35 @@
 
 namespace ashlar {
 
-// An operand, as Float32, and the most that one of its integers is away from zero.
+// An operand as Float32, and the largest magnitude of its integers.
 struct OnnxIntegers {
   OnnxVar var = kNoOnnxVar;
   double most = 0;
 };
 
-// Integers beyond 2^24 as low + 16 * high, each of which is exact.
+// The integers low + 16 * high, which may exceed 2^24; both parts are exact.
 struct OnnxIntegerSums {
   OnnxVar low = kNoOnnxVar;
-  OnnxVar high = kNoOnnxVar;  // kNoOnnxVar where `low` is all
+  OnnxVar high = kNoOnnxVar;  // kNoOnnxVar if `low` is the whole value
 
-  OnnxVar Rounded(OnnxNode& node) const;  // to Float32, once
+  OnnxVar Rounded(OnnxNode& node) const;  // rounds to Float32, once
   OnnxVar AsInt32(OnnxNode& node) const;
 };
 
-// An operator that is linear in the weights: a convolution or a product of matrices without a bias.
+// An operator that is linear in the weights: a convolution or matrix product without bias.
 using OnnxLinear = absl::FunctionRef<OnnxVar(OnnxVar x, OnnxVar weights)>;
 
-// linear(x, weights) + bias, exactly: weights that are too large are taken apart into digits.
-// `channels` is the axis of the weights that no sum is over, `terms` the number of products in a
-// sum. `bias` is null or a constant of Int32, one for each channel along axis `along` of the
-// result. Nullopt where sums may be too large.
+// Computes linear(x, weights) + bias exactly; weights that are too large are split into digits.
+// `channels` is the axis of the weights that is not summed, `terms` the number of products per sum.
+// `bias` is null or an Int32 constant, one value per index along axis `along` of the result.
+// Returns nullopt if sums may be too large.
 std::optional<OnnxIntegerSums> SumsOfIntegers(OnnxNode& node, OnnxLinear linear,
                                               const OnnxIntegers& x, const OnnxIntegers& weights,
                                               int channels, int64_t terms, const HostTensor* bias,
                                               int along);
 
-// Values of one axis, [size], so that they broadcast to tensors of this rank; others as they are.
+// Reshapes values [size] of one axis so that they broadcast to tensors of this rank; returns others
+// unchanged.
 OnnxVar OnnxAlongAxis(OnnxNode& node, OnnxVar values, int axis, int rank);
 
 }  // namespace ashlar

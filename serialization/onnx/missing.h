@@ -1,4 +1,4 @@
-// The operators that an ONNX model needs and Ashlar lacks, listed at once.
+// The operators that an ONNX model needs and Ashlar lacks, reported together.
 #ifndef ASHLAR_SERIALIZATION_ONNX_MISSING_H_
 #define ASHLAR_SERIALIZATION_ONNX_MISSING_H_
 
@@ -15,14 +15,15 @@ class MissingOperators {
   struct Operator {
     std::string domain, type;
     int64_t version = 0;   // of the operator set
-    bool folding = false;  // needed for values before the run, not at run time
+    bool folding = false;  // needed for a value before the run, not at run time
     std::string why;       // the missing part; empty: all
     friend auto operator<=>(const Operator&, const Operator&) = default;
   };
   void Add(Operator op, const std::string& node);
 
   bool empty() const { return found_.empty(); }
-  // Unimplemented, with a line for each operator: how many nodes have it, and the first of them.
+  // Returns Unimplemented, with a line for each operator: its number of nodes, and the first of
+  // them.
   absl::Status ToStatus() const;
 
  private:

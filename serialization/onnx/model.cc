@@ -9,12 +9,13 @@
 namespace ashlar {
 namespace {
 
-// Of ONNX 1.8, which brought operator set 13, and of 1.15, which brought operator set 20.
+// The IR version of ONNX 1.8, which introduced operator set 13, or of 1.15, which introduced
+// operator set 20.
 int IrVersionOf(int operator_set) { return operator_set <= kWidestOnnxSet ? 7 : 9; }
 
 using onnx::TensorProto;
 
-// By DType.
+// Indexed by DType.
 constexpr TensorProto::DataType kTypes[] = {
     TensorProto::FLOAT, TensorProto::FLOAT16, TensorProto::BFLOAT16, TensorProto::INT64,
     TensorProto::INT32, TensorProto::INT8,    TensorProto::UINT8,    TensorProto::UINT8,
@@ -23,7 +24,7 @@ constexpr TensorProto::DataType kTypes[] = {
 };
 static_assert(std::size(kTypes) == kNumDTypes);
 
-// Protobuf strings are UTF-8; a name from elsewhere may have any bytes.
+// Protobuf strings are UTF-8, but names from other sources may have any bytes.
 std::string ValidUtf8(absl::string_view text) {
   std::string valid;
   const std::string bytes(text);
@@ -74,7 +75,8 @@ OnnxModel::OnnxModel(const Graph& graph, int operator_set)
     Declare(*model_.mutable_graph()->add_input(), values_[input.var], graph.var(input.var).type);
   }
   for (const Binding& output : graph.outputs()) {
-    // An input that goes out under its own name is one value; anything else has a name of its own.
+    // An input that is an output under its own name is one value; every other output has a name of
+    // its own.
     const auto input = values_.find(output.var);
     const bool is_input = input != values_.end() && input->second == output.name;
     output_names_.push_back(is_input ? input->second : Unique(output.name));
@@ -86,7 +88,7 @@ OnnxModel::OnnxModel(const Graph& graph, int operator_set)
 std::string OnnxModel::Unique(absl::string_view hint) {
   const std::string base = hint.empty() ? "value" : ValidUtf8(hint);
   std::string name = base;
-  int& suffix = suffixes_[base];  // where the search goes on, for many equal names
+  int& suffix = suffixes_[base];  // last suffix tried, in case many names are equal
   while (!names_.insert(name).second) name = absl::StrCat(base, "_", ++suffix);
   return name;
 }
@@ -96,7 +98,7 @@ void OnnxModel::Declare(onnx::ValueInfoProto& info, const std::string& name,
   info.set_name(name);
   onnx::TypeProto::Tensor& tensor = *info.mutable_type()->mutable_tensor_type();
   tensor.set_elem_type(OnnxType(type.dtype));
-  tensor.mutable_shape();  // there even for rank 0
+  tensor.mutable_shape();  // present even for rank 0
   for (int64_t dim : type.shape.dims()) tensor.mutable_shape()->add_dim()->set_dim_value(dim);
 }
 
@@ -151,7 +153,8 @@ std::string OnnxModel::AddOutput() {
 
 void OnnxModel::Bind(int var, const std::string& value) {
   auto& nodes = *model_.mutable_graph()->mutable_node();
-  // Only what the last node makes, and nobody knows yet under another name, can be renamed.
+  // Only a value that the last node has just produced, and that has no other name yet, can be
+  // renamed.
   const bool is_new =
       !nodes.empty() && nodes.rbegin()->name() == value && nodes.rbegin()->output(0) == value;
   if (!is_new) {

@@ -16,13 +16,13 @@ namespace {
 
 using onnx::AttributeProto;
 
-// Of a var that an error left without one: any axis may be asked for.
+// The type of a var that has none because of an error. Any axis of it may be read.
 const TensorType& TypeAfterError() {
   static const TensorType* const type = new TensorType{DType::kFloat32, {1, 1, 1, 1, 1, 1, 1, 1}};
   return *type;
 }
 
-// Below IR version 3 attributes may have no type.
+// Below IR version 3 attributes may lack a type.
 AttributeProto::AttributeType TypeOf(const AttributeProto& attribute) {
   if (attribute.type() != AttributeProto::UNDEFINED) return attribute.type();
   if (attribute.has_f()) return AttributeProto::FLOAT;
@@ -34,7 +34,7 @@ AttributeProto::AttributeType TypeOf(const AttributeProto& attribute) {
   return AttributeProto::UNDEFINED;
 }
 
-// The value of an attribute, or an error that names it.
+// Returns the value of an attribute, or an error that names it.
 std::optional<HostTensor> ValueOf(OnnxNode& node, absl::string_view name,
                                   absl::StatusOr<HostTensor> value) {
   if (value.ok()) return *std::move(value);
@@ -184,8 +184,8 @@ OnnxVars OnnxNode::AddOperator(OperatorPtr op, std::vector<OnnxVar> inputs) {
   if (!ok()) return kNoOnnxVar;
   absl::StatusOr<std::vector<OnnxVar>> outputs = import_.Add(op, inputs);
   if (outputs.ok()) return OnnxVars(outputs->begin(), outputs->end());
-  // What an operator takes of a Float32 tensor with elements it may lack for others: that is
-  // nothing wrong with the model.
+  // An operator may accept a Float32 tensor with elements but refuse other tensors. Then the model
+  // is not invalid.
   absl::Status status = Annotate(outputs.status(), op->type());
   const bool empty = std::any_of(inputs.begin(), inputs.end(),
                                  [&](OnnxVar var) { return shape(var).num_elements() == 0; });

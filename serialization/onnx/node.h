@@ -1,4 +1,4 @@
-// A node of an ONNX model on its way in: its attributes and inputs, and the operators it becomes.
+// An ONNX node being imported: its attributes and inputs, and the operators it becomes.
 #ifndef ASHLAR_SERIALIZATION_ONNX_NODE_H_
 #define ASHLAR_SERIALIZATION_ONNX_NODE_H_
 
@@ -22,18 +22,18 @@ namespace ashlar {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The values of a node's outputs, in their order: most often one.
+// The values of a node's outputs, in order; usually one.
 struct OnnxVars : std::vector<OnnxVar> {
   using vector::vector;
   OnnxVars(OnnxVar var) { push_back(var); }
 };
 
-// After an error nothing more is done and Finish reports the first one: InvalidArgument where the
-// model is wrong, Unimplemented where Ashlar lacks something. Vars made after it have a type that
-// may be looked at.
+// A node being imported. After an error, calls do nothing and Finish returns the first error:
+// InvalidArgument if the model is wrong, Unimplemented if Ashlar lacks something. Vars made after
+// an error still have a type.
 class OnnxNode {
  public:
-  // `outputs` are those that something reads.
+  // `outputs` says which outputs have readers.
   OnnxNode(const onnx::NodeProto& proto, int64_t version, std::vector<OnnxVar> inputs,
            std::vector<bool> outputs, OnnxImport& import, ExternalData& external)
       : proto_(proto),
@@ -43,20 +43,20 @@ class OnnxNode {
         import_(import),
         external_(external) {}
 
-  // The same node with other inputs and output 0 alone. Sums of its products stay sums of these
-  // Float32 products: no pass and no kernel changes them.
+  // Returns the same node with other inputs and only output 0. No pass or kernel may change its
+  // sums of Float32 products.
   OnnxNode Exactly(std::vector<OnnxVar> inputs) const { return OnnxNode(*this, std::move(inputs)); }
   bool exact() const { return exact_; }
 
   const std::string& type() const { return proto_.op_type(); }
   int64_t version() const { return version_; }  // of the operator set that the model imports
 
-  // Inputs and outputs, up to the last that is there. Outputs that nothing reads need not be made.
+  // Inputs and outputs up to the last one present. Outputs without readers may be omitted.
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
   int num_outputs() const { return static_cast<int>(outputs_.size()); }
   bool has_output(int i) const { return i < num_outputs() && outputs_[i]; }
   bool has(int i) const { return i < num_inputs() && inputs_[i] != kNoOnnxVar; }
-  // An error where it is not there.
+  // Reports an error if the input is absent.
   OnnxVar input(int i);
   const std::vector<OnnxVar>& inputs() const { return inputs_; }
 
@@ -64,21 +64,22 @@ class OnnxNode {
   const Shape& shape(OnnxVar var) const { return type_of(var).shape; }
   DType dtype(OnnxVar var) const { return type_of(var).dtype; }
   int rank(OnnxVar var) const { return shape(var).rank(); }
-  // The type of input i in the file; 0 where that is not known.
+  // Returns the type of input i in the file; 0 if unknown.
   int onnx_type(int i) { return ok() ? import_.onnx_type(input(i)) : 0; }
-  // Null where the value is not known before the run.
+  // Returns null if the value is not known before the run.
   const HostTensor* constant(OnnxVar var) const;
   bool all_constant() const;
-  // The value of input i, which must be known; `what` names it. ShapeOnly after an error.
+  // Returns the value of input i, which must be known; `what` names it in errors. After an error,
+  // only the result's shape is valid.
   const HostTensor& Known(int i, absl::string_view what);
-  // The same as integers (Int32 or Int64, rank 0 or 1) and as one number.
+  // The same as integers (Int32 or Int64, rank 0 or 1), or as one number.
   std::vector<int64_t> KnownInts(int i, absl::string_view what);
   double KnownNumber(int i, absl::string_view what);
 
-  // The tensors of input i, which must be a sequence; none after an error.
+  // Returns the tensors of input i, which must be a sequence; none after an error.
   std::vector<OnnxVar> Sequence(int i);
 
-  // Attributes. One that nobody asks for is an error in the end.
+  // Attributes. An attribute that is never read causes an error in Finish.
   bool has_attribute(absl::string_view name) const { return Find(name) != nullptr; }
   int64_t Int(absl::string_view name, int64_t fallback);
   double Float(absl::string_view name, double fallback);
@@ -88,12 +89,12 @@ class OnnxNode {
   std::vector<std::string> Texts(absl::string_view name);
   std::optional<HostTensor> Tensor(absl::string_view name);
   std::optional<HostTensor> SparseTensor(absl::string_view name);
-  // These do not matter here.
+  // Marks attributes as read that do not matter here.
   void Ignore(std::initializer_list<absl::string_view> names);
-  // An axis in [0, rank), from one in [-rank, rank).
+  // Converts an axis in [-rank, rank) to one in [0, rank).
   int Axis(int64_t axis, int rank);
 
-  // The operators, by type and parameters or by class.
+  // Add an operator, by type and parameters or by class.
   OnnxVars AddOperator(OperatorPtr op, std::vector<OnnxVar> inputs);
   template <typename Op>
   OnnxVar Add(typename Op::Param param, std::vector<OnnxVar> inputs) {
@@ -105,10 +106,10 @@ class OnnxNode {
   }
   OnnxVar Scalar(double value, DType dtype);
   OnnxVar IntVector(absl::Span<const int64_t> values);
-  // A tensor to be filled; null where it would be too large.
+  // Returns a tensor to fill in, or nullopt if it would be too large.
   std::optional<HostTensor> NewTensor(DType dtype, absl::Span<const int64_t> dims);
 
-  // Scalar functions; a number has the dtype of the tensor beside it.
+  // Adds a scalar function. Numbers take the dtype of the other operand.
   OnnxVar Function(ScalarFunction function, std::vector<OnnxVar> inputs,
                    ScalarParameters parameters = {});
   OnnxVar Sum(OnnxVar a, OnnxVar b) { return Function(ScalarFunction::kAdd, {a, b}); }
@@ -123,26 +124,26 @@ class OnnxNode {
   OnnxVar Least(OnnxVar a, double b) {
     return Function(ScalarFunction::kMin, {a, Scalar(b, dtype(a))});
   }
-  // The same elements under another shape; nothing where it is the same. A first dimension that is
-  // the var's follows it when the model gets inputs of other shapes.
+  // Reshapes the var; does nothing if the shape is the same. If the first dimension is the var's
+  // own, it will follow changes of the model's input shapes.
   OnnxVar Reshaped(OnnxVar var, const Shape& shape);
-  // The same, but dimension `deduced` is what the others leave; -1: all stay as they are.
+  // The same, but dimension `deduced` is inferred from the others; -1: none is.
   OnnxVar ReshapedTo(OnnxVar var, const Shape& shape, int deduced);
   OnnxVar Permuted(OnnxVar var, std::vector<int64_t> pattern);  // Dimshuffle
   OnnxVar Converted(OnnxVar var, DType dtype);
-  // So many elements more before axis `axis` and behind it; negative: fewer.
+  // Adds elements before and after axis `axis`; negative numbers remove elements.
   OnnxVar Padded(OnnxVar var, int axis, int64_t before, int64_t behind, double value = 0);
-  // Repeated along dimensions of size 1.
+  // Repeats the var along dimensions of size 1.
   OnnxVar BroadcastTo(OnnxVar var, const Shape& shape);
 
   OnnxVar Fail(absl::Status status);
   OnnxVar Invalid(absl::string_view message) { return Fail(absl::InvalidArgumentError(message)); }
   OnnxVar Unsupported(absl::string_view message) { return Fail(absl::UnimplementedError(message)); }
   bool ok() const { return status_.ok(); }
-  // The first error, or that of an attribute that nobody asked for.
+  // Returns the first error, or an error for an attribute that was never read.
   absl::Status Finish() const;
 
-  // What made the var, with its inputs; null where no operator did.
+  // Returns the operator that produces the var, and its inputs; null if there is none.
   const Operator* producer(OnnxVar var) const { return import_.producer(var); }
   absl::Span<const OnnxVar> operands(OnnxVar var) const { return import_.operands(var); }
   const OnnxQuantity* quantity(OnnxVar var) const { return import_.quantity(var); }
@@ -161,7 +162,7 @@ class OnnxNode {
         exact_(true) {}
 
   const onnx::AttributeProto* Find(absl::string_view name) const;
-  // The attribute, if it is there and of this type.
+  // Returns the attribute if it exists with this type.
   const onnx::AttributeProto* Read(absl::string_view name,
                                    onnx::AttributeProto::AttributeType type);
 

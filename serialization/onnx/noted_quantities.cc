@@ -1,4 +1,4 @@
-// Integers between DequantizeLinear and QuantizeLinear, operator by operator.
+// Tracks the integers between DequantizeLinear and QuantizeLinear, operator by operator.
 #include <algorithm>
 #include <cmath>
 
@@ -14,10 +14,10 @@ namespace {
 
 using Kind = OnnxQuantity::Kind;
 
-constexpr int64_t kMostStepwise = 64;       // elements of a window
-constexpr double kExactIntegers = 1 << 24;  // of Float32
+constexpr int64_t kMostStepwise = 64;       // elements in a window
+constexpr double kExactIntegers = 1 << 24;  // in Float32
 
-// A node that is tried: its errors are no errors of the model.
+// A tentative node: its errors are not errors of the model.
 struct Trial {
   OnnxNode& node;
   OnnxImportFunction run;
@@ -29,19 +29,19 @@ struct Trial {
   }
 };
 
-// Where weights of a linear operator have their channels, and its result has them.
+// The axis of channels in the weights of a linear operator, and in its result.
 struct Channels {
   int weights, result;
-  int64_t terms;  // products in a sum
+  int64_t terms;  // products per sum
 };
 
-// The operator of 8 bits that sums products of these, with a bias that may be null.
+// Returns the 8-bit operator that sums these products; `bias` may be null.
 using MadeBy = absl::FunctionRef<OnnxIntegerOperator(
     const OnnxQuantity& x, const OnnxQuantity& weights, const HostTensor* bias, OnnxLinear linear)>;
 
 bool IsClose(double a, double b) { return std::abs(a - b) <= 1e-6 * std::abs(b); }
 
-// The integers of a bias whose scales are those of the sums; null where it is another one.
+// Returns the integers of a bias with the scales of the sums; null if it has other scales.
 const HostTensor* IntegersOfBias(const Trial& trial, const OnnxQuantity& bias, OnnxVar scale,
                                  int64_t channels) {
   const HostTensor* const integers = trial.node.constant(bias.stored);
@@ -59,7 +59,7 @@ const HostTensor* IntegersOfBias(const Trial& trial, const OnnxQuantity& bias, O
   return integers;
 }
 
-// `made_by` is given the bias.
+// Records the sums of a linear operator; `made_by` gets its bias.
 void NoteLinear(const Trial& trial, const Channels& channels, MadeBy made_by) {
   OnnxNode& node = trial.node;
   const OnnxQuantity* const x = trial.of(0, Kind::kElements);
@@ -127,7 +127,7 @@ void NoteMatMul(const Trial& trial) {
   NoteProduct(trial, {rank - 1, node.rank(trial.result) - 1, weights[rank - 2]}, true);
 }
 
-// Clamps keep sums.
+// Clamping keeps sums.
 void NoteClamped(const Trial& trial, double low, double high) {
   const OnnxQuantity* x = trial.of(0, Kind::kSums);
   if (x == nullptr) x = trial.of(0, Kind::kFloats);
@@ -153,7 +153,7 @@ void NoteClip(const Trial& trial) {
 
 int64_t PixelsOf(const Shape& image) { return image[2] * image[3]; }
 
-// A mean is the sum of the integers, which is exact, and divides the scale.
+// A mean is the exact sum of the integers; the count divides the scale.
 void NoteMean(const Trial& trial, const std::vector<int64_t>& axes) {
   OnnxNode& node = trial.node;
   const OnnxQuantity* const x = trial.of(0, Kind::kElements);
@@ -196,7 +196,7 @@ void NoteReduceMean(const Trial& trial) {
   if (node.ok()) NoteMean(trial, axes);
 }
 
-// Element `step` of each window along each axis, of an image with the padding around it.
+// Returns element `step` of each window along each axis, for an image with its padding.
 OnnxVar ElementsOfWindows(OnnxNode& node, OnnxVar padded, const std::vector<OnnxWindow>& windows,
                           absl::Span<const int64_t> steps) {
   SubtensorParam param;
@@ -214,7 +214,7 @@ OnnxVar ElementsOfWindows(OnnxNode& node, OnnxVar padded, const std::vector<Onnx
   return node.Add<Subtensor>(std::move(param), std::move(inputs));
 }
 
-// By window along an axis, how many of its elements a sum is divided by.
+// Returns, by window along an axis, the number of elements by which its sum is divided.
 OnnxVar CountsOf(OnnxNode& node, const OnnxWindow& window, bool padding_counts, Shape along,
                  int axis) {
   along[axis] = window.output();
@@ -232,8 +232,8 @@ OnnxVar CountsOf(OnnxNode& node, const OnnxWindow& window, bool padding_counts, 
   return node.Constant(*std::move(counts));
 }
 
-// Halves are frequent among means of few: the elements are added one after the other, and the sum
-// is divided.
+// Means of few elements are often exact halves, so the rounding matters: adds the elements one by
+// one, then divides.
 void NoteAveragePool(const Trial& trial) {
   OnnxNode& node = trial.node;
   const OnnxVar x = node.input(0);
@@ -255,7 +255,7 @@ void NoteAveragePool(const Trial& trial) {
   std::vector<int64_t> steps(windows.size(), 0);
   OnnxVar sum = ElementsOfWindows(node, padded, windows, steps);
   for (int64_t i = 1; i < elements; ++i) {
-    for (size_t axis = windows.size(); axis-- > 0;) {  // the last axis is the fastest
+    for (size_t axis = windows.size(); axis-- > 0;) {  // the last axis varies fastest
       if (++steps[axis] < windows[axis].window) break;
       steps[axis] = 0;
     }

@@ -12,12 +12,12 @@
 
 namespace ashlar {
 
-// "" for "ai.onnx", too, which is another name of it.
+// Returns "" for "ai.onnx", which is a synonym.
 std::string OnnxDomain(const std::string& domain);
 
 using OnnxOperatorSets = absl::flat_hash_map<std::string, int64_t>;  // versions by domain
 
-// Unimplemented for one that is newer than all that are known.
+// Returns Unimplemented for a version newer than all known ones.
 absl::StatusOr<OnnxOperatorSets> OperatorSetsOf(
     const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports);
 

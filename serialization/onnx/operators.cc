@@ -42,13 +42,14 @@ constexpr Row kRows[] = {
     {"TypeCvt", OnnxTypeCvt},
 };
 
-// What an operator of floats in its place would see.
+// Returns the type that a Float32 operator would have instead.
 TensorType AsFloats(const TensorType& type) {
   if (!IsQuantized(type.dtype)) return type;
   return {DType::kFloat32, type.shape, type.format, {}};
 }
 
-// The dimension of as many elements as there are scales, behind dimensions of 1; -1 where none is.
+// Returns the axis with as many elements as there are scales, after dimensions of 1; -1 if there is
+// none.
 int64_t AxisOfScales(const Shape& shape, int64_t scales) {
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] == scales) return axis;

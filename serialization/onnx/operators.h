@@ -1,4 +1,4 @@
-// The ONNX node of each operator.
+// Exports operators as ONNX nodes.
 #ifndef ASHLAR_SERIALIZATION_ONNX_OPERATORS_H_
 #define ASHLAR_SERIALIZATION_ONNX_OPERATORS_H_
 
@@ -13,11 +13,11 @@
 
 namespace ashlar {
 
-// A node of the graph on its way into a model: its values there, and nodes that carry its name.
+// A node of the graph being exported: its values in the model, and ONNX nodes that carry its name.
 //
-// Quantised tensors are integers in the model. Every node sees them as the Float32 that they stand
-// for: it reads them behind a DequantizeLinear, and what it makes goes through a QuantizeLinear
-// (Stored). Programs that know such graphs compute them with integers, as operators here do.
+// Quantised tensors are integers in the model. A node reads them as Float32 after a
+// DequantizeLinear, and its results pass through a QuantizeLinear (Stored). Programs that recognise
+// such graphs compute them with integers, as Ashlar's operators do.
 class OnnxEmitter {
  public:
   OnnxEmitter(const Graph& graph, const OperatorNode& node, OnnxModel& model);
@@ -29,7 +29,7 @@ class OnnxEmitter {
   size_t num_inputs() const { return node_.inputs.size(); }
   const TensorType& input_type(int i) const { return input_types_[static_cast<size_t>(i)]; }
   const TensorType& output_type(int i = 0) const { return output_types_[static_cast<size_t>(i)]; }
-  // The same with quantised types as they are.
+  // The same without converting quantised types to Float32.
   const TensorType& stored_input_type(int i) const { return graph_.var(node_.inputs[i]).type; }
   const TensorType& stored_output_type(int i = 0) const {
     return graph_.var(node_.outputs[i]).type;
@@ -37,29 +37,30 @@ class OnnxEmitter {
   const HostTensor* constant(int i) const { return graph_.constant(node_.inputs[i]); }
   std::vector<InputInfo> infos() const { return graph_.InputInfos(node_); }
 
-  // Whether the model may have what is newer than kWidestOnnxSet.
+  // Whether the model may use operators newer than kWidestOnnxSet.
   bool rich() const { return model_.operator_set() >= kRichestOnnxSet; }
 
   std::string input(int i);
-  // Input 0 of an operator whose input 1 may be a filter of floats. ONNX Runtime rounds such
-  // filters to 8 bits behind a DequantizeLinear; a Concat of one tensor between keeps them as they
-  // are.
+  // Returns input 0 of an operator whose input 1 may be a Float32 filter. After a DequantizeLinear,
+  // ONNX Runtime would round such filters to 8 bits; a Concat of one tensor in between prevents
+  // this.
   std::string InputOfFilter();
-  // The input under another shape of as many elements; a constant is stored that way.
+  // Returns the input reshaped to as many elements; a constant is stored in that shape.
   std::string input(int i, const Shape& shape);
   std::string Tensor(const HostTensor& tensor);
-  // Rounded to a quantised type; other types have their values as they are.
+  // Returns the integers of a value, rounded to a quantised type. Values of other types are
+  // returned unchanged.
   std::string Stored(const std::string& value, const TensorType& type);
-  // The Float32 values of integers of a quantised type to which `value` is rounded.
+  // Returns the Float32 values of the integers of a quantised type to which `value` is rounded.
   std::string Rounded(const std::string& value, const TensorType& type) {
     return Dequantized(Stored(value, type), type);
   }
-  // The integers that input 0 is stored as.
+  // Returns the stored integers of input 0.
   std::string StoredInput() { return model_.ValueOf(node_.inputs[0]); }
   std::string Ints(const std::vector<int64_t>& values) {
     return model_.AddInts(node_.name + "/ints", values);
   }
-  // In the dtype of the output.
+  // Adds a scalar in the dtype of the output.
   std::string Scalar(double value) {
     return model_.AddScalar(node_.name + "/scalar", output_type().dtype, value);
   }
@@ -67,31 +68,32 @@ class OnnxEmitter {
                   const std::vector<OnnxAttribute>& attributes = {}) {
     return model_.AddNode(node_.name, op_type, std::move(inputs), attributes);
   }
-  // Another output of the node that was added last.
+  // Adds another output to the node added last.
   std::string AddOutput() { return model_.AddOutput(); }
 
  private:
   std::string Dequantized(std::string stored, const TensorType& type);
-  // Of a quantised type, as inputs of both operators that convert.
+  // Returns value, scale and zero point of a quantised type, as inputs of QuantizeLinear or
+  // DequantizeLinear.
   std::vector<std::string> StepsOf(std::string value, const TensorType& type);
 
   const Graph& graph_;
   const OperatorNode& node_;
   OnnxModel& model_;
-  std::vector<TensorType> input_types_, output_types_;  // quantised ones as Float32
+  std::vector<TensorType> input_types_, output_types_;  // quantised types as Float32
 };
 
-// The values of an operator's outputs, in their order: most often one.
+// The values of an operator's outputs, in order; usually one.
 struct OnnxValues : std::vector<std::string> {
   using vector::vector;
   OnnxValues(std::string value) { push_back(std::move(value)); }
-  bool stored = false;  // of quantised types: these are the integers already
+  bool stored = false;  // outputs of quantised types are already integers
 };
 
-// Adds nodes that compute the outputs; Unimplemented says what ONNX lacks.
+// Adds nodes that compute the outputs. Returns Unimplemented with the feature that ONNX lacks.
 using OnnxFunction = absl::StatusOr<OnnxValues> (*)(OnnxEmitter& emitter);
 
-// Null for a type that has no counterpart.
+// Returns null for a type without an ONNX counterpart.
 OnnxFunction FindOnnxFunction(absl::string_view operator_type);
 
 // The families, each in a file of its own.
@@ -127,7 +129,7 @@ absl::StatusOr<OnnxValues> OnnxSubtensor(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxTopK(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxTypeCvt(OnnxEmitter& emitter);
 
-// A scalar function of the inputs: an Elemwise, or the activation of a ConvBiasForward.
+// Adds a scalar function of the inputs: an Elemwise, or the activation of a ConvBiasForward.
 absl::StatusOr<std::string> OnnxScalarFunction(OnnxEmitter& emitter, const ElemwiseParam& param,
                                                const std::vector<std::string>& inputs);
 

@@ -12,8 +12,8 @@ namespace {
 
 void AddNamesRead(const onnx::GraphProto& graph, std::vector<std::string>& names);
 
-// The values that a node reads, its subgraphs included; these may read their own values under these
-// names.
+// Adds the names that a node reads, including its subgraphs. Subgraphs may use the same names for
+// values of their own.
 void AddNamesRead(const onnx::NodeProto& node, std::vector<std::string>& names) {
   for (const std::string& input : node.input()) {
     if (!input.empty()) names.push_back(input);
@@ -51,8 +51,8 @@ absl::StatusOr<OnnxOrder> OrderOf(const OnnxNodes& nodes, const std::vector<std:
   if (!producers.ok()) return producers.status();
   OnnxOrder order;
   std::vector<bool> needed(nodes.size(), false);
-  std::vector<std::vector<int>> readers(nodes.size());  // of the outputs of a node
-  std::vector<int> waits_for(nodes.size(), 0);          // producers that are not in the order yet
+  std::vector<std::vector<int>> readers(nodes.size());  // readers of a node's outputs
+  std::vector<int> waits_for(nodes.size(), 0);          // producers not in the order yet
   std::vector<int> stack;
   const auto need = [&](const std::string& name) {
     order.read.insert(name);

@@ -16,17 +16,17 @@ namespace ashlar {
 using OnnxNodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
 struct OnnxOrder {
-  std::vector<int> nodes;                 // those that the outputs need, producers first
-  absl::flat_hash_set<std::string> read;  // the names that these read, and the outputs
+  std::vector<int> nodes;                 // needed for the outputs, producers first
+  absl::flat_hash_set<std::string> read;  // names that these nodes read, and the outputs
 };
 
-// Nodes stay in the order of the file where that is one (Kahn 1962, by a heap of indices).
-// InvalidArgument for a value that is made twice, and for nodes that need one another.
+// Keeps the order of the file if that is a valid order (Kahn 1962, with a heap of indices). Returns
+// InvalidArgument for a value with two producers, and for cycles.
 absl::StatusOr<OnnxOrder> OrderOf(const OnnxNodes& nodes, const std::vector<std::string>& outputs);
 
-// "node 'name' (Conv)", by the first output where it has no name.
+// Returns "node 'name' (Conv)", named after its first output if it has no name.
 std::string DescribeOnnx(const onnx::NodeProto& node);
-// Its name, or that of its first output.
+// Returns the node's name, or the name of its first output.
 std::string NameOfOnnx(const onnx::NodeProto& node);
 
 }  // namespace ashlar

@@ -19,7 +19,7 @@ void CheckScales(OnnxNode& node, const HostTensor& scales) {
   }
 }
 
-// Errors where scales or zero points do not fit the tensor.
+// Reports an error if scales or zero points do not fit the tensor.
 void CheckShape(OnnxNode& node, const char* what, OnnxVar values, const Shape& shape, int axis,
                 int64_t block_size, bool broadcast) {
   if (!node.ok() || values == kNoOnnxVar) return;
@@ -43,7 +43,7 @@ void CheckShape(OnnxNode& node, const char* what, OnnxVar values, const Shape& s
                             block_size > 0 ? absl::StrCat(" in blocks of ", block_size) : ""));
 }
 
-// The integers of one byte that a tensor may have are no farther from its zero points.
+// Returns an upper bound on the distance of 1-byte integers from their zero points.
 double MostOf(OnnxNode& node, OnnxVar stored, OnnxVar zero) {
   const double least = node.dtype(stored) == DType::kInt8 ? -128 : 0;
   if (zero == kNoOnnxVar) return std::max(-least, least + 255);
@@ -62,7 +62,7 @@ double Farthest(const HostTensor& values) {
   return most;
 }
 
-// rint(values) + zero, as Float32.
+// Returns rint(values) + zero, as Float32.
 OnnxVar Moved(OnnxNode& node, OnnxVar values, OnnxVar zero) {
   const OnnxVar rounded = node.Function(F::kRint, {values});
   if (IsCentred(node, zero)) return rounded;
@@ -75,7 +75,7 @@ OnnxQuantization QuantizationOf(OnnxNode& node, int scale, int zero, const Shape
                                 int64_t block_size, bool broadcast) {
   OnnxQuantization quantization;
   quantization.axis = axis;
-  // One block is as long as the axis, whatever the file says.
+  // A block is at most as long as the axis, whatever the file says.
   quantization.block_size =
       axis < shape.rank() ? std::clamp<int64_t>(block_size, 0, shape[axis]) : 0;
   block_size = quantization.block_size;
@@ -112,7 +112,7 @@ OnnxVar Spread(OnnxNode& node, const OnnxQuantization& quantization, OnnxVar val
   if (own.rank() == Shape::kMaxRank) {
     return node.Unsupported(absl::StrCat("blocks in ", own.rank(), " dimensions"));
   }
-  // Each value repeated along the axis, and what is beyond its end cut off.
+  // Repeats each value along the axis, and cuts off the excess.
   Shape apart, repeated, joined = own;
   for (int i = 0; i < own.rank(); ++i) {
     apart.push_back(own[i]);
@@ -156,7 +156,7 @@ OnnxVar Requantized(OnnxNode& node, const OnnxQuantity& sums, const OnnxQuantize
   const bool rectified = sums.least == 0;
   OnnxVar result = rectified ? node.Function(F::kRelu, {sums.integers}) : sums.integers;
   result = Moved(node, node.Product(result, factor), to.zero);
-  // Bounds are quantised as the values are.
+  // Bounds are quantised like the values.
   const auto bound = [&](double value) {
     const OnnxVar number = node.Scalar(value, DType::kFloat32);
     return Moved(node, node.Quotient(number, to.scale), to.zero);

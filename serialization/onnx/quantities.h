@@ -1,9 +1,10 @@
-// Quantised tensors of ONNX: scales and zero points, and what of a model's floats is integers.
+// Quantised tensors of ONNX: scales and zero points, and the integers from which a model's floats
+// are computed.
 //
-// A model of QuantizeLinear and DequantizeLinear means integer arithmetic by what stands between
-// them. DequantizeLinear notes for its result the integers that it is made of (OnnxQuantity);
-// convolutions, products, sums and clamps of such vars note theirs, and QuantizeLinear rounds these
-// instead of the floats, which then nobody reads.
+// A model with QuantizeLinear and DequantizeLinear expresses integer arithmetic in floats.
+// DequantizeLinear records the integers of its result (OnnxQuantity). Convolutions, products, sums
+// and clamps of such vars record theirs. QuantizeLinear then rounds these integers instead of the
+// floats, which lose their readers.
 #ifndef ASHLAR_SERIALIZATION_ONNX_QUANTITIES_H_
 #define ASHLAR_SERIALIZATION_ONNX_QUANTITIES_H_
 
@@ -20,61 +21,62 @@ struct OnnxQuantization {
   int64_t block_size = 0;
 };
 
-// Of inputs `scale` and `zero` of the node, -1 where it has no such input, for a tensor of this
-// shape. Errors name the input: scales that are known are finite and positive, and there are as
-// many as the axis has elements. A `broadcast` one may have any shape that broadcasts to the
-// tensor.
+// Reads inputs `scale` and `zero` of the node (-1: absent), for a tensor of this shape. Known
+// scales must be finite and positive, and there must be as many as the axis has elements. With
+// `broadcast`, the shape may be any that broadcasts to the tensor. Errors name the input.
 OnnxQuantization QuantizationOf(OnnxNode& node, int scale, int zero, const Shape& shape, int axis,
                                 int64_t block_size = 0, bool broadcast = false);
 
-// Scales or zero points so that they broadcast to the tensor.
+// Reshapes scales or zero points so that they broadcast to the tensor.
 OnnxVar Spread(OnnxNode& node, const OnnxQuantization& quantization, OnnxVar values,
                const Shape& shape);
 
-// Whether a zero point is not there, or known to be 0.
+// Whether a zero point is absent, or known to be 0.
 bool IsCentred(OnnxNode& node, OnnxVar zero);
 
-// The stored integers less their zero point.
+// Returns the stored integers minus their zero point.
 OnnxIntegers Centred(OnnxNode& node, OnnxVar stored, const OnnxQuantization& quantization);
 
-// The form of quantised values: rounded to even, moved by the zero point (kNoOnnxVar: 0, else of
-// `dtype`) and saturated. Both broadcast to the values.
+// The target of quantisation: values are rounded to even, shifted by the zero point (of `dtype`;
+// kNoOnnxVar: 0) and saturated. Scale and zero point broadcast to the values.
 struct OnnxQuantized {
   OnnxVar scale = kNoOnnxVar, zero = kNoOnnxVar;
   DType dtype = DType::kUint8;
 };
 OnnxVar Quantized(OnnxNode& node, OnnxVar values, const OnnxQuantized& to);
-// Of sums the integers are multiplied by one factor, the quotient of the scales.
+// Requantises sums: multiplies their integers by one factor, the quotient of the scales.
 OnnxVar Requantized(OnnxNode& node, const OnnxQuantity& sums, const OnnxQuantized& to);
 
-// Operators of 8 bits (integer_operators.cc).
+// 8-bit operators (integer_operators.cc).
 
-// A var of integers as one of a quantised type; kNoOnnxVar where scale and zero point are not one
-// known number each, or the integers are known themselves.
+// Returns an integer var as one of a quantised type. Returns kNoOnnxVar if scale or zero point is
+// not one known number, or if the integers are constant.
 OnnxVar AsQuantized(OnnxNode& node, OnnxVar stored, const OnnxQuantization& quantization);
-// The quantised type of 8 bits with this scale and zero point; nullopt where they are not one known
-// number each.
+// Returns the quantised 8-bit type with this scale and zero point; nullopt if either is not one
+// known number.
 std::optional<TensorType> QuantizedTypeOf(OnnxNode& node, const OnnxQuantized& to,
                                           const Shape& shape);
-// The convolution that sums the products: `linear` is one of Float32 integers, `weights` are known
-// integers, `bias` is null or one of Int32. Empty where they are not of 8 bits, or it is none.
+// Returns the convolution that sums the products. `linear` is the convolution of Float32 integers,
+// `weights` are constant integers, `bias` is null or Int32. Empty if they do not have 8 bits, or if
+// `linear` is not a convolution.
 OnnxIntegerOperator IntegerConvolution(OnnxNode& node, OnnxVar linear, const OnnxQuantity& x,
                                        const OnnxQuantity& weights, const HostTensor* bias);
-// The same for a product with a matrix, of which axis `channels` is that of the result.
+// The same for a matrix product, in which axis `channels` of the weights is the axis of the result.
 OnnxIntegerOperator IntegerProduct(OnnxNode& node, const OnnxQuantity& x,
                                    const OnnxQuantity& weights, int channels,
                                    const HostTensor* bias);
-// The mean over the pixels of an image; empty where `x` is none.
+// Returns the mean over the pixels of an image; empty if `x` is not an image.
 OnnxIntegerOperator IntegerMean(OnnxNode& node, const OnnxQuantity& x);
-// What made the var out of quantised ones, as an operator of 8 bits; empty where there is none.
+// Returns the 8-bit operator that computes the var from quantised ones; empty if there is none.
 OnnxIntegerOperator IntegerOperator(const OnnxNode& node, OnnxVar result);
-// What the operator makes, clamped as the quantity says, in this type; kNoOnnxVar where it cannot.
+// Returns the operator's output in this type, clamped as the quantity says; kNoOnnxVar if it
+// cannot.
 OnnxVar MadeInIntegers(OnnxNode& node, const OnnxQuantity& quantity, const TensorType& type);
 
-// The convolution or product that a node is, named as in the table, of other operands.
+// Adds the node's convolution or product, named as in the table, with other operands.
 OnnxVar LinearAs(OnnxNode& node, const char* type, OnnxVar x, OnnxVar weights);
 
-// After `run` has made `result` of the node: notes what of it is integers.
+// Records the integers of `result`, after `run` has computed it from the node.
 void NoteQuantity(const OnnxNode& node, OnnxImportFunction run, OnnxVar result);
 
 }  // namespace ashlar

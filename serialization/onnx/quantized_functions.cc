@@ -1,6 +1,6 @@
-// Operators of ONNX Runtime's quantiser (its QOperator format) as functions: their inputs behind
-// DequantizeLinear, the operator of floats, and QuantizeLinear behind that. Each step is read as if
-// the model had it, so that operators of 8 bits are made where there are any.
+// Operators of ONNX Runtime's quantiser (its QOperator format) as functions: DequantizeLinear on
+// the inputs, the Float32 operator, then QuantizeLinear. They are read as if the model contained
+// these nodes, so that 8-bit operators are used if there are any.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -18,7 +18,7 @@ using onnx::FunctionProto;
 using onnx::NodeProto;
 
 constexpr int64_t kBodyOperatorSet = 19;
-constexpr int kMostInputs = 9;  // of all but concatenations
+constexpr int kMostInputs = 9;  // except for concatenations
 
 const AttributeProto* AttributeOf(const NodeProto& call, absl::string_view name) {
   for (const AttributeProto& attribute : call.attribute()) {
@@ -38,14 +38,14 @@ class Body {
   explicit Body(const NodeProto& call, int64_t operator_set = kBodyOperatorSet) {
     function_.set_name(call.op_type());
     for (int i = 0; i < std::max(call.input_size(), kMostInputs); ++i) {
-      function_.add_input(Input(i));  // more than are given are left out where they are read
+      function_.add_input(Input(i));  // inputs that the call lacks are skipped when read
     }
     function_.add_opset_import()->set_version(operator_set);
   }
 
   static std::string Input(int i) { return absl::StrCat("i", i); }
 
-  // Returns the value that the node makes; `attributes` of the call become its own.
+  // Returns the value that the node produces. Copies `attributes` of the call to the node.
   std::string Add(const char* type, const std::vector<std::string>& inputs,
                   std::initializer_list<absl::string_view> attributes = {},
                   const NodeProto* call = nullptr) {
@@ -58,7 +58,7 @@ class Body {
     }
     return node.output(0);
   }
-  // Gives the node that was added last an attribute.
+  // Sets an attribute of the node added last.
   void SetInt(const char* name, int64_t value) {
     AttributeProto& attribute = *function_.mutable_node()->rbegin()->add_attribute();
     attribute.set_name(name);
@@ -70,7 +70,7 @@ class Body {
     return Add("DequantizeLinear", {Input(first), Input(first + 1), Input(first + 2)});
   }
 
-  // Ends with `value`, quantised by inputs `scale` and scale + 1.
+  // Finishes with `value`, quantised by inputs `scale` and scale + 1.
   FunctionProto Quantized(const std::string& value, int scale) && {
     return std::move(*this).Ending(Add("QuantizeLinear", {value, Input(scale), Input(scale + 1)}));
   }
@@ -119,12 +119,12 @@ absl::StatusOr<FunctionProto> QLeakyRelu(const NodeProto& call) {
   return QUnary(call, "LeakyRelu", {"alpha"});
 }
 absl::StatusOr<FunctionProto> QReduceMean(const NodeProto& call) {
-  return QUnary(call, "ReduceMean", {"axes", "keepdims"}, 13);  // axes were an attribute then
+  return QUnary(call, "ReduceMean", {"axes", "keepdims"}, 13);  // axes were an attribute in set 13
 }
 absl::StatusOr<FunctionProto> QSigmoid(const NodeProto& call) {
   return QUnary(call, "Sigmoid", {});
 }
-// Before operator set 13 Softmax took all axes from `axis` on as one.
+// Before operator set 13, Softmax joined all axes from `axis` on.
 absl::StatusOr<FunctionProto> QSoftmax(const NodeProto& call) {
   const int64_t set = IntOf(call, "opset", 13);
   if (set < 1 || set > kNewestOperatorSet) {
@@ -133,7 +133,7 @@ absl::StatusOr<FunctionProto> QSoftmax(const NodeProto& call) {
   return QUnary(call, "Softmax", {"axis"}, set);
 }
 
-// The result's scale and zero point come first, and then three inputs for each tensor.
+// The result's scale and zero point come first, then three inputs for each tensor.
 absl::StatusOr<FunctionProto> QConcat(const NodeProto& call) {
   if (call.input_size() % 3 != 2) {
     return absl::InvalidArgumentError(
@@ -153,7 +153,7 @@ absl::StatusOr<FunctionProto> QWhere(const NodeProto& call) {
   return std::move(body).Quantized(z, 7);
 }
 
-// C is an Int32 of the products' scale. Without a scale of its own the result is floats.
+// C is Int32 with the products' scale. Without a scale of its own, the result is Float32.
 absl::StatusOr<FunctionProto> QGemm(const NodeProto& call) {
   const AttributeProto* const alpha = AttributeOf(call, "alpha");
   if (alpha != nullptr && alpha->f() != 1) {

@@ -15,16 +15,16 @@
 namespace ashlar {
 namespace {
 
-constexpr size_t kMostBytes = std::numeric_limits<int32_t>::max();  // of a protobuf message
-// Of what reading takes, as measured with models of floats and of 8 bits: its code and tables, and
-// by node of the file the message and what becomes of it.
+constexpr size_t kMostBytes = std::numeric_limits<int32_t>::max();  // size of a protobuf message
+// Memory used while reading, measured with Float32 and 8-bit models: a fixed part for code and
+// tables; and per node of the file, its message and the resulting operators.
 constexpr int64_t kReading = 1 << 20, kReadingNode = 4 << 10;
 
-// Hands a file over block by block, and lets go of those that were read: weights are in memory once
-// while they are copied into the message.
+// A stream that passes a file on block by block, and drops the pages of blocks that were read. So
+// weights are in memory once while they are copied into the message.
 class Blocks final : public google::protobuf::io::ZeroCopyInputStream {
  public:
-  // `file` holds the bytes; null if they are the caller's.
+  // `file` holds the bytes; null if the caller does.
   Blocks(absl::Span<const uint8_t> bytes, const MappedFile* file) : bytes_(bytes), file_(file) {}
   bool Next(const void** data, int* size) override {
     if (file_ != nullptr) file_->DropResidentPages(bytes_.data(), static_cast<int64_t>(at_));
@@ -77,7 +77,7 @@ absl::StatusOr<Graph> ReadMessage(onnx::ModelProto model, const OnnxReadOptions&
   return graph;
 }
 
-// -1 for a dimension that is open.
+// An unknown dimension is -1.
 absl::StatusOr<OnnxTensor> Declared(const onnx::ValueInfoProto& value) {
   OnnxTensor tensor;
   tensor.name = Shown(value.name());

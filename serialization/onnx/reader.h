@@ -17,55 +17,58 @@
 namespace ashlar {
 
 struct OnnxReadOptions {
-  // Of inputs, by name: they replace those of the file. A weight that the file lists among its
-  // inputs becomes one where it has a shape here.
+  // Input shapes by name; they replace the file's. A weight that the file lists among its inputs
+  // becomes an input if it has a shape here.
   std::map<std::string, Shape> shapes = {};
-  // Of inputs, which become constants.
+  // Values of inputs, which become constants.
   std::map<std::string, HostTensor> values = {};
-  // The same as numbers, which are stored in the input's dtype and shape.
+  // The same as numbers, which are converted to the input's dtype and shape.
   std::map<std::string, std::vector<double>> numbers = {};
-  // The values where the graph ends; none: its outputs.
+  // The values at which the graph ends; none: the file's outputs.
   std::vector<std::string> outputs = {};
-  // Of constants that are computed while reading: a small file must not cost much, and weights may
-  // take as much as a file without external data can hold.
+  // Limit on constants computed while reading. A small file must not cost much, but weights may be
+  // as large as a file without external data allows.
   int64_t most_folded_bytes = int64_t{1} << 31;
   int64_t most_folded_operations = int64_t{1} << 32;
-  // Follow symbolic links to files of external data.
+  // Follows symbolic links to files of external data.
   bool follow_links = false;
-  // Told what a user should know of a model that can be read. May be empty.
+  // Called with notes for the user about a model that can be read. May be empty.
   std::function<void(const std::string&)> note = {};
 };
 
-// Operator sets up to 28 (ONNX 1.23). Functions and conditions that are known are inlined; what
-// depends on constants and shapes alone is computed. 16- and 64-bit floats become Float32.
+// Reads operator sets up to 28 (ONNX 1.23). Functions, and branches with a known condition, are
+// inlined. Operators that depend only on constants and shapes are evaluated. 16- and 64-bit floats
+// become Float32.
 //
-// Errors name the file: InvalidArgument where it is no model, or a wrong one; Unimplemented lists
-// all operators that are missing; FailedPrecondition where the options do not suit the model (a
-// name that it lacks, a dimension that is not fixed).
+// Errors name the file:
+// - InvalidArgument: not a model, or an invalid one;
+// - Unimplemented: lists all missing operators;
+// - FailedPrecondition: the options do not suit the model (an unknown name, a dimension that is not
+//   fixed).
 //
-// `files` receives the files of external data, which constants borrow from, `taken` the bytes that
-// reading takes for a while beside the graph, as they are stated: equal files and options take as
-// many. Both may be null.
+// `files` receives the files of external data, to which constants refer. `taken` receives the
+// temporary bytes used while reading, in addition to the graph; they depend only on the file and
+// the options. Both may be null.
 absl::StatusOr<Graph> ReadOnnx(const std::string& path, const OnnxReadOptions& options = {},
                                std::vector<std::shared_ptr<const MappedFile>>* files = nullptr,
                                int64_t* taken = nullptr);
 
-// The same of a file in memory, which is `name` in errors and has no external data.
+// The same for a file in memory, which errors call `name` and which has no external data.
 absl::StatusOr<Graph> ReadOnnxFromBytes(absl::Span<const uint8_t> bytes, const std::string& name,
                                         const OnnxReadOptions& options = {},
                                         int64_t* taken = nullptr);
 
-// A tensor as a file declares it: without dims if nothing is said of its shape.
+// A tensor as a file declares it; no dims if the file states no shape.
 struct OnnxTensor {
   std::string name;
-  DType dtype = DType::kFloat32;             // as it is computed
+  DType dtype = DType::kFloat32;             // as computed
   std::optional<std::vector<int64_t>> dims;  // -1: open
 };
 struct OnnxSignature {
-  std::vector<OnnxTensor> inputs, outputs;  // inputs without weights
+  std::vector<OnnxTensor> inputs, outputs;  // inputs except weights
 };
 
-// Reads the inputs and outputs that a file declares, whether or not the model can be planned.
+// Reads the inputs and outputs that a file declares, even if the model cannot be planned.
 absl::StatusOr<OnnxSignature> ReadOnnxSignature(const std::string& path);
 absl::StatusOr<OnnxSignature> ReadOnnxSignatureFromBytes(absl::Span<const uint8_t> bytes,
                                                          const std::string& name);

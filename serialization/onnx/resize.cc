@@ -1,4 +1,4 @@
-// Resize and GridSample.
+// Exports Resize and GridSample.
 #include "opr/resize.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ HostTensor FloatsOf(const std::vector<float>& values) {
                                        values);
 }
 
-// By axis of the tensor: the given number for resized axes, `rest` for the others.
+// Returns by axis of the tensor the given number for resized axes, and `rest` for the others.
 std::vector<float> ByAxis(const std::vector<int>& axes, absl::Span<const float> given, int rank,
                           float rest) {
   std::vector<float> all(static_cast<size_t>(rank), rest);
@@ -29,8 +29,8 @@ std::vector<float> ByAxis(const std::vector<int>& axes, absl::Span<const float> 
   return all;
 }
 
-// The sizes by axis that keep_aspect_ratio_policy makes this one scale of, which is where it came
-// from; nothing where there are none.
+// Returns sizes by axis from which keep_aspect_ratio_policy computes this one scale, as it probably
+// did; nullopt if there are none.
 std::optional<std::vector<int64_t>> LimitsOf(const std::vector<float>& scales,
                                              const std::vector<int>& axes, const Shape& shape) {
   std::vector<int64_t> limits;
@@ -44,14 +44,14 @@ std::optional<std::vector<int64_t>> LimitsOf(const std::vector<float>& scales,
   return one ? std::make_optional(limits) : std::nullopt;
 }
 
-// By ResizeCoordinates; null where there is none since operator set 13.
+// Indexed by ResizeCoordinates; null if ONNX has none since operator set 13.
 constexpr const char* kCoordinates[] = {
     "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
     nullptr,      "tf_crop_and_resize"};
 static_assert(std::size(kCoordinates) ==
               static_cast<size_t>(ResizeCoordinates::kTfCropAndResize) + 1);
 
-// The nearest elements by their indices, axis by axis.
+// Selects the nearest elements by index, axis by axis.
 absl::StatusOr<OnnxValues> Gathered(OnnxEmitter& emitter) {
   const ResizeParam& param = emitter.op<Resize>().param();
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, ResizeAxesOf(param, emitter.infos()));

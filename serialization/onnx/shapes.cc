@@ -1,4 +1,4 @@
-// Operators that move elements and change shapes.
+// Exports operators that move elements and change shapes.
 #include <algorithm>
 
 #include "graph/status.h"
@@ -17,7 +17,7 @@ absl::StatusOr<OnnxValues> OnnxReshape(OnnxEmitter& emitter) {
   const Shape& shape = emitter.output_type().shape;
   std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
   if (shape.num_elements() == 0) {
-    // Before operator set 14 a 0 stands for the input's dimension.
+    // Before operator set 14, 0 means the input's dimension.
     if (!emitter.rich()) return absl::UnimplementedError("a shape with a 0");
     return emitter.Add("Reshape", {emitter.input(0), emitter.Ints(dims)},
                        {{"allowzero", int64_t{1}}});
@@ -25,10 +25,10 @@ absl::StatusOr<OnnxValues> OnnxReshape(OnnxEmitter& emitter) {
   const std::vector<InputInfo> infos = emitter.infos();
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<int64_t> given, IntegerVector(infos[1], "the target"));
   const auto open = std::find(given.begin(), given.end(), -1);
-  if (open != given.end()) {  // stays open; 0: as in the input
+  if (open != given.end()) {  // stays variable; 0: as in the input
     dims[static_cast<size_t>(open - given.begin())] =
         emitter.op<Reshape>().param().follows ? 0 : -1;
-    // A first dimension that is computed, of the input's shape, is that of the input.
+    // A first dimension that is computed from the input's shape equals the input's.
     const Shape& from = emitter.input_type(0).shape;
     const bool computed = open != given.begin() && emitter.constant(1) == nullptr;
     if (computed && from.rank() > 0 && shape[0] == from[0]) dims[0] = 0;
@@ -49,7 +49,7 @@ absl::StatusOr<OnnxValues> OnnxDimshuffle(OnnxEmitter& emitter) {
   for (int64_t axis = 0; axis < emitter.input_type(0).shape.rank(); ++axis) {
     if (std::find(kept.begin(), kept.end(), axis) == kept.end()) dropped.push_back(axis);
   }
-  // Without the dropped axes, the kept ones are counted anew.
+  // Renumbers the kept axes without the dropped ones.
   std::vector<int64_t> perm;
   for (int64_t axis : kept) {
     perm.push_back(axis - std::count_if(dropped.begin(), dropped.end(),
@@ -76,7 +76,7 @@ absl::StatusOr<OnnxValues> OnnxSubtensor(OnnxEmitter& emitter) {
     int64_t end = range.start;
     if (range.count > 0) {
       end += (range.count - 1) * range.step + (range.step > 0 ? 1 : -1);
-      // In front of the first element; -1 would be the last.
+      // An end before the first element: -1 would mean the last.
       if (end < 0) end = -shape[axis] - 1;
     }
     axes.push_back(axis);

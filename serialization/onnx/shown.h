@@ -1,4 +1,4 @@
-// Names of a file in messages, which nobody has checked: their beginning.
+// Shortens names from a file for messages, because they may be of any length.
 #ifndef ASHLAR_SERIALIZATION_ONNX_SHOWN_H_
 #define ASHLAR_SERIALIZATION_ONNX_SHOWN_H_
 

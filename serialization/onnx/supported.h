@@ -1,4 +1,4 @@
-// Which operators of ONNX can be read, for listings.
+// Lists the ONNX operators that can be read.
 #ifndef ASHLAR_SERIALIZATION_ONNX_SUPPORTED_H_
 #define ASHLAR_SERIALIZATION_ONNX_SUPPORTED_H_
 
@@ -11,11 +11,11 @@ struct SupportedOnnx {
   std::string type;
   std::string domain;
   std::string operator_sets;  // "all", "from 13", "1 to 10"
-  bool at_run_time = false;   // else of constants only
-  std::string limits;         // the supported part; empty: all
+  bool at_run_time = false;   // otherwise constants only
+  std::string limits;         // the supported subset; empty: all
 };
 
-// From the table of operators that come in, by domain and type.
+// Returns the table of operators that can be imported, by domain and type.
 std::vector<SupportedOnnx> SupportedOnnxOperators();
 
 }  // namespace ashlar

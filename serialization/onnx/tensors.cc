@@ -15,10 +15,10 @@ namespace {
 using onnx::TensorProto;
 static_assert(std::endian::native == std::endian::little, "ONNX stores tensors little endian");
 
-// The field of a TensorProto that holds the elements where raw_data does not.
+// The field of a TensorProto that holds the elements if raw_data does not.
 enum class Field { kFloats, kInt32s, kInt64s, kDoubles };
 
-// By number, as ONNX calls them.
+// Indexed by type number; the names are ONNX's.
 constexpr const char* kNames[] = {
     "undefined",      "float",      "uint8",          "int8",       "uint16",     "int16",
     "int32",          "int64",      "string",         "bool",       "float16",    "double",
@@ -27,11 +27,11 @@ constexpr const char* kNames[] = {
     "float8e8m0",     "uint2",      "int2",           "float6e2m3", "float6e3m2",
 };
 
-// The types that there is a dtype for.
+// The types that have a dtype.
 struct TypeRow {
   TensorProto::DataType type;
   DType declared;
-  DType dtype;  // of its computation
+  DType dtype;  // in which it is computed
   Field field;
 };
 
@@ -47,7 +47,7 @@ constexpr TypeRow kTypes[] = {
     {TensorProto::BFLOAT16, DType::kBFloat16, DType::kFloat32, Field::kInt32s},
 };
 
-// Null where there is no dtype.
+// Returns null if there is no dtype.
 const TypeRow* RowOf(int onnx_type) {
   const TypeRow* const row =
       std::find_if(std::begin(kTypes), std::end(kTypes),
@@ -59,14 +59,14 @@ float FromBits(int onnx_type, uint16_t bits) {
   return onnx_type == TensorProto::FLOAT16 ? HalfToFloat(bits) : BFloat16ToFloat(bits);
 }
 
-// Returns the value of an element of 16 bits.
+// Returns the value of a 16-bit element.
 float Widened(int onnx_type, const uint8_t* element) {
   uint16_t bits;
   std::memcpy(&bits, element, sizeof(bits));
   return FromBits(onnx_type, bits);
 }
 
-// Elements as they lie in a file or a message: used where they are if they can be.
+// Returns a tensor of bytes from a file or a message, without a copy if possible.
 HostTensor FromBytes(int onnx_type, const Shape& shape, std::shared_ptr<const void> owner,
                      const void* data) {
   const TypeRow& row = *RowOf(onnx_type);
@@ -91,8 +91,7 @@ HostTensor FromBytes(int onnx_type, const Shape& shape, std::shared_ptr<const vo
   return tensor;
 }
 
-// Elements from one of the typed fields; the 8- and 16-bit ones lie in int32_data as numbers or
-// bits.
+// Reads elements from a typed field. 8- and 16-bit ones are in int32_data, as numbers or bits.
 HostTensor FromField(const TensorProto& tensor, const TypeRow& row, const Shape& shape) {
   HostTensor result = HostTensor::Zeros(row.dtype, shape);
   const auto copy = [&](const auto& field, auto to) {
@@ -145,7 +144,7 @@ int AllFieldsSize(const TensorProto& tensor) {
          tensor.double_data_size() + tensor.uint64_data_size() + tensor.string_data_size();
 }
 
-// `taken`: the same tensor where its bytes may be taken out, else null.
+// `taken` is the same tensor if its bytes may be moved out, otherwise null.
 absl::StatusOr<HostTensor> Read(const TensorProto& tensor, TensorProto* taken,
                                 ExternalData& external) {
   ASHLAR_RETURN_IF_ERROR(ComputedAs(tensor.data_type()).status());

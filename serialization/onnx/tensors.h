@@ -1,4 +1,4 @@
-// Tensors of ONNX files, in every way in which they may be stored.
+// Reads tensors of ONNX files, in every form of storage.
 #ifndef ASHLAR_SERIALIZATION_ONNX_TENSORS_H_
 #define ASHLAR_SERIALIZATION_ONNX_TENSORS_H_
 
@@ -13,22 +13,22 @@
 
 namespace ashlar {
 
-// The dtype in which a type of ONNX (onnx::TensorProto::DataType, which is a mere number in files)
-// is computed: Float32 for floats of 16 bits. Unimplemented names a type that there is no dtype
-// for.
+// Returns the dtype in which an ONNX type (onnx::TensorProto::DataType, a plain number in files) is
+// computed: Float32 for 16-bit floats. Returns Unimplemented, naming the type, if there is none.
 absl::StatusOr<DType> ComputedAs(int onnx_type);
-// Returns the dtype of inputs and outputs of a type, `fallback` if there is none.
+// Returns the dtype of inputs and outputs of a type; `fallback` if there is none.
 DType DeclaredAs(int onnx_type, DType fallback);
-// "float16", "int4", "type 99".
+// Returns e.g. "float16", "int4" or "type 99".
 std::string OnnxTypeName(int onnx_type);
-// Returns whether a type is read as Float32 but declared as another: float16, bfloat16.
+// Whether a type is declared as a 16-bit float but read as Float32: float16, bfloat16.
 bool IsConverted(int onnx_type);
 
-// The tensor's value, in the dtype it is computed in; a copy. Errors name the tensor.
+// Returns a copy of the tensor's value, in the dtype in which it is computed. Errors name the
+// tensor.
 absl::StatusOr<HostTensor> ReadTensor(const onnx::TensorProto& tensor, ExternalData& external);
-// The same, but takes the bytes out of `tensor` where they can be used as they are.
+// The same, but moves the bytes out of `tensor` if they can be used unchanged.
 absl::StatusOr<HostTensor> TakeTensor(onnx::TensorProto& tensor, ExternalData& external);
-// Made dense, which may be larger than any file: `allow` is asked first.
+// Makes the tensor dense. The result may be larger than any file, so `allow` is called first.
 absl::StatusOr<HostTensor> ReadSparseTensor(
     const onnx::SparseTensorProto& tensor, ExternalData& external,
     absl::FunctionRef<absl::Status(const Shape& shape, DType dtype)> allow);

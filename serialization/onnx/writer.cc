@@ -18,7 +18,8 @@ namespace {
 
 constexpr int64_t kMaxMessageBytes = std::numeric_limits<int32_t>::max();
 
-// Which vars the outputs need while the model runs: not those that only give a shape.
+// Returns which vars the outputs need while the model runs. Vars that only give a shape are not
+// needed.
 std::vector<bool> NeededVars(const Graph& graph) {
   std::vector<bool> needed(graph.vars().size(), false);
   for (auto node = graph.nodes().rbegin(); node != graph.nodes().rend(); ++node) {
@@ -70,7 +71,7 @@ int64_t ConstantBytes(const Graph& graph) {
   return bytes;
 }
 
-// Lets protobuf write through a FileWriter.
+// A stream through which protobuf writes to a FileWriter.
 class Stream final : public google::protobuf::io::CopyingOutputStream {
  public:
   explicit Stream(FileWriter& file) : file_(file) {}
@@ -92,9 +93,9 @@ absl::Status WriteOnnx(const Graph& graph, const std::string& path) {
     return absl::InvalidArgumentError(absl::StrCat(
         path, ": the model has ", bytes, " bytes; an ONNX file holds at most ", kMaxMessageBytes));
   };
-  // Before the weights are copied into the message.
+  // Checked before the weights are copied into the message.
   if (const int64_t bytes = ConstantBytes(graph); bytes > kMaxMessageBytes) return too_large(bytes);
-  // An operator that ONNX lacks is made of others, where it can be.
+  // Replaces operators that ONNX lacks by their compositions, if they have one.
   ASHLAR_ASSIGN_OR_RETURN(const Graph composed, Compose(graph, [](const Operator& op) {
                             return FindOnnxFunction(op.type()) != nullptr;
                           }));

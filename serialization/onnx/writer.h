@@ -1,4 +1,4 @@
-// Writes a graph as an ONNX model, weights and all, for other programs to run and to show.
+// Writes a graph with its weights as an ONNX model, for other programs to run and display.
 #ifndef ASHLAR_SERIALIZATION_ONNX_WRITER_H_
 #define ASHLAR_SERIALIZATION_ONNX_WRITER_H_
 
@@ -9,11 +9,11 @@
 
 namespace ashlar {
 
-// Operator set 13, or 20 where 13 lacks something. What they have no operator for is written as the
-// operators that it is made of, where it is made of any. Inputs and outputs keep their binding
-// names; nodes and values have the graph's names, made unique. What only computes a shape is left
-// out: shapes are constants in the model. Unimplemented names all that ONNX cannot express at once;
-// InvalidArgument for a model beyond the 2 GiB that a protobuf message can have.
+// Writes operator set 13, or 20 if 13 lacks something. An operator without a counterpart is written
+// as its composition, if it has one. Inputs and outputs keep their binding names; nodes and values
+// have the graph's names, made unique. Operators that only compute shapes are left out: shapes are
+// constants in the model. Returns Unimplemented with everything that ONNX cannot express. Returns
+// InvalidArgument for a model above 2 GiB, the limit of a protobuf message.
 absl::Status WriteOnnx(const Graph& graph, const std::string& path);
 
 }  // namespace ashlar

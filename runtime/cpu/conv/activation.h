@@ -1,4 +1,4 @@
-// How the activation of a convolution follows its sums in blocked images.
+// How a convolution on blocked images applies its activation to its sums.
 #ifndef ASHLAR_RUNTIME_CPU_CONV_ACTIVATION_H_
 #define ASHLAR_RUNTIME_CPU_CONV_ACTIVATION_H_
 
@@ -10,19 +10,20 @@
 
 namespace ashlar::cpu {
 
-// The function that the innermost code applies to its sums: the activation, or none where its
-// formula is more than arithmetic.
+// Returns the function that the innermost code applies to its sums: the activation, or the identity
+// if the formula needs more than arithmetic.
 ConvFinish FinishOf(const ConvBiasParam& param);
 
-// An activation of values in memory; false where there is nothing to do.
+// An activation of values in memory; converts to false if there is nothing to do.
 class BlockActivation {
  public:
   BlockActivation(const ConvBiasParam& param, Isa isa);
-  // The rest that FinishOf leaves.
+  // Returns the activation if FinishOf could not take it, otherwise one that does nothing.
   static BlockActivation BehindFinish(const ConvBiasParam& param, Isa isa);
 
   explicit operator bool() const { return function_ != nullptr; }
-  // Applies it to the first `channels` channels of a block at `pixels` pixels, `step` bytes apart.
+  // Applies the activation to the first `channels` channels of a block, for `pixels` pixels, `step`
+  // bytes apart.
   void operator()(char* block, int64_t pixels, int64_t step, int channels) const {
     if (function_ != nullptr) function_(block, pixels, step, channels, call_);
   }

@@ -1,8 +1,7 @@
-// ConvolutionBackwardData: for the outputs of a row that lie a stride apart the same taps meet
-// neighbouring elements of the image. Kernels keep a few such outputs of a block of channels in
-// registers, and add tap by tap, channel by channel; an output is the same sum wherever a part of
-// the image begins. Where images lie in blocks, convolutions do the same faster
-// (backward_data_panels.h).
+// ConvolutionBackwardData. Outputs of a row that are a stride apart use the same taps, on adjacent
+// elements of the image. Kernels keep a few such outputs of a block of channels in registers, and
+// add tap by tap, channel by channel. Each output is the same sum wherever a part of the image
+// begins. For blocked images, convolutions are faster (backward_data_panels.h).
 #include <algorithm>
 #include <cstring>
 
@@ -18,12 +17,12 @@ namespace ashlar::cpu {
 namespace {
 
 constexpr int kLanes = static_cast<int>(kChannelBlock);
-constexpr int kOutputs = 6;  // in registers at a time
+constexpr int kOutputs = 6;  // in registers together
 
 struct Problem {
   BackwardDataGeometry geometry;
   bool flip = false;
-  bool alone = false;  // blocks of channels lie in one group each
+  bool alone = false;  // each block of channels is in one group
   ImageStrides from, to, z;
   int64_t from_lanes = 1, to_lanes = 1, z_lanes = 1;
 
@@ -33,12 +32,12 @@ struct Problem {
   int64_t packed_floats() const {
     return blocks() * geometry.h.window * geometry.w.window * weights_of_tap();
   }
-  // Of a channel of the image.
+  // Returns the offset of a channel of the image.
   int64_t Channel(int64_t c) const { return c / from_lanes * from.c + c % from_lanes; }
 };
 
-// [block, tap, channel of the image, lane]; where blocks do not lie in one group, a lane's channels
-// are those of its own.
+// Packs to [block, tap, channel of the image, lane]. If a block has several groups, each lane has
+// its own group's channels.
 void PackFilter(const Problem& p, const float* filter, float* packed) {
   const BackwardDataGeometry& g = p.geometry;
   const int64_t taps = g.h.window * g.w.window;
@@ -58,7 +57,7 @@ void PackFilter(const Problem& p, const float* filter, float* packed) {
 
 using Vector = float __attribute__((vector_size(kLanes * sizeof(float)), aligned(4)));
 
-// sums[j] += x[j * step] * the weights, over the channels of a tap.
+// Computes sums[j] += x[j * step] * weights, over the channels of a tap.
 template <int kCount>
 [[gnu::always_inline]] inline void AddTap(const Problem& p, const float* x, int64_t step,
                                           const float* weights, Vector* sums) {
@@ -78,7 +77,7 @@ template <int kCount>
   for (int j = 0; j < kCount; ++j) sums[j] = registers[j];
 }
 
-// Adds z, a row of a block of channels or null, to the sums of a pixel.
+// Adds z (a row of a block of channels, or null) to the sums of a pixel.
 [[gnu::always_inline]] inline void AddZ(const Problem& p, const float* z, int64_t column,
                                         int64_t channels, float* sums) {
   if (z == nullptr) return;
@@ -86,7 +85,7 @@ template <int kCount>
   for (int64_t l = 0; l < channels; ++l) sums[l] += z[column * p.z.w + l * step];
 }
 
-// Outputs first, first + stride, ... of a row, `count` of them, to `sums`.
+// Computes `count` outputs first, first + stride, ... of a row into `sums`.
 void SumOutputs(const Problem& p, const float* image, const float* packed, int64_t oh,
                 int64_t first, int64_t count, Vector* sums) {
   const WindowAxis &h = p.geometry.h, &w = p.geometry.w;
@@ -111,7 +110,7 @@ void SumOutputs(const Problem& p, const float* image, const float* packed, int64
   }
 }
 
-// One row of a block of the output's channels. `z`: that row of it, or null.
+// Computes one row of a block of output channels. `z` is the same row of z, or null.
 void SpreadRow(const Problem& p, const float* image, const float* packed, int64_t oh,
                int64_t channels, const float* z, float* to) {
   const WindowAxis& w = p.geometry.w;
@@ -136,7 +135,7 @@ void SpreadRow(const Problem& p, const float* image, const float* packed, int64_
   }
 }
 
-// The same where the lanes of a block belong to several groups.
+// The same if the lanes of a block belong to several groups.
 void SpreadRowOfGroups(const Problem& p, const float* image, const float* packed, int64_t oh,
                        int64_t first_channel, int64_t channels, const float* z, float* to) {
   const BackwardDataGeometry& g = p.geometry;
@@ -253,7 +252,7 @@ absl::StatusOr<KernelList> MakeBackwardData(const ConvolutionBackwardData& op,
     p.z = StridesOf(z);
     p.z_lanes = IsBlocked(z.format) ? kChannelBlock : 1;
   }
-  // A group's channels of the image begin with a block, as a tap walks them block by block.
+  // A tap walks a group's channels block by block, so they must start at a block.
   const bool whole_blocks = p.geometry.out_channels % kChannelBlock == 0 &&
                             (p.from_lanes == 1 || p.geometry.in_channels % kChannelBlock == 0);
   p.alone = p.geometry.groups == 1 || whole_blocks;

@@ -17,12 +17,12 @@ using Op = ConvolutionBackwardData;
 
 constexpr int64_t kMostRemainders = 64;
 
-// The outputs of an axis whose place, counted from the first element that windows reach, leaves one
-// remainder by the stride.
+// The outputs along an axis whose positions, counted from the first element that windows reach,
+// have one remainder modulo the stride.
 struct Remainder {
   int64_t first = 0, count = 0;   // outputs first, first + stride, ...
-  int64_t tap = 0, tap_step = 0;  // of the filter: the window's first, and from one to the next
-  WindowAxis axis;  // the convolution that makes them: its window is 0 where no tap meets them
+  int64_t tap = 0, tap_step = 0;  // of the filter: the window's first tap, the step between taps
+  WindowAxis axis;  // the convolution that computes them; a window of 0 if no tap meets them
 };
 
 Remainder RemainderOf(const WindowAxis& back, int64_t remainder) {
@@ -31,14 +31,14 @@ Remainder RemainderOf(const WindowAxis& back, int64_t remainder) {
   r.first = remainder - back.pad_begin;
   r.first -= FloorDivide(r.first, back.stride) * back.stride;
   r.count = std::max<int64_t>(0, CeilDivide(back.input - r.first, back.stride));
-  const int64_t end = std::min(back.window, period);  // after which remainders repeat
+  const int64_t end = std::min(back.window, period);  // remainders repeat after this
   int64_t tap = 0;
   while (tap < end && (remainder - tap * back.dilation) % back.stride != 0) ++tap;
   r.axis = {.input = back.output,
             .window = tap < end ? (back.window - 1 - tap) / period + 1 : 0,
             .dilation = back.dilation / common};
-  // Output i reads element i + shift by the first of these taps, and elements before it by others:
-  // the window runs through them backwards.
+  // Output i reads element i + shift with the first of these taps, and earlier elements with the
+  // others: the window runs through the taps backwards.
   const int64_t shift = (r.first + back.pad_begin - tap * back.dilation) / back.stride;
   r.tap = tap + (r.axis.window - 1) * period;
   r.tap_step = -period;
@@ -48,12 +48,12 @@ Remainder RemainderOf(const WindowAxis& back, int64_t remainder) {
   return r;
 }
 
-// The part of the outputs that one remainder of each axis gives.
+// The outputs that belong to one remainder of each axis.
 struct Part {
-  std::unique_ptr<PanelKernel> kernel;  // null: zeros, or z alone
-  int64_t rows = 0, columns = 0;        // of outputs; none: only packed
-  int64_t packed = 0;                   // where its weights begin, bytes
-  int64_t dst = 0, z = 0;               // where its outputs begin, and its part of z, bytes
+  std::unique_ptr<PanelKernel> kernel;  // null: writes zeros, or z alone
+  int64_t rows = 0, columns = 0;        // of outputs; none: only packs
+  int64_t packed = 0;                   // byte offset of its weights
+  int64_t dst = 0, z = 0;               // byte offsets of its outputs, and of its part of z
 };
 
 class PanelBackwardData final : public Kernel {
@@ -73,7 +73,7 @@ class PanelBackwardData final : public Kernel {
                            relative_time > 1 ? " by chunks" : "")) {}
 
   std::string implementation() const override { return name_; }
-  // Parts use it one after the other.
+  // The parts run one after the other and share it.
   int64_t workspace_bytes() const override {
     int64_t most = 0;
     for (const Part& part : parts_) {
@@ -121,7 +121,7 @@ class PanelBackwardData final : public Kernel {
       if (part.kernel != nullptr) part.kernel->PackFilter(filter, packed + part.packed);
     }
   }
-  // Of z, or zeros.
+  // Copies z, or writes zeros.
   void CopyPart(const Part& part, const char* z, char* dst) const {
     if (z == dst) return;
     const int64_t blocks = ChannelBlocks(dst_.shape[1]);
@@ -146,7 +146,7 @@ class PanelBackwardData final : public Kernel {
   const std::vector<Part> parts_;
   const std::string key_;
   const TensorType dst_;
-  const ImageStrides step_, z_step_;  // from output to output of a part, bytes
+  const ImageStrides step_, z_step_;  // between outputs of a part, in bytes
   const bool has_z_, constant_;
   const int threads_;
   const double relative_time_;

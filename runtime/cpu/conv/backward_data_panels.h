@@ -1,7 +1,7 @@
-// ConvolutionBackwardData as direct convolutions by panels of packed weights (panel.h): the outputs
-// whose places leave the same remainder by the strides are the convolution at stride 1 of the image
-// with the taps that meet them (Shi et al. 2016, "Is the deconvolution layer the same as a
-// convolutional layer?").
+// ConvolutionBackwardData as direct convolutions by panels of packed weights (panel.h). Outputs
+// whose positions have the same remainder modulo the strides form one convolution at stride 1, by
+// the taps that meet them (Shi et al. 2016, "Is the deconvolution layer the same as a convolutional
+// layer?").
 #ifndef ASHLAR_RUNTIME_CPU_CONV_BACKWARD_DATA_PANELS_H_
 #define ASHLAR_RUNTIME_CPU_CONV_BACKWARD_DATA_PANELS_H_
 
@@ -13,7 +13,7 @@
 
 namespace ashlar::cpu {
 
-// Null where PanelConvolutionFits refuses, and where there are very many remainders.
+// Returns null if PanelConvolutionFits refuses the problem, or if there are too many remainders.
 std::unique_ptr<Kernel> MakePanelBackwardData(const ConvolutionBackwardData& op,
                                               const BackwardDataGeometry& geometry,
                                               const KernelRequest& request,

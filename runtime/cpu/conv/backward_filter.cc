@@ -1,15 +1,17 @@
-// ConvolutionBackwardFilter and ConvolutionFilterUpdate: matrix products, blocked for registers and
-// caches (Goto and van de Geijn 2008, "Anatomy of High-Performance Matrix Multiplication"), in
-// which pixels are what is summed over. A task is a rectangle of the filter, some blocks of 16
-// output channels by some channels of the image, with all taps; its sums stay in the second-level
-// cache while all pixels pass. Pixels are taken in chunks that stay in the first-level cache while
-// the sums of a block of output channels by a block of the image's, tap by tap, pass over them.
-// Chunks and their order are those of the images alone: an element is the same sum on any number of
-// threads.
+// ConvolutionBackwardFilter and ConvolutionFilterUpdate as matrix products that sum over pixels.
+// They are blocked for registers and caches (Goto and van de Geijn 2008, "Anatomy of
+// High-Performance Matrix Multiplication").
 //
-// The image is read where it lies in blocks, and each tap's pixels end where the padding begins. A
-// row-major image, mostly one of few channels, is copied chunk by chunk with its padding, and then
-// each element of a window is a row of sums.
+// - A task is a rectangle of the filter: some blocks of 16 output channels by some channels of the
+//   image, with all taps. Its sums stay in the second-level cache while all pixels pass.
+// - Pixels come in chunks that stay in the first-level cache. Each block of output channels passes
+//   over a chunk with each block of image channels, tap by tap.
+// - Chunks and their order depend only on the images, so results do not depend on the number of
+//   threads.
+//
+// A blocked image is read in place, and each tap skips its pixels in the padding. A row-major
+// image, which usually has few channels, is copied chunk by chunk with its padding; then each
+// element of a window gives a row of sums.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -29,11 +31,11 @@ namespace {
 
 constexpr int64_t kLanes = kChannelBlock;
 constexpr int64_t kFloat = sizeof(float);
-constexpr int64_t kChunkPixels = 192;  // of diff, of which a block of channels takes 12 KiB
-constexpr int64_t kMostBlocks = 8;     // of either side of a task
-constexpr int64_t kPlanarRows = 192;   // of sums of a task, where the image is row-major
+constexpr int64_t kChunkPixels = 192;  // in diff; a block of channels takes 12 KiB of them
+constexpr int64_t kMostBlocks = 8;     // on either side of a task
+constexpr int64_t kPlanarRows = 192;   // of sums in a task, if the image is row-major
 
-// Blocks of output channels by channels of the image, over all groups.
+// A rectangle of blocks of output channels by channels of the image, counted over all groups.
 struct Task {
   int64_t out_block = 0, out_blocks = 0;
   int64_t in = 0, in_channels = 0;
@@ -48,14 +50,14 @@ struct Plan {
   bool flip = false;
   ImageLayout src, diff;
   bool planar = false;     // the image is row-major: see above
-  bool depthwise = false;  // each channel by itself, both in blocks
+  bool depthwise = false;  // each channel has its own filter; both images are blocked
   int64_t taps = 0;
   int64_t chunk_images = 1, chunk_rows = 1;
-  // Of a chunk of a row-major image, with its padding: rows, and pixels of each.
+  // For a chunk of a row-major image with its padding: its rows, and the pixels per row.
   int64_t copied_rows = 0, copied_pitch = 0;
   std::vector<Task> tasks;
-  std::vector<int64_t> offsets;  // of each row of sums from where a copied chunk begins
-  int64_t sums_floats = 0, src_floats = 0, diff_floats = 0;  // of a thread's workspace
+  std::vector<int64_t> offsets;  // of each row of sums, relative to the copied chunk
+  int64_t sums_floats = 0, src_floats = 0, diff_floats = 0;  // in a thread's workspace
 
   int64_t all_in() const { return geometry.groups * geometry.in_channels; }
   int64_t all_out() const { return geometry.groups * geometry.out_channels; }
@@ -70,7 +72,7 @@ struct Plan {
     if (depthwise) return taps;
     return taps * (planar ? task.in_channels : RoundUp(task.in_channels, kLanes));
   }
-  // Where a sum lies in its block of output channels: rows of 16.
+  // Returns the row of a sum in its block of output channels; a row has 16 sums.
   int64_t RowOf(int64_t channel, int64_t tap) const {
     if (planar) return channel * taps + tap;
     return (channel / kLanes * taps + tap) * kLanes + channel % kLanes;
@@ -78,7 +80,8 @@ struct Plan {
   int64_t workspace_floats() const { return sums_floats + src_floats + diff_floats; }
 };
 
-// Rectangles of channels that share groups: all of them where there is one group.
+// Returns rectangles of channels that share groups; with one group, a single rectangle of all
+// channels.
 std::vector<Task> Rectangles(const Plan& plan) {
   const ConvolutionGeometry& g = plan.geometry;
   const int64_t blocks = ChannelBlocks(plan.all_out());
@@ -101,7 +104,7 @@ std::vector<Task> Rectangles(const Plan& plan) {
   return rectangles;
 }
 
-// Nearly equal parts of at most `most` units each: visit(first, count).
+// Calls visit(first, count) for nearly equal parts of at most `most` units each.
 template <typename Visit>
 void ForEachPart(int64_t units, int64_t most, const Visit& visit) {
   const int64_t parts = CeilDivide(units, most);
@@ -113,7 +116,7 @@ void ForEachPart(int64_t units, int64_t most, const Visit& visit) {
 
 std::vector<Task> Tasks(const Plan& plan, const KernelRequest& request) {
   const std::vector<Task> rectangles = Rectangles(plan);
-  const int64_t unit = plan.planar ? 1 : kLanes;  // of the image's channels
+  const int64_t unit = plan.planar ? 1 : kLanes;  // in the image's channels
   const int64_t sums_bytes = kLanes * kFloat * plan.taps * unit;
   int64_t outs = kMostBlocks;
   int64_t ins = plan.planar ? std::max<int64_t>(1, kPlanarRows / plan.taps) : kMostBlocks;
@@ -187,7 +190,7 @@ Plan MakePlan(const ConvolutionGeometry& geometry, bool flip, const KernelReques
 
 class BackwardFilterKernel final : public Kernel {
  public:
-  // With `alpha` the gradient is added to so many times input ConvolutionFilterUpdate::kDest.
+  // With `alpha`, computes alpha * input ConvolutionFilterUpdate::kDest + the gradient.
   BackwardFilterKernel(Plan plan, std::optional<float> alpha, const KernelRequest& request)
       : plan_(std::move(plan)),
         alpha_(alpha),
@@ -209,12 +212,12 @@ class BackwardFilterKernel final : public Kernel {
 
  private:
   struct Memory {
-    const float *src, *diff;  // as they are given
-    const float* dest;        // what is added to
+    const float *src, *diff;  // original tensors
+    const float* dest;        // addend
     float* dst;
-    float *sums, *copied_src, *copied_diff;  // of the thread
+    float *sums, *copied_src, *copied_diff;  // of this thread
   };
-  // Where a chunk of a block of diff's channels lies.
+  // A chunk of a block of diff's channels.
   struct Diff {
     const float* data;
     FilterTile::Steps step;
@@ -251,7 +254,7 @@ absl::Status BackwardFilterKernel::Run(const KernelArgs& args, KernelState*) con
 }
 
 void BackwardFilterKernel::RunTask(const Memory& memory, const Task& task) const {
-  const int64_t floats = plan_.RowsOfSums(task) * kLanes;  // of a block of output channels
+  const int64_t floats = plan_.RowsOfSums(task) * kLanes;  // for one block of output channels
   for (int64_t i = 0; i < plan_.chunks(); ++i) {
     const Chunk chunk = plan_.ChunkAt(i);
     if (plan_.planar) CopySrc(memory, task, chunk);
@@ -271,7 +274,7 @@ void BackwardFilterKernel::RunTask(const Memory& memory, const Task& task) const
   Store(memory, task);
 }
 
-// The chunk of the task's channels, zeros where there is padding.
+// Copies the chunk of the task's channels, with zeros as padding.
 void BackwardFilterKernel::CopySrc(const Memory& memory, const Task& task,
                                    const Chunk& chunk) const {
   const WindowAxis &h = plan_.geometry.h, &w = plan_.geometry.w;
@@ -321,7 +324,7 @@ BackwardFilterKernel::Diff BackwardFilterKernel::DiffOf(const Memory& memory, in
   return {memory.copied_diff, {kLanes, width * kLanes, chunk.rows.size() * width * kLanes}};
 }
 
-// All elements of the windows of a copied chunk by a block of diff.
+// Multiplies all window elements of a copied chunk by a block of diff.
 void BackwardFilterKernel::AddCopied(const Memory& memory, const Task& task, const Chunk& chunk,
                                      const Diff& diff, bool add, float* sums) const {
   const WindowAxis &h = plan_.geometry.h, &w = plan_.geometry.w;
@@ -340,7 +343,7 @@ void BackwardFilterKernel::AddCopied(const Memory& memory, const Task& task, con
   AddRows(tile, plan_.RowsOfSums(task));
 }
 
-// A block of the image's channels from `in` on, tap by tap.
+// Multiplies a block of the image's channels from `in` on, tap by tap.
 void BackwardFilterKernel::AddBlock(const Memory& memory, int64_t in, int64_t channels,
                                     const Chunk& chunk, const Diff& diff, bool add,
                                     float* sums) const {
@@ -382,7 +385,7 @@ void BackwardFilterKernel::AddBlock(const Memory& memory, int64_t in, int64_t ch
   }
 }
 
-// Nearly equal parts of the rows of sums, as many at a time as registers hold.
+// Splits the rows of sums into nearly equal parts that fit in registers.
 void BackwardFilterKernel::AddRows(FilterTile tile, int64_t rows) const {
   const FilterTile all = tile;
   ForEachPart(rows, FilterTileRows(isa_), [&](int64_t first, int64_t count) {

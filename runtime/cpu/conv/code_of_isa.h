@@ -8,10 +8,10 @@
 
 namespace ashlar::cpu {
 
-// `isa` is not kBaseline, which has none. What another architecture runs may have no functions, but
-// says how large its tiles are.
+// `isa` must not be kBaseline, which has no such code. Code for another architecture may lack
+// functions (they are null), but always states its tile sizes.
 const ConvTileCode& ConvTileCodeFor(Isa isa);
-// F(m x m), for m from 2 to 4.
+// Returns the code of F(m x m), for m in [2, 4].
 const WinogradCode& WinogradCodeFor(Isa isa, int m);
 
 }  // namespace ashlar::cpu

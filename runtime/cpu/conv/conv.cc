@@ -17,25 +17,25 @@ namespace ashlar::cpu {
 namespace {
 
 constexpr double kWorthwhile =
-    0.95;  // of the direct kernel's time, to give up precision and memory
-// Keeps the variants of a kernel in their order, without another kernel between them.
+    0.95;  // relative to the direct kernel, to justify less precision and more memory
+// Keeps the variants of a kernel in order, with no other kernel between them.
 constexpr double kNextVariant = 1e-6;
-// Of images of Float16: bytes of the least input of a run, and the time that is lost where a run's
-// input takes more than its part of the cache.
+// For Float16 images: the smallest input of a run in bytes, and the relative time lost if a run's
+// input exceeds its part of the cache.
 constexpr int64_t kLeastFloat16Input = 4096;
 constexpr double kLargerRuns = 0.02;
-constexpr double kAcceptable = 1.25;  // time for the least workspace
+constexpr double kAcceptable = 1.25;  // relative time accepted to save workspace
 
 const ConvBiasParam& ParamOf(const ConvBiasForward& op) { return op.param(); }
 ConvBiasParam ParamOf(const ConvolutionForward& op) { return {op.param()}; }
 
-// The direct kernel, the most likely variant first.
+// Adds the direct kernel, the most promising variant first.
 void AddPanelConvolutions(const ConvProblem& problem, KernelList& kernels) {
   const ConvStrides strides(problem);
   double time = 1;
   int64_t likely = PanelInputBytes(problem.processor), next = 2 * likely;
-  // Each run reads all weights: where they come from behind the second-level cache, few runs do
-  // better although not all of their input stays in it.
+  // Each run reads all weights. If they exceed the second-level cache, fewer runs are better even
+  // though not all of their input stays in the cache.
   if (problem.filter.bytes() > problem.processor.l2_bytes) std::swap(likely, next);
   for (int64_t input_bytes : {likely, next, PanelInputBytes(problem.processor) / 2}) {
     auto kernel = MakePanelConvolution(problem, strides, time, input_bytes);
@@ -51,8 +51,7 @@ void AddPanelConvolutions(const ConvProblem& problem, KernelList& kernels) {
                                          kWholeInput, FilterPacking::kChunks));
 }
 
-// The same for images of Float16: the longer the runs, the less is widened twice, and the more
-// workspace it takes.
+// The same for Float16 images. Longer runs widen fewer elements twice, but take more workspace.
 void AddFloat16Convolutions(const ConvProblem& problem, bool least_memory, KernelList& kernels) {
   const ConvStrides strides(problem);
   struct Candidate {
@@ -83,8 +82,8 @@ void AddFloat16Convolutions(const ConvProblem& problem, bool least_memory, Kerne
   }
 }
 
-// Winograd's convolution where it is expected to take no more than `worthwhile` of the direct
-// kernel's time.
+// Adds Winograd's convolution if it is expected to take at most `worthwhile` of the direct kernel's
+// time.
 void AddWinogradConvolutions(const ConvProblem& problem, double worthwhile, KernelList& kernels) {
   if (!WinogradConvolutionFits(problem)) return;
   const ConvStrides strides(problem);

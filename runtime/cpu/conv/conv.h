@@ -1,4 +1,4 @@
-// The request that kernels of ConvolutionForward and ConvBiasForward are made for.
+// The request for which kernels of ConvolutionForward and ConvBiasForward are made.
 #ifndef ASHLAR_RUNTIME_CPU_CONV_CONV_H_
 #define ASHLAR_RUNTIME_CPU_CONV_CONV_H_
 
@@ -10,8 +10,8 @@
 
 namespace ashlar::cpu {
 
-// A request for either operator as the kernels see it. A ConvolutionForward has neither bias nor z
-// and nonlineMode IDENTITY; inputs stand where ConvBiasForward has them.
+// A request for either operator, in one form. For a ConvolutionForward, bias and z are absent and
+// nonlineMode is IDENTITY. Inputs have the positions that they have in ConvBiasForward.
 struct ConvProblem {
   ConvBiasParam param;
   ConvolutionGeometry geometry;
@@ -24,11 +24,11 @@ struct ConvProblem {
   int threads = 1;
 
   bool pointwise() const { return geometry.h.window == 1 && geometry.w.window == 1; }
-  // Whether the filter is turned by 180 degrees before it is slid over the image.
+  // Whether the filter is rotated by 180 degrees before it slides over the image.
   bool flipped() const { return param.mode == ConvolutionMode::kConvolution; }
 };
 
-// `param` is that of request.op.
+// Reads the request; `param` is the parameter of request.op.
 absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request,
                                             const ConvBiasParam& param);
 

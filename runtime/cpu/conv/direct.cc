@@ -1,7 +1,7 @@
-// The loops of direct convolution (its definition), blocked: sums are kept for 16 output channels
-// (the lanes) of up to 32 pixels of a row, in the first-level cache. Four input channels are added
-// at a time, so that a sum is read and written once for four products. Where a block of output
-// channels belongs to several groups, each group is computed with all 16 lanes, and only its own
+// Direct convolution by the loops of its definition, blocked. Sums for 16 output channels (the
+// lanes) of up to 32 pixels of a row stay in the first-level cache. Four input channels are added
+// at a time, so that a sum is loaded and stored once per four products. If a block of output
+// channels belongs to several groups, each group is computed with all 16 lanes, but only its own
 // are stored.
 #include "runtime/cpu/conv/direct.h"
 
@@ -24,7 +24,7 @@ constexpr int64_t kChannels = 4;  // input channels added at a time
 // The part of a block of 16 output channels that belongs to one group.
 struct Segment {
   int64_t block, group;
-  int64_t first, last;  // lanes, half-open
+  int64_t first, last;  // lanes [first, last)
 };
 
 std::vector<Segment> Segments(const ConvolutionGeometry& geometry) {
@@ -41,7 +41,7 @@ std::vector<Segment> Segments(const ConvolutionGeometry& geometry) {
   return segments;
 }
 
-// The filter as an image tensor: groups and their output channels are one dimension.
+// Returns the filter as an image tensor, with groups and their output channels as one dimension.
 TensorType FilterType(const ConvProblem& problem) {
   const ConvolutionGeometry& g = problem.geometry;
   return {DType::kFloat32,
@@ -65,8 +65,8 @@ struct Convolution {
   ImageLayout src, filter, z, dst;
   BlockActivation activation;
   std::vector<Segment> segments;
-  int64_t taps;            // of a window
-  int64_t segment_floats;  // of the packed filter
+  int64_t taps;            // in a window
+  int64_t segment_floats;  // in the packed filter
 };
 
 struct Pointers {
@@ -77,8 +77,8 @@ struct Pointers {
   float* dst;
 };
 
-// Writes the filter of one segment: by stretch of up to kChannels input channels, tap, channel of
-// the run and lane. Lanes of other groups are zero.
+// Packs the filter of one segment. The order is: group of up to kChannels input channels, tap,
+// channel of the group, lane. Lanes of other groups are zero.
 void PackSegment(const Convolution& convolution, const Segment& segment, const float* filter,
                  float* packed) {
   const ConvolutionGeometry& geometry = convolution.problem.geometry;
@@ -100,7 +100,7 @@ void PackSegment(const Convolution& convolution, const Segment& segment, const f
   }
 }
 
-// The i in [0, count) with 0 <= first + i * step < limit.
+// Returns the i in [0, count) with 0 <= first + i * step < limit.
 Range Inside(int64_t first, int64_t step, int64_t limit, int64_t count) {
   const int64_t begin = first < 0 ? (step - 1 - first) / step : 0;
   const int64_t end = first < limit ? std::min(count, (limit - 1 - first) / step + 1) : 0;
@@ -108,7 +108,7 @@ Range Inside(int64_t first, int64_t step, int64_t limit, int64_t count) {
 }
 
 // Adds the products of `kCount` input channels to the sums of `pixels` pixels. x[k] is channel k of
-// the first pixel, `step` floats before that of the next.
+// the first pixel; pixels are `step` floats apart.
 template <int kCount>
 void AddProducts(const float* const* x, int64_t step, const float* __restrict filter,
                  float* __restrict sums, int64_t pixels) {
@@ -124,9 +124,9 @@ void AddProducts(const float* const* x, int64_t step, const float* __restrict fi
   }
 }
 
-// Adds to the sums of pixels [column, column + pixels) of output row `row` what the stretch of
-// input channels [begin, begin + kCount) of the group gives. `src` is the image, `filter` that of
-// the run.
+// Adds the products of input channels [begin, begin + kCount) of the group to the sums of pixels
+// [column, column + pixels) of output row `row`. `src` is the image; `filter` belongs to these
+// channels.
 template <int kCount>
 void AddRun(const Convolution& convolution, const Segment& segment, int64_t begin, int64_t row,
             int64_t column, int64_t pixels, const float* src, const float* filter, float* sums) {
@@ -152,8 +152,8 @@ void AddRun(const Convolution& convolution, const Segment& segment, int64_t begi
   }
 }
 
-// The sums of pixels [column, column + pixels) of output row `row`, from what `start` has for each
-// lane. `src` is the image, `filter` that of the segment.
+// Computes the sums of pixels [column, column + pixels) of output row `row`, starting with `start`
+// for each lane. `src` is the image; `filter` belongs to the segment.
 void Sum(const Convolution& convolution, const Segment& segment, int64_t row, int64_t column,
          int64_t pixels, const float* start, const float* src, const float* filter, float* sums) {
   for (int64_t pixel = 0; pixel < pixels; ++pixel) {
@@ -179,7 +179,7 @@ void Sum(const Convolution& convolution, const Segment& segment, int64_t row, in
   }
 }
 
-// Calls visit(i, j) where sum i belongs to element j of a tensor, for lanes [first, last); `base`
+// Calls visit(i, j) for each sum i and its element j of a tensor, for lanes [first, last). `base`
 // is the element of lane 0 of the first pixel.
 template <typename Visit>
 void ForEachSum(const ImageLayout& layout, int64_t base, int64_t first, int64_t last,
@@ -201,7 +201,7 @@ void ForEachSum(const ImageLayout& layout, int64_t base, int64_t first, int64_t 
   }
 }
 
-// Row `row` of image `n` of the output, for one segment.
+// Computes row `row` of image `n` of the output, for one segment.
 void ComputeRow(const Convolution& convolution, const Pointers& tensors, int64_t n, int64_t index,
                 int64_t row) {
   const ConvolutionGeometry& geometry = convolution.problem.geometry;
@@ -209,7 +209,7 @@ void ComputeRow(const Convolution& convolution, const Pointers& tensors, int64_t
   const ImageLayout& dst = convolution.dst;
   const int64_t width = geometry.w.output, channel = segment.block * kLanes;
   const bool last = channel + segment.last == geometry.groups * geometry.out_channels;
-  const int64_t end = last && dst.block == kLanes ? kLanes : segment.last;  // with the padding
+  const int64_t end = last && dst.block == kLanes ? kLanes : segment.last;  // includes the padding
   const float *const z = tensors.z, *const filter = tensors.filter;
   float* const out = tensors.dst;
   alignas(64) float start[kLanes] = {}, sums[kTile * kLanes];

@@ -53,7 +53,7 @@ void Tile(const FilterTile& tile) {
 }
 
 void DepthwiseTile(const FilterTile& tile) {
-  constexpr int kWays = 4;  // pixels at a time, for the latency of an addition
+  constexpr int kWays = 4;  // concurrent pixels, to hide the latency of an addition
   float sums[kWays][kLanes] = {};
   const int64_t src_step = tile.src_step.pixel, diff_step = tile.diff_step.pixel;
   for (int64_t n = 0; n < tile.images; ++n) {
@@ -83,7 +83,7 @@ void DepthwiseTile(const FilterTile& tile) {
   Store(all, tile);
 }
 
-// Rows of sums: vectors of them beside vectors of diff and one of the image.
+// Rows of sums that fit in registers, besides vectors of diff and one of the image.
 template <Isa kIsa>
 constexpr int kTileRows = 2;
 template <>

@@ -1,5 +1,5 @@
-// The innermost part of the gradient of a filter: the products of some elements of the image by 16
-// channels of diff, summed over a box of pixels, all sums held in registers.
+// The innermost loop of the gradient by a filter: multiplies some elements of the image by 16
+// channels of diff, and sums over a box of pixels. All sums stay in registers.
 #ifndef ASHLAR_RUNTIME_CPU_CONV_FILTER_TILE_H_
 #define ASHLAR_RUNTIME_CPU_CONV_FILTER_TILE_H_
 
@@ -9,33 +9,33 @@
 
 namespace ashlar::cpu {
 
-// Steps are in elements.
+// The arguments of one tile. Steps are in elements.
 struct FilterTile {
-  // From one pixel of the box to the next, along a row, down the image, and over images.
+  // The steps between pixels of the box: along a row, from row to row, and from image to image.
   struct Steps {
     int64_t pixel = 0, row = 0, image = 0;
   };
 
-  const float* src;        // the element that the first pixel of the box is multiplied with
-  const int64_t* offsets;  // by row of the sums, from src; null: rows are neighbours
+  const float* src;        // the element that meets the first pixel of the box
+  const int64_t* offsets;  // by row of sums, relative to src; null: adjacent elements
   Steps src_step;
   const float* diff;  // 16 channels, at the first pixel of the box
   Steps diff_step;
-  int64_t images, height, width;  // of the box; 0 of any: the sums are empty
+  int64_t images, height, width;  // size of the box; if any is 0, the sums are zero
   float* sums;                    // [rows, 16]
-  bool add;                       // to the sums in memory
+  bool add;                       // adds to the sums in memory
 };
 using FilterTileFunction = void (*)(const FilterTile& tile);
 
 inline constexpr int kMostFilterTileRows = 16;
 
-// Rows of sums that registers hold.
+// Returns how many rows of sums the registers hold.
 int FilterTileRows(Isa isa);
-// For `rows` in [1, FilterTileRows(isa)].
+// Returns the function for `rows` in [1, FilterTileRows(isa)].
 FilterTileFunction FilterTileFor(Isa isa, int rows, bool neighbours);
 
-// The same where each channel of diff meets the channel of the image in its place: one row of sums
-// for one tap, `src` is the first of 16 channels, `offsets` has no meaning.
+// The depthwise variant: each channel of diff meets the same channel of the image. It computes one
+// row of sums, for one tap. `src` is the first of 16 channels; `offsets` is not used.
 FilterTileFunction DepthwiseFilterTileFor(Isa isa);
 
 }  // namespace ashlar::cpu

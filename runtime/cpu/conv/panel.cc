@@ -1,8 +1,10 @@
-// Direct convolution with blocking for registers and caches (panel.h). The output is cut into
-// tiles: up to 14 pixels of a row by a panel of up to 32 channels. A task is one panel for a run
-// of tiles whose input stays in the second-level cache while all panels pass over it;
-// inside a task a chunk of the panel's weights stays there while all tiles pass over it, and the
-// next chunk is fetched meanwhile.
+// Direct convolution with blocking for registers and caches (panel.h).
+//
+// - The output is cut into tiles: up to 14 pixels of a row by a panel of up to 32 channels.
+// - A task is one panel for a run of tiles. The run's input stays in the second-level cache while
+//   all panels pass over it.
+// - In a task, a chunk of the panel's weights stays in that cache while all tiles pass over it.
+//   Meanwhile the next chunk is prefetched.
 #include "runtime/cpu/conv/panel.h"
 
 #include <algorithm>
@@ -22,7 +24,7 @@ namespace {
 
 constexpr int64_t kLine = 64;
 
-// The taps of a window that lie inside the image.
+// Returns the taps of a window inside the image.
 Range TapsInside(const WindowAxis& axis, int64_t output) {
   const int64_t origin = axis.Origin(output);
   Range taps{0, axis.window};
@@ -92,11 +94,11 @@ class PanelConvolution final : public PanelKernel {
   void PackBlocks(const float* filter, int64_t panel, const Range& blocks, float* packed) const;
   void PackRows(const float* from, int64_t lanes, int64_t outs, int64_t width, float* packed) const;
   void PackTaps(const float* from, int64_t lanes, int64_t outs, int64_t width, float* packed) const;
-  // What a thread has in its workspace.
+  // The parts of a thread's workspace.
   struct Own {
     float* chunk_weights = nullptr;
-    float *input = nullptr, *sums = nullptr;  // where images are of Float16
-    int64_t run = -1, group = -1;             // that `input` is of
+    float *input = nullptr, *sums = nullptr;  // if images are Float16
+    int64_t run = -1, group = -1;             // to which `input` belongs
   };
   int64_t ThreadBytes() const { return RoundUp(plan_.InputBytes() + plan_.SumsBytes(), kLine); }
   void RunTask(const ConvTensors& tensors, int64_t task, Own& own) const;
@@ -122,7 +124,7 @@ class PanelConvolution final : public PanelKernel {
   const double relative_time_;
 };
 
-// By block, tap and lane, each channel's own weights.
+// Packs each channel's own weights by block, tap and lane.
 void PanelConvolution::PackChannels(const float* filter, float* packed) const {
   const PanelPlan& plan = plan_;
   const int64_t taps = plan.h.window * plan.w.window;
@@ -138,7 +140,7 @@ void PanelConvolution::PackChannels(const float* filter, float* packed) const {
   }
 }
 
-// By block, tap, lane and channel, zeros where lane and channel are of different groups.
+// Packs by block, tap, lane and channel, with zeros if lane and channel are in different groups.
 void PanelConvolution::PackHalves(const float* filter, float* packed) const {
   const PanelPlan& plan = plan_;
   constexpr int64_t kHalf = kChannelBlock / 2;
@@ -159,8 +161,8 @@ void PanelConvolution::PackHalves(const float* filter, float* packed) const {
   }
 }
 
-// Some blocks of input channels of a panel: by block, tap, lane and channel of the panel, zeros
-// where there is no channel.
+// Packs some blocks of input channels of a panel by block, tap, lane and channel of the panel, with
+// zeros for missing channels.
 void PanelConvolution::PackBlocks(const float* filter, int64_t panel, const Range& blocks,
                                   float* packed) const {
   const PanelPlan& plan = plan_;
@@ -184,7 +186,7 @@ void PanelConvolution::PackBlocks(const float* filter, int64_t panel, const Rang
   }
 }
 
-// A block where all that belongs to an output channel lies side by side: such rows are transposed.
+// Packs a block in which all weights of an output channel are contiguous, by transposing such rows.
 void PanelConvolution::PackRows(const float* from, int64_t lanes, int64_t outs, int64_t width,
                                 float* packed) const {
   constexpr int64_t kMostLines = 64;
@@ -203,7 +205,7 @@ void PanelConvolution::PackRows(const float* from, int64_t lanes, int64_t outs, 
   }
 }
 
-// A block in which the taps of an input channel are neighbours.
+// Packs a block in which the taps of an input channel are adjacent.
 void PanelConvolution::PackTaps(const float* from, int64_t lanes, int64_t outs, int64_t width,
                                 float* packed) const {
   const int64_t step = weights_.out;
@@ -235,7 +237,7 @@ void PanelConvolution::PackFilter(const float* filter, void* packed) const {
   });
 }
 
-// Where the input of tile `index` begins, for plans that fetch it.
+// Returns the start of the input of tile `index`, for plans that prefetch it.
 const char* PanelConvolution::InputOf(const char* src, int64_t index) const {
   const PanelPlan& plan = plan_;
   const int64_t row = index / plan.tiles_per_row, in_row = index % plan.tiles_per_row;
@@ -243,15 +245,15 @@ const char* PanelConvolution::InputOf(const char* src, int64_t index) const {
          plan.w.Origin(plan.ColumnOf(in_row)) * plan.src.w;
 }
 
-// All tiles of a run by one chunk of weights. `tile` has the members that they share, its pointers
-// being to the first pixel of the tensors and the first row of the window; that of the input is
-// `origin` behind tile.src. What is fetched ahead moves on by `prefetch_part` from tile to tile;
-// where that is 0, it is the input of the next run. `last`: the chunk is the last.
+// Computes all tiles of a run with one chunk of weights. `tile` holds the shared arguments. Its
+// pointers refer to the first pixel of each tensor and the first row of the window; the input's
+// first pixel is `origin` bytes after tile.src. The prefetch address advances by `prefetch_part`
+// per tile; 0 means to prefetch the input of the next run. `last`: this is the last chunk.
 void PanelConvolution::RunTiles(ConvTile tile, int64_t origin, const Range& tiles, int64_t blocks,
                                 int64_t prefetch_part, bool last) const {
   const PanelPlan& plan = plan_;
   const ConvTileCode& code = *plan.code;
-  // Where half a block is left, two tiles next to each other are one.
+  // If only half a block is left, two adjacent tiles become one.
   const bool half =
       blocks == 1 && tile.last_channels <= kChannelBlock / 2 && code.half[1] != nullptr;
   const ConvTileCode::ByPixels& run = plan.depthwise ? (half ? code.half_depthwise : code.depthwise)
@@ -260,7 +262,7 @@ void PanelConvolution::RunTiles(ConvTile tile, int64_t origin, const Range& tile
   const char *const src = tile.src, *const weights = tile.weights, *const z = tile.z;
   char* const dst = tile.dst;
   const bool add = tile.sums != nullptr;
-  // Sums in workspace are of the tiles of the run, one behind the other.
+  // Sums in workspace belong to the run's tiles, stored one after the other.
   const bool sums_apart = plan.run_pixels > 0;
   int64_t row = tiles.begin / plan.tiles_per_row, in_row = tiles.begin % plan.tiles_per_row;
   for (int64_t left = tiles.size(); left > 0; ++row, in_row = 0) {
@@ -302,7 +304,7 @@ void PanelConvolution::RunTiles(ConvTile tile, int64_t origin, const Range& tile
   }
 }
 
-// A tile with an activation behind it, which is of floats.
+// Computes a tile, followed by an activation in Float32.
 void PanelConvolution::RunTile(ConvTileFunction run, const ConvTile& tile, int64_t blocks,
                                int64_t pixels) const {
   if (!tile.float16_dst) {
@@ -335,8 +337,8 @@ void PanelConvolution::Activate(const ConvTile& tile, int64_t blocks, int64_t pi
   }
 }
 
-// One panel for one run of tiles. Where the weights are not packed, their chunks are; where the
-// input is not of floats, that of the run is widened.
+// Computes one panel for one run of tiles. Packs chunks of the weights if they are not packed;
+// widens the run's input if it is Float16.
 void PanelConvolution::RunTask(const ConvTensors& tensors, int64_t task, Own& own) const {
   const PanelPlan& plan = plan_;
   const int64_t all_panels = plan.groups * plan.panels;
@@ -368,7 +370,7 @@ void PanelConvolution::RunTask(const ConvTensors& tensors, int64_t task, Own& ow
   tile.float16_z = plan.float16;
   tile.last_channels = static_cast<int>(channels - (blocks - 1) * kChannelBlock);
 
-  // Where the input of the group begins, and the pixel (0, 0) of its first image from there.
+  // The start of the group's input; pixel (0, 0) of its first image is `origin` bytes after.
   const char* src = tensors.src + group * plan.in_blocks * plan.src.c;
   int64_t origin = 0;
   if (plan.float16) {
@@ -393,7 +395,7 @@ void PanelConvolution::RunTask(const ConvTensors& tensors, int64_t task, Own& ow
     tile.blocks = static_cast<int>(count);
     tile.last_lanes = static_cast<int>(last ? plan.last_lanes : plan.lanes);
     tile.bias = begin == 0 ? bias : nullptr;
-    const bool apart = plan.run_pixels > 0;  // sums
+    const bool apart = plan.run_pixels > 0;  // sums are in workspace
     char* const dst = tensors.dst + out_block * plan.dst.c;
     char* const sums = apart ? reinterpret_cast<char*>(own.sums) : dst;
     tile.sums = begin > 0 ? sums : nullptr;
@@ -419,7 +421,7 @@ void PanelConvolution::RunTask(const ConvTensors& tensors, int64_t task, Own& ow
       RunTiles(tile, origin, tiles, blocks, /*prefetch_part=*/0, last);
       continue;
     }
-    // All tiles together fetch the next chunk, each an equal part of it.
+    // Together the tiles prefetch the next chunk, each an equal part.
     const int64_t bytes = count * tile.weights_block_step;
     const char* const next = last ? next_panel : tile.weights + bytes;
     tile.prefetch_step =

@@ -7,30 +7,30 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kMostPlanarChannels = 8;  // whose lines a set of the first-level cache can hold
-constexpr int64_t kLeastTiles = 3;          // of a run, where threads want more runs
+constexpr int64_t kMostPlanarChannels = 8;  // a set of the first-level cache can hold their lines
+constexpr int64_t kLeastTiles = 3;          // in a run, if threads need more runs
 
-// Beside the input of a run (PanelInputBytes), the second-level cache holds a chunk of weights and
-// most of the next; or all weights, where they take no more than a quarter of it.
+// Besides the input of a run (PanelInputBytes), the second-level cache holds a chunk of weights and
+// most of the next chunk. Or it holds all weights, if they take at most a quarter of it.
 int64_t ChunkWeightsBytes(const Processor& processor) { return 5 * processor.l2_bytes / 32; }
 int64_t CachedWeightsBytes(const Processor& processor) { return processor.l2_bytes / 4; }
 
-// Whether each output channel sees the input channel of the same place and no other.
+// Whether each output channel reads only the input channel at its own position.
 bool IsDepthwise(const ConvProblem& problem) {
   const ConvolutionGeometry& geometry = problem.geometry;
   return geometry.groups > 1 && geometry.in_channels == 1 && geometry.out_channels == 1;
 }
 
-// Groups of half a block, two of which are computed as one whose other weights are zero: so many
-// operations more than they need are fewer than half-filled vectors lose.
+// Whether groups have half a block. Two such groups are computed as one, with zeros for the other
+// weights. The extra operations cost less than half-filled vectors.
 bool AreHalfBlocks(const ConvProblem& problem) {
   const ConvolutionGeometry& geometry = problem.geometry;
   return geometry.groups > 1 && geometry.in_channels == kChannelBlock / 2 &&
          geometry.out_channels == kChannelBlock / 2;
 }
 
-// Tasks that the threads can share evenly, however many ranges they are handed out in: of so many
-// tiles `least` runs, or a few more, which times `others` are a multiple of `even`.
+// Returns a number of runs, at least `least`, such that threads share the tasks evenly. If
+// possible, runs * `others` is a multiple of `even`.
 int64_t EvenRuns(int64_t least, int64_t tiles, int64_t others, int64_t even) {
   for (int64_t runs = least; runs < least + even && tiles / runs >= kLeastTiles; ++runs) {
     if (runs * others % even == 0) return runs;
@@ -65,7 +65,7 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
   panel_blocks = depthwise ? 1 : code.blocks;
   panels = CeilDivide(out_blocks, panel_blocks);
 
-  // Pixels that no window sees are not widened.
+  // Pixels that no window reads are not widened.
   const auto skips = [](const WindowAxis& axis) {
     return axis.window == 1 && axis.pad_begin == 0 && axis.pad_end <= 0 && axis.stride > 1;
   };
@@ -76,7 +76,7 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
   if (float16 && skips(h)) skip(h, src.h);
   if (float16 && skips(w) && !planar) skip(w, src.w);
 
-  // One long row instead of many short ones, where the pixels of an image lie evenly.
+  // Joins the rows into one long row, if the pixels of an image are equally spaced.
   const auto untouched = [](const WindowAxis& axis) {
     return axis.window == 1 && axis.stride == 1 && axis.pad_begin == 0 && axis.pad_end == 0;
   };
@@ -106,14 +106,14 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
   chunk_blocks = std::clamp<int64_t>(
       ChunkWeightsBytes(problem.processor) / BlockBytes(panel_blocks), 1, in_blocks);
   chunk_blocks = CeilDivide(in_blocks, CeilDivide(in_blocks, chunk_blocks));
-  // Weights that stay in the cache need not be fetched, nor few ones beside a run's input. Tiles
-  // read a line a pixel, for each of which there is a lane.
+  // Weights that stay in the cache need no prefetch, nor weights that are few compared with a run's
+  // input. Tiles read one line per pixel, so there must be a lane for each.
   const int64_t run_input = tiles / runs * tile_pixels * in_blocks * lanes * kFloat;
   const bool few_weights = groups * GroupBytes() <= CachedWeightsBytes(problem.processor) ||
                            in_blocks * BlockBytes(panel_blocks) <= run_input / 2;
   fetch_input = runs > 1 && few_weights && h.window == 1 && w.window == 1 && h.pad_begin == 0 &&
                 w.pad_begin == 0 && lanes == kChannelBlock && !float16;
-  // What is larger is not in the second-level cache when it is added.
+  // A larger z has left the second-level cache before it is added.
   fetch_z = problem.z.has_value() && problem.z->bytes() > problem.processor.l2_bytes / 2;
   if (float16) PlanWidening(planar);
 }
@@ -127,7 +127,7 @@ void PanelPlan::PlanRuns(const ConvProblem& problem, int64_t run_bytes) {
                     panels * groups, even);
     return;
   }
-  // Runs are of whole images, or of a part of one; they widen one group's channels.
+  // Runs consist of whole images, or of a part of one image. They widen the channels of one group.
   const int64_t image_bytes = widening.blocks * widening.block_floats * lane_bytes;
   images_per_run = std::clamp<int64_t>(run_bytes / image_bytes, 1, images);
   if (images_per_run > 1) {
@@ -140,7 +140,7 @@ void PanelPlan::PlanRuns(const ConvProblem& problem, int64_t run_bytes) {
   runs = images * runs_per_image;
 }
 
-// The input and the partial sums of the longest run.
+// Sizes the workspace for the input and partial sums of the longest run.
 void PanelPlan::PlanWidening(bool planar) {
   int64_t most_tiles = 0;
   for (int64_t run = 0; run < runs; ++run) {
@@ -153,12 +153,12 @@ void PanelPlan::PlanWidening(bool planar) {
   if (chunk_blocks < in_blocks) run_pixels = most_tiles * CeilDivide(w.output, tiles_per_row);
 }
 
-// The input of a run of tiles: the columns of a part of a row, or whole rows.
+// Returns the input of a run of tiles: columns of a part of a row, or whole rows.
 InputBox PanelPlan::InputOf(const Range& of_run) const {
   const int64_t of_image = h.output * tiles_per_row, last = of_run.end - 1;
   const auto inside = [](const WindowAxis& axis, const Range& outputs) {
     const Range range = Intersection(axis.Read(outputs), {0, axis.input});
-    return range.empty() ? Range{0, 1} : range;  // windows wholly in the padding
+    return range.empty() ? Range{0, 1} : range;  // windows entirely in the padding
   };
   InputBox box{{of_run.begin / of_image, last / of_image + 1}, {}, {}};
   if (box.images.size() > 1) {
@@ -194,10 +194,10 @@ bool PanelConvolutionFits(const ConvProblem& problem) {
 }
 
 double WideningTime(const ConvProblem& problem, const ConvStrides& strides, int64_t input_bytes) {
-  // In steps of the innermost loop, as those of time.h.
-  constexpr double kWidenedBlock = 3;         // 16 elements of the input,
-  constexpr double kDepthwise = 1.5;          // where a step reads both of its operands
-  constexpr double kWeightBytesPerStep = 28;  // that come from farther than the second-level cache
+  // In steps of the innermost loop, as in time.h.
+  constexpr double kWidenedBlock = 3;         // for 16 input elements
+  constexpr double kDepthwise = 1.5;          // per step, which reads both operands
+  constexpr double kWeightBytesPerStep = 28;  // from beyond the second-level cache
   const PanelPlan plan(problem, strides, ConvTileCodeFor(problem.processor.isa), input_bytes);
   double widened = 0;
   for (int64_t run = 0; run < plan.runs; ++run) {

@@ -1,4 +1,5 @@
-// How panel.h's convolution is cut into loops: tiles, runs of tiles, panels, chunks of weights.
+// How the convolution of panel.h is cut into loops: tiles, runs of tiles, panels, chunks of
+// weights.
 #ifndef ASHLAR_RUNTIME_CPU_CONV_PANEL_PLAN_H_
 #define ASHLAR_RUNTIME_CPU_CONV_PANEL_PLAN_H_
 
@@ -15,35 +16,35 @@ namespace ashlar::cpu {
 
 inline constexpr int64_t kFloat = sizeof(float);
 
-// The problem as loops. Strides are in bytes; those of an input of Float16 are of its floats.
+// The loops of a problem. Strides are in bytes; for a Float16 input, in bytes of its Float32 copy.
 struct PanelPlan {
   PanelPlan(const ConvProblem& problem, const ConvStrides& strides, const ConvTileCode& code,
             int64_t run_bytes);
 
   const ConvTileCode* code;
-  bool depthwise;  // as groups of one input channel each, kept in blocks: see ConvTileCode
-  bool halves;     // groups are two of the problem's
+  bool depthwise;  // one input channel per group, stored in blocks: see ConvTileCode
+  bool halves;     // each group here is two groups of the problem
   WindowAxis h, w;
   int64_t images, groups;
-  int64_t lanes, last_lanes;      // input channels of a block, of the last one
-  int64_t in_blocks, out_blocks;  // of a group
-  int64_t panel_blocks, panels;   // blocks of a panel, panels of a group
-  int64_t out_channels;           // of all groups
+  int64_t lanes, last_lanes;      // input channels of a block, of the last block
+  int64_t in_blocks, out_blocks;  // in a group
+  int64_t panel_blocks, panels;   // blocks in a panel, panels in a group
+  int64_t out_channels;           // in all groups
   ImageStrides src, z, dst;
   int64_t src_lane;
 
   int64_t tiles_per_row, tiles;       // tiles: over all images and rows
-  int64_t tile_pixels, longer_tiles;  // of a row: the shorter tiles' pixels, how many have one more
+  int64_t tile_pixels, longer_tiles;  // in a row: pixels of a shorter tile, number of longer ones
   int64_t runs;                       // runs of tiles
   int64_t chunk_blocks;               // input blocks of a chunk
-  bool fetch_input;                   // the last panel of a run fetches the input of the next
-  bool fetch_z;                       // tiles fetch what they add
+  bool fetch_input;                   // the last panel of a run prefetches the next run's input
+  bool fetch_z;                       // tiles prefetch the z that they add
 
-  bool float16;  // images and bias
-  // Where they are: runs are of so many images, or so many are an image.
+  bool float16;  // images and bias are Float16
+  // Float16 only. One of the two is 1: a run covers several images, or an image has several runs.
   int64_t images_per_run = 1, runs_per_image = 1;
-  WideningPlan widening;   // of the input of a group
-  int64_t run_pixels = 0;  // of the longest run, where its sums are floats in workspace
+  WideningPlan widening;   // for the input of a group
+  int64_t run_pixels = 0;  // pixels of the longest run, if its sums are Float32 in workspace
 
   int64_t TapBytes(int64_t blocks) const { return lanes * blocks * kChannelBlock * kFloat; }
   int64_t BlockBytes(int64_t blocks) const { return h.window * w.window * TapBytes(blocks); }
@@ -52,7 +53,7 @@ struct PanelPlan {
   int64_t BlocksOf(int64_t panel) const {
     return std::min(panel_blocks, out_blocks - panel % panels * panel_blocks);
   }
-  // The tiles of a run.
+  // Returns the tiles of a run.
   Range TilesOf(int64_t run) const {
     if (!float16) return {run * tiles / runs, (run + 1) * tiles / runs};
     const int64_t of_image = tiles / images;
@@ -65,16 +66,16 @@ struct PanelPlan {
             first + (part + 1) * of_image / runs_per_image};
   }
   InputBox InputOf(const Range& of_run) const;
-  // Where tile `index` of a row begins. The first tiles are longer than the others by a pixel,
-  // where the row's length wants it.
+  // Returns the column at which tile `index` of a row begins. The first `longer_tiles` tiles have
+  // one more pixel.
   int64_t ColumnOf(int64_t index) const {
     return index * tile_pixels + std::min(index, longer_tiles);
   }
-  // Workspace of a thread, for images of Float16.
+  // Workspace per thread, in bytes, for Float16 images.
   int64_t InputBytes() const { return float16 ? widening.bytes() : 0; }
   int64_t SumsBytes() const { return run_pixels * panel_blocks * kChannelBlock * kFloat; }
 
-  // Where the weights of a panel, counted over all groups, begin.
+  // Returns the byte offset of a panel's weights. Panels are counted over all groups.
   int64_t PanelOffset(int64_t panel) const {
     return panel / panels * GroupBytes() + panel % panels * in_blocks * BlockBytes(panel_blocks);
   }

@@ -1,4 +1,4 @@
-// Where the tensors of a convolution lie during a run.
+// The addresses of a convolution's tensors during a run.
 #ifndef ASHLAR_RUNTIME_CPU_CONV_TENSORS_H_
 #define ASHLAR_RUNTIME_CPU_CONV_TENSORS_H_
 
@@ -10,14 +10,14 @@
 
 namespace ashlar::cpu {
 
-// `weights` as they are given or packed; `bias` and `z` are null where there are none. `bias` is of
-// the dtype of the images.
+// The pointers of a run. `weights` are packed or in their original layout. `bias` and `z` may be
+// null. `bias` has the dtype of the images.
 struct ConvTensors {
   const char *src, *weights, *z, *bias;
   char* dst;
 };
 
-// Some values of the bias as floats.
+// Copies bias values [first, first + count) as Float32.
 inline void CopyBias(const char* bias, DType dtype, int64_t first, int64_t count, float* to) {
   if (dtype == DType::kFloat16) {
     const auto* const from = reinterpret_cast<const uint16_t*>(bias) + first;

@@ -1,8 +1,8 @@
-// The innermost part of convolutions: some pixels of one output row by some blocks of channels, all
-// sums held in registers.
+// The innermost loop of convolutions: a tile of pixels of one output row by some blocks of
+// channels. All sums stay in registers.
 //
-// Code for an instruction set stands in a file of its own, compiled with that set's flags; so this
-// header has plain data only, and nothing inline that the linker could take from such a file.
+// Each instruction set has a file of its own, compiled with that set's flags. So this header has
+// plain data only, and no inline function that the linker could take from such a file.
 #ifndef ASHLAR_RUNTIME_CPU_CONV_TILE_H_
 #define ASHLAR_RUNTIME_CPU_CONV_TILE_H_
 
@@ -12,54 +12,55 @@
 
 namespace ashlar::cpu {
 
-// The activation that follows the last addition of a sum, where its formula is arithmetic.
+// The activation applied to finished sums, if its formula is arithmetic.
 struct ConvFinish {
   ScalarFunction function = ScalarFunction::kIdentity;
   float parameters[ScalarRow::kMostParameters] = {};
 };
 
-// Steps are in bytes, so that any of them can be an index of an address.
+// The arguments of a tile. Steps are in bytes, so that each can be an index of an address.
 struct ConvTile {
-  // Input channels lie in `blocks` blocks of `lanes` channels, the last of `last_lanes`. `src` is
-  // the first channel of the first block where the first pixel's window begins, at the first of the
-  // `rows` rows of the window that lie inside the image; only taps inside the image are read.
+  // Input channels lie in `blocks` blocks of `lanes` channels; the last block has `last_lanes`.
+  // `src` is the first channel of the first block, at the first pixel's window: its first column,
+  // and the first of its `rows` rows that are inside the image. Only taps inside the image are
+  // read.
   const char* src;
-  int64_t pixel_step;   // from pixel to pixel of the output, the stride in it
-  int64_t lane_step;    // from channel to channel in a block
-  int64_t block_step;   // from block to block
-  int64_t row_step;     // from tap to tap down the window, the dilation in it
-  int64_t column_step;  // from tap to tap along the window
+  int64_t pixel_step;   // between output pixels; includes the stride
+  int64_t lane_step;    // between channels of a block
+  int64_t block_step;   // between blocks
+  int64_t row_step;     // between rows of the window; includes the dilation
+  int64_t column_step;  // between columns of the window
   int blocks, lanes, last_lanes;
   int rows, columns;
 
-  // Where `trim`, some taps lie left or right of the image: tap c of pixel p reads column
-  // first_column + p * stride + c * dilation of [0, width).
+  // If `trim`, some taps lie left or right of the image. Tap c of pixel p reads column first_column
+  // + p * stride + c * dilation, if that is in [0, width).
   bool trim;
   int first_column, stride, dilation, width;
 
-  // By block, row, column and lane, one value for each output channel. Begins at the first block
-  // and row.
+  // One value for each output channel, ordered by block, row, column and lane. Points to the first
+  // block and row.
   const char* weights;
   int64_t weights_block_step;
-  // The addresses fetched into the second-level cache meanwhile: so many bytes on for each lane,
-  // and for each block from where the block before began.
+  // Addresses to prefetch into the second-level cache meanwhile. They advance by prefetch_step per
+  // lane. Each block starts prefetch_block_step after the start of the block before it.
   const char* prefetch;
   int64_t prefetch_step, prefetch_block_step;
 
-  // The sums begin with the bias, which may be null. At the end z, which may be null or `dst`, is
-  // added to them, and `sums`, which may be too, always of floats: partial sums are more exact.
-  const float* bias;  // of all output channels of the tile
+  // Sums start with the bias (may be null). At the end `z` (may be null or `dst`) and `sums` (may
+  // be null) are added. `sums` is always Float32, because partial sums need the precision.
+  const float* bias;  // for all output channels of the tile
   const char* z;
   int64_t z_pixel_step, z_block_step;
   const char* sums;
   int64_t sums_pixel_step, sums_block_step;
   char* dst;
   int64_t dst_pixel_step, dst_block_step;
-  bool float16_z, float16_dst;  // of Float16 instead of floats
-  bool fetch_z;  // into the first-level cache, while the sums are made; not depthwise
+  bool float16_z, float16_dst;  // Float16 instead of Float32
+  bool fetch_z;                 // prefetches z into the first-level cache; not for depthwise
 
   ConvFinish finish;
-  // Output channels of the last block that exist; the others are made zero where it is below 16.
+  // Output channels of the last block that exist. If below 16, the others are set to zero.
   int last_channels;
 };
 
@@ -69,16 +70,17 @@ using ConvTileFunction = void (*)(const ConvTile& tile);
 struct ConvTileCode {
   static constexpr int kMostBlocks = 2, kMostPixels = 14;
   using ByPixels = ConvTileFunction[kMostPixels + 1];
-  int blocks, pixels;             // of the largest tile
-  int depthwise_pixels;           // of the largest of `depthwise`
+  int blocks, pixels;             // the largest tile
+  int depthwise_pixels;           // the largest tile of `depthwise`
   ByPixels run[kMostBlocks + 1];  // run[b][p]: tiles of p pixels by b blocks
-  // Of one block, each of whose channels sees only the input channel of the same place. The weights
-  // are by row, column and channel; neither blocks, lanes nor `prefetch` have a meaning.
+  // Tiles of one block, in which each channel reads only the input channel at its own position.
+  // Weights are ordered by row, column and channel. `blocks`, `lanes` and `prefetch` are not used.
   ByPixels depthwise;
-  // The same where the second half of the one block does not exist and is made zero: of up to twice
-  // as many pixels. Null where vectors are no shorter than a block.
+  // The same for one block whose second half does not exist and is set to zero; tiles have up to
+  // twice as many pixels. Null if a vector holds a whole block.
   ByPixels half, half_depthwise;
-  // Multiplies and adds in registers, so many operations a round: the processor's peak.
+  // Multiplies and adds in registers, multiply_add_flops operations per round, to measure the
+  // processor's peak.
   float (*multiply_add)(int64_t rounds, float value);
   int multiply_add_flops;
 };

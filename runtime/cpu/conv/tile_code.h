@@ -1,5 +1,6 @@
-// The code of ConvTile, for any width of vectors. Included by one file an instruction set; all is
-// in an unnamed namespace, so that no other file can be given this file's code.
+// The code of ConvTile, for any width of vectors. Included by one file per instruction set.
+// Everything is in an unnamed namespace, so that the linker cannot share this code between these
+// files.
 #ifndef ASHLAR_RUNTIME_CPU_CONV_TILE_CODE_H_
 #define ASHLAR_RUNTIME_CPU_CONV_TILE_CODE_H_
 
@@ -11,8 +12,9 @@
 namespace ashlar::cpu {
 namespace {
 
-// kWidth floats a vector; the sums of kPixels pixels by kBlocks blocks have to fit in registers, or
-// by the first kVectors vectors of one block, where its other channels do not exist.
+// The code of one tile size, in vectors of kWidth floats. Registers must hold the sums of kPixels
+// pixels by kBlocks blocks. With kVectors, only the first kVectors vectors of one block are
+// computed; its other channels do not exist.
 template <int kWidth, int kPixels, int kBlocks, int kVectors = kBlocks* kBlock / kWidth>
 struct ConvTileRunner {
   using Base = Vectors<kWidth>;
@@ -21,7 +23,7 @@ struct ConvTileRunner {
   static constexpr int kOfBlock = kBlock / kWidth;
   using Sums = Vector[kPixels * kVectors];
 
-  // Four pointers reach 14 pixels, each by a scale that addresses have: 1, 2, 4, 8.
+  // Four pointers that reach 14 pixels, each scaled by 1, 2, 4 or 8, as addressing modes allow.
   struct Pixels {
     const char *at0, *at2, *at5, *at11;
     [[gnu::always_inline]] Pixels(const char* first, int64_t step)
@@ -38,8 +40,8 @@ struct ConvTileRunner {
     }
   };
 
-  // The pixels [first, last) of a tap: known to the compiler where it lies inside the image for all
-  // of them, or for all but one or two at one end.
+  // The pixels [first, last) of a tap. They are compile-time constants if the tap is inside the
+  // image for all pixels, or for all except one or two at one end.
   struct SomePixels {
     int first, last;
     [[gnu::always_inline]] bool Has(int pixel) const { return pixel >= first && pixel < last; }
@@ -76,7 +78,7 @@ struct ConvTileRunner {
     }
   }
 
-  // One tap: all lanes of a block, for these pixels.
+  // Adds one tap: all lanes of a block, for these pixels.
   template <typename These>
   [[gnu::always_inline]] static void AddTap(const These& these, const ConvTile& tile,
                                             const char* src, int lanes, const char* weights,
@@ -101,7 +103,7 @@ struct ConvTileRunner {
 
   static int CeilDiv(int a, int b) { return a <= 0 ? 0 : (a + b - 1) / b; }
 
-  // Where vector `v` of a pixel lies in an image.
+  // Returns the offset of vector `v` of a pixel in an image.
   template <typename Format>
   [[gnu::always_inline]] static int64_t Offset(int v, int64_t block_step) {
     return v / kOfBlock * block_step + v % kOfBlock * Format::kBytes;
@@ -131,10 +133,10 @@ struct ConvTileRunner {
     }
   }
 
-  // The sums, and zeros in the channels of the last block that do not exist.
+  // Stores the sums, and zeros in the channels of the last block that do not exist.
   template <typename Format>
   [[gnu::always_inline]] static void Store(const ConvTile& tile, const Sums& sums) {
-    // Copied, as a store could change the tile for all that the compiler knows.
+    // Copies: otherwise the compiler assumes that each store may change the tile.
     char* const dst = tile.dst;
     const int64_t pixel_step = tile.dst_pixel_step, block_step = tile.dst_block_step;
     const int last_channels = tile.last_channels;
@@ -171,8 +173,8 @@ struct ConvTileRunner {
     }
   }
 
-  // Calls visit(input, weights, pixels) for each tap that lies inside the image for any of the
-  // pixels; `weights` moves on by `weights_step` from tap to tap.
+  // Calls visit(input, weights, pixels) for each tap that is inside the image for at least one
+  // pixel. `weights` advances by `weights_step` per tap.
   template <typename Visit>
   [[gnu::always_inline]] static void ForEachTap(const ConvTile& tile, const char* src_of_row,
                                                 const char* weights, int64_t weights_step,
@@ -199,7 +201,7 @@ struct ConvTileRunner {
     }
   }
 
-  // A line for each pixel and block.
+  // Prefetches one cache line for each pixel and block.
   [[gnu::always_inline]] static void FetchZ(const ConvTile& tile) {
     const char* const z = tile.z;
     const int64_t pixel_step = tile.z_pixel_step, block_step = tile.z_block_step;
@@ -275,7 +277,7 @@ struct ConvTileRunner {
   }
 };
 
-// As many independent sums as hide the latency of any processor.
+// A loop with enough independent sums to hide the latency of any processor.
 template <int kWidth>
 struct MultiplyAdd {
   using Base = Vectors<kWidth>;
@@ -296,7 +298,7 @@ struct MultiplyAdd {
   }
 };
 
-// Tiles of 1 to kPixels pixels by `kBlocks` blocks.
+// Adds tiles of 1 to kPixels pixels by `kBlocks` blocks.
 template <int kWidth, int kBlocks, int... kPixels>
 consteval void AddConvTiles(std::integer_sequence<int, kPixels...>, ConvTileCode& code) {
   ((code.run[kBlocks][kPixels + 1] = ConvTileRunner<kWidth, kPixels + 1, kBlocks>::Run), ...);
@@ -307,7 +309,7 @@ consteval void AddDepthwiseTiles(std::integer_sequence<int, kPixels...>, ConvTil
   ((code.depthwise[kPixels + 1] = ConvTileRunner<kWidth, kPixels + 1, 1>::RunDepthwise), ...);
 }
 
-// Tiles of half a block, where vectors are shorter than a block.
+// Vectors in half a block, if vectors are shorter than a block.
 template <int kWidth>
 constexpr int kHalfVectors = kBlock / kWidth / 2;
 
@@ -324,8 +326,8 @@ consteval void AddHalfDepthwiseTiles(std::integer_sequence<int, kPixels...>, Con
    ...);
 }
 
-// The code of an instruction set with vectors of kWidth floats, whose registers hold the sums of
-// kPixels pixels by kBlocks blocks; of kDepthwise pixels where each channel sees its own input.
+// Returns the code for vectors of kWidth floats, with registers for the sums of kPixels pixels by
+// kBlocks blocks, or kDepthwise pixels if depthwise.
 template <int kWidth, int kBlocks, int kPixels, int kDepthwise = kPixels>
 consteval ConvTileCode MakeConvTileCode() {
   ConvTileCode code = {kBlocks, kPixels, kDepthwise, {}, {}, {}, {}, nullptr, 0};

@@ -1,4 +1,5 @@
-// Vectors of four floats, written as any other: 64-bit Arm runs them, and x86 can, whose tests do.
+// Vectors of four floats, in portable code. 64-bit Arm runs it; x86 can too, which only its tests
+// do.
 #include "runtime/cpu/conv/tile_code.h"
 
 namespace ashlar::cpu {

@@ -1,6 +1,6 @@
-// Times are counted in steps of the innermost loop: one pixel, one input channel, 16 output
-// channels. The figures are from ResNet-50's layers on a Zen 4, with weights in memory, batch 1 and
-// 10: the formulas are within 15 % of the times measured there.
+// Times are in steps of the innermost loop: one pixel, one input channel, 16 output channels. The
+// constants come from ResNet-50's layers on a Zen 4, with weights in memory, batch 1 and 10. The
+// formulas are within 15 % of the times measured there.
 #include "runtime/cpu/conv/time.h"
 
 #include <algorithm>
@@ -10,16 +10,16 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr double kWeightBytesPerStep = 7;    // that come from memory meanwhile
-constexpr double kWeightBytesWorthStep = 8;  // larger weights have to earn their memory
-constexpr double kWinogradProduct = 1.12;    // a step in a product of matrices
-constexpr int64_t kFewPatches = 10;          // little workspace
+constexpr double kWeightBytesPerStep = 7;    // read from memory meanwhile
+constexpr double kWeightBytesWorthStep = 8;  // larger weights must justify their memory
+constexpr double kWinogradProduct = 1.12;    // per step of a matrix product
+constexpr int64_t kFewPatches = 10;          // for little workspace
 constexpr int64_t kMostPatches = 256;
 
 struct TransformTime {
-  double input, output;  // of a patch and block of channels
+  double input, output;  // for a patch and block of channels
 };
-// [m]: of F(m x m).
+// [m]: for F(m x m).
 constexpr TransformTime kTransform[] = {{}, {}, {90, 70}, {140, 115}, {200, 170}};
 
 int64_t Patches(const ConvolutionGeometry& geometry, int m) {
@@ -37,8 +37,8 @@ bool AreSmall(double weights, const Processor& processor) {
   return weights <= static_cast<double>(processor.l2_bytes);
 }
 
-// Few patches at a time leave the second-level cache to the weights, if they fit in it; many
-// patches read large weights less often.
+// Returns the number of patches to process together. Few patches leave the second-level cache to
+// the weights, if they fit; many patches read large weights less often.
 int64_t WantedPatches(const ConvProblem& problem, int m) {
   const ConvolutionGeometry& geometry = problem.geometry;
   const int64_t wanted = AreSmall(WinogradWeights(geometry, m), problem.processor) ? 14 : 49;

@@ -1,4 +1,4 @@
-// How long convolution kernels are expected to take, where nothing was measured.
+// Estimated times of convolution kernels, used if nothing was measured.
 #ifndef ASHLAR_RUNTIME_CPU_CONV_TIME_H_
 #define ASHLAR_RUNTIME_CPU_CONV_TIME_H_
 
@@ -7,12 +7,12 @@
 
 namespace ashlar::cpu {
 
-// Time of F(m x m) over that of direct convolution, both on blocked images and one thread: what is
-// chosen by it does not depend on the number of threads.
+// Returns the time of F(m x m) relative to direct convolution, both on blocked images and one
+// thread. So choices do not depend on the number of threads.
 double WinogradTime(const ConvProblem& problem, int m);
 
-// Blockings for F(m x m), the fastest first. The last takes as little workspace with any number of
-// threads as with one.
+// Returns blockings for F(m x m), the fastest first. The last one needs no more workspace with many
+// threads than with one.
 std::vector<WinogradBlocking> WinogradBlockings(const ConvProblem& problem, int m);
 
 }  // namespace ashlar::cpu

@@ -1,5 +1,5 @@
-// Vectors of a block of 16 channels, for the files that are compiled once an instruction set. All
-// is in an unnamed namespace, so that no other file can be given their code.
+// Vectors of a block of 16 channels, for files that are compiled once per instruction set.
+// Everything is in an unnamed namespace, so that the linker cannot share code between these files.
 #ifndef ASHLAR_RUNTIME_CPU_CONV_VECTOR_CODE_H_
 #define ASHLAR_RUNTIME_CPU_CONV_VECTOR_CODE_H_
 
@@ -11,8 +11,8 @@
 namespace ashlar::cpu {
 namespace {
 
-// Whether code for vectors of kWidth floats is in this build; others are planned for only. x86
-// could run vectors of four, which only its tests do.
+// Whether this build can run vectors of kWidth floats; other widths are only planned for. x86 could
+// run vectors of four, but only its tests do.
 #if !defined(__x86_64__)
 template <int kWidth>
 constexpr bool kRunsVectorsOf = kWidth == 4;
@@ -38,7 +38,7 @@ struct Vectors {
   }
   [[gnu::always_inline]] static Vector Broadcast(float value) { return value - Vector{}; }
 
-  // The activation: none and the usual ones in registers, others through memory.
+  // Applies the activation: identity and the usual ones in registers, others through memory.
   template <int kCount>
   [[gnu::always_inline]] static void Finish(const ConvFinish& finish, Vector (&values)[kCount]) {
     if (finish.function == ScalarFunction::kIdentity ||
@@ -54,7 +54,7 @@ struct Vectors {
     for (int i = 0; i < kCount; ++i) values[i] = copy[i];
   }
 
-  // Zeroes the channels of the block at `block` behind its first `channels`.
+  // Zeroes the channels after the first `channels` of the block.
   static void ClearPadding(int channels, char* block) {
     for (int lane = channels; lane < kBlock; ++lane) reinterpret_cast<float*>(block)[lane] = 0.0f;
   }
@@ -65,7 +65,7 @@ struct Vectors {
     value = Formula<kFunction>::Of(value, finish.parameters[0], finish.parameters[1]);
   }
 
-  // Whether it was this one: then it has been applied.
+  // Applies kFunction if `finish` names it; returns whether it did.
   template <ScalarFunction kFunction, int kCount>
   [[gnu::always_inline]] static bool FinishIf(const ConvFinish& finish, Vector (&values)[kCount]) {
     if (finish.function != kFunction) return false;
@@ -84,7 +84,7 @@ struct Vectors {
     return false;
   }
 
-  // One function for all tiles: unrolled in each, the formulas would be half of their code.
+  // One function shared by all tiles: unrolled in each, the formulas would be half of their code.
   template <size_t... kFunctions>
   [[gnu::noinline]] static void FinishInMemory(const ConvFinish& finish, Vector* values, int count,
                                                std::index_sequence<kFunctions...>) {

@@ -12,7 +12,7 @@ void WideningPlan::Include(const InputBox& box) {
   columns = std::max(columns, box.columns.size());
 }
 
-// In the order image, block, row, column.
+// The order is image, block, row, column.
 ImageStrides WideningPlan::strides() const {
   ImageStrides step;
   step.w = block_floats * kFloat;

@@ -1,4 +1,4 @@
-// What a run of tiles reads of an image of Float16, as floats in workspace.
+// The Float32 copy, in workspace, of the Float16 input that a run of tiles reads.
 #ifndef ASHLAR_RUNTIME_CPU_CONV_WIDENED_INPUT_H_
 #define ASHLAR_RUNTIME_CPU_CONV_WIDENED_INPUT_H_
 
@@ -9,27 +9,27 @@
 
 namespace ashlar::cpu {
 
-// Of the input.
+// A box of the input.
 struct InputBox {
   Range images, rows, columns;
 };
 
-// The channels that one group sees of an image. Strides are in bytes.
+// The layout of the copy of one group's input channels. Strides are in bytes.
 struct WideningPlan {
-  ImageStrides from;  // c: from block to block, or in a row-major image channel to channel
-  int64_t blocks = 0, block_floats = 0;  // channels and 1 in a row-major image
+  ImageStrides from;                     // c: between blocks, or between channels if row-major
+  int64_t blocks = 0, block_floats = 0;  // if row-major: number of channels, and 1
   WidenFunction widen = nullptr;
 
-  // The largest box: its copy has these strides for all of them.
+  // The size of the largest box, whose strides are used for the copies of all boxes.
   int64_t images = 0, rows = 0, columns = 0;
   void Include(const InputBox& box);
 
   ImageStrides strides() const;
   int64_t bytes() const { return images * strides().n; }
 
-  // `src`: the first channel of the group in image 0.
+  // Copies the box. `src` is the first channel of the group in image 0.
   void Widen(const char* src, const InputBox& box, float* to) const;
-  // Where the input's pixel (0, 0) of image 0 would lie, from the copy of the box.
+  // Returns the offset, from the copy of the box, of pixel (0, 0) of image 0.
   int64_t Origin(const InputBox& box) const {
     const ImageStrides step = strides();
     return -(box.images.begin * step.n + box.rows.begin * step.h + box.columns.begin * step.w);

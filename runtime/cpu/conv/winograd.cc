@@ -1,8 +1,8 @@
 // The algorithm of Lavin and Gray 2016, "Fast Algorithms for Convolutional Neural Networks". The
-// transformed inputs of some patches, V, are (m + 2)^2 matrices of patches by input channels; each
-// is multiplied by the matrix of transformed weights that belongs to its place in the patch, which
-// gives M, of patches by output channels. The products are a 1x1 convolution, whose pixels
-// are patches.
+// transformed inputs V of some patches are (m + 2)^2 matrices of patches by input channels, one for
+// each place in the patch. Each is multiplied by the matrix of transformed weights for its place.
+// This gives M, matrices of patches by output channels. The products are a 1x1 convolution whose
+// pixels are patches.
 #include "runtime/cpu/conv/winograd.h"
 
 #include <algorithm>
@@ -23,19 +23,19 @@ namespace {
 constexpr int64_t kFloat = sizeof(float);
 constexpr int64_t kBlockBytes = kChannelBlock * kFloat;
 
-// Blocks of input channels that are summed before they are added: their weights for two blocks of
-// output channels fill half of the first-level cache.
+// Returns how many blocks of input channels are summed before they are added: their weights for two
+// blocks of output channels fill half of the first-level cache.
 int64_t PartBlocks(const Processor& processor) {
   return std::max<int64_t>(1, processor.l1_bytes / (4 * kChannelBlock * kBlockBytes));
 }
 
-// Part `i` of `parts` nearly equal ones of [0, count).
+// Returns part `i` of `parts` nearly equal parts of [0, count).
 Range Part(int64_t i, int64_t parts, int64_t count) {
   return {i * count / parts, (i + 1) * count / parts};
 }
 
-// By row, the transform of a 3x3 window's column: G of F(m, 3), of a point (1, x, x^2) over the
-// product of its distances from the others (Toom and Cook).
+// Returns the transform of a column of a 3x3 window, by row: G of F(m, 3). The row of a point x is
+// (1, x, x^2), divided by the product of its distances from the other points (Toom and Cook).
 std::vector<std::array<double, 3>> WeightTransform(int m) {
   if (m == 2) return {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
   const auto [a, b] = m == 3 ? kWinogradPoints3 : kWinogradPoints4;
@@ -62,8 +62,8 @@ class WinogradConvolution final : public Kernel {
   }
   int64_t workspace_bytes() const override { return slots_ * SlotBytes(); }
   double relative_time() const override { return relative_time_; }
-  // Of the root mean square, measured over random images (tests/runtime/cpu/conv_test.cc); F(2x2)
-  // sums fewer products than a direct convolution.
+  // Compares root mean square errors, measured over random images (tests/runtime/cpu/conv_test.cc).
+  // F(2x2) sums fewer products than a direct convolution.
   double relative_rounding() const override { return m_ == 2 ? 1 : m_ == 3 ? 2 : 5; }
 
   std::optional<Packing> packing(int input) const override {
@@ -78,7 +78,7 @@ class WinogradConvolution final : public Kernel {
 
  private:
   struct Patch {
-    int64_t image, y, x;  // of its first output pixel
+    int64_t image, y, x;  // the patch's first output pixel
   };
 
   int64_t SlotBytes() const { return places_ * (v_step_ + m_step_); }
@@ -109,14 +109,14 @@ class WinogradConvolution final : public Kernel {
   const BlockActivation behind_finish_;
   const NarrowFunction narrow_ = NarrowFor(isa_);
   const int64_t in_blocks_, last_lanes_, out_blocks_, panel_blocks_, panels_;
-  const ImageStrides src_, z_, dst_;  // bytes
+  const ImageStrides src_, z_, dst_;  // in bytes
   const int64_t patches_h_, patches_w_, patches_;
   const bool together_;
   const double relative_time_;
-  int64_t steps_;            // through the patches
-  int64_t slots_;            // workspace for so many steps at a time
-  int64_t most_;             // patches of a step
-  int64_t v_step_, m_step_;  // bytes from place to place
+  int64_t steps_;            // steps over all patches
+  int64_t slots_;            // steps with workspace of their own
+  int64_t most_;             // patches per step
+  int64_t v_step_, m_step_;  // bytes between places
 };
 
 WinogradConvolution::WinogradConvolution(const ConvProblem& problem, const ConvStrides& strides,
@@ -149,12 +149,12 @@ WinogradConvolution::WinogradConvolution(const ConvProblem& problem, const ConvS
   steps_ = CeilDivide(patches_, std::min(blocking.patches, patches_));
   slots_ = together_ || steps_ == 1 ? 1 : problem.threads;
   most_ = CeilDivide(patches_, steps_);
-  // An odd number of lines, so that the places of a patch fall into different sets of the caches.
+  // An odd number of lines, so that the places of a patch fall into different cache sets.
   v_step_ = (in_blocks_ * most_ | 1) * kBlockBytes;
   m_step_ = (out_blocks_ * most_ | 1) * kBlockBytes;
 }
 
-// The weights of each place, by panel, input channel and output channel of the panel.
+// Packs the weights of each place, by panel, input channel and output channel of the panel.
 absl::Status WinogradConvolution::Pack(int /*input*/, const HostTensor& value, void* packed) const {
   std::vector<float> wide;
   if (value.dtype() == DType::kFloat16) {
@@ -206,7 +206,7 @@ absl::Status WinogradConvolution::Pack(int /*input*/, const HostTensor& value, v
   return absl::OkStatus();
 }
 
-// The part of [origin, origin + length) that lies in [0, limit), from origin.
+// Returns the part of [origin, origin + length) inside [0, limit), relative to origin.
 std::pair<int, int> Inside(int64_t origin, int64_t length, int64_t limit) {
   const int64_t begin = std::clamp<int64_t>(-origin, 0, length);
   const int64_t end = std::clamp<int64_t>(limit - origin, begin, length);
@@ -232,7 +232,7 @@ void WinogradConvolution::TransformInput(const ConvTensors& tensors, Range patch
   }
 }
 
-// The products of one place for one panel of output channels.
+// Computes the products of one place for one panel of output channels.
 void WinogradConvolution::Multiply(const ConvTensors& tensors, int64_t patches, int64_t place,
                                    int64_t panel, const char* v, char* product) const {
   const int64_t blocks = BlocksOf(panel), lane_bytes = blocks * kBlockBytes;
@@ -257,7 +257,8 @@ void WinogradConvolution::Multiply(const ConvTensors& tensors, int64_t patches, 
     tile.blocks = static_cast<int>(count);
     tile.last_lanes = static_cast<int>(begin + count == in_blocks_ ? last_lanes_ : kChannelBlock);
     tile.weights = weights + begin * tile.weights_block_step;
-    // The same part of the next panel, or of the next place's first: it lies behind this panel.
+    // Prefetches the same part of the next panel, or of the next place's first panel, which follows
+    // this one.
     tile.prefetch = tile.weights + in_blocks_ * tile.weights_block_step;
     const char* const src = v + place * v_step_ + begin * tile.block_step;
     for (int64_t run = 0; run < runs; ++run) {
@@ -310,7 +311,7 @@ void WinogradConvolution::TransformOutput(const ConvTensors& tensors, Range patc
   }
 }
 
-// A patch with an activation behind it, which is of floats.
+// Applies the activation to a patch in Float32.
 void WinogradConvolution::ActivateFloat16(const WinogradOutput& output) const {
   constexpr int64_t kMost = 4;
   alignas(64) float values[kMost * kMost * kChannelBlock];

@@ -1,5 +1,6 @@
 // Winograd's convolution F(m x m, 3 x 3) on blocked images (Lavin and Gray 2016, "Fast Algorithms
-// for Convolutional Neural Networks"): fewer multiplications, for workspace and larger weights.
+// for Convolutional Neural Networks"). It needs fewer multiplications, but workspace and larger
+// weights.
 #ifndef ASHLAR_RUNTIME_CPU_CONV_WINOGRAD_H_
 #define ASHLAR_RUNTIME_CPU_CONV_WINOGRAD_H_
 
@@ -10,16 +11,16 @@
 
 namespace ashlar::cpu {
 
-// How the patches of m x m output pixels are taken through the three phases (input transform,
+// The way in which patches of m x m output pixels pass through the three phases (input transform,
 // products, output transform). Results do not depend on it.
 struct WinogradBlocking {
-  int64_t patches = 14;  // at a time
-  // All threads work on the same patches; else each has its own, and its own workspace.
+  int64_t patches = 14;  // processed together
+  // All threads share the same patches. Otherwise each thread has its own patches and workspace.
   bool together = false;
 };
 
-// Whether the kernel below takes the problem: NEON, AVX2 or AVX-512, 3x3 windows at stride 1
-// without dilation, one group, a constant row-major filter, blocked images.
+// Whether the kernel below takes the problem. It requires NEON, AVX2 or AVX-512, 3x3 windows at
+// stride 1 without dilation, one group, a constant row-major filter and blocked images.
 bool WinogradConvolutionFits(const ConvProblem& problem);
 
 // `m` is 2, 3 or 4.

@@ -1,5 +1,5 @@
-// The code of winograd_tile.h, for any width of vectors. Included by one file an instruction set.
-// Transforms go down the columns first, then along the rows of the result.
+// The code of winograd_tile.h, for any width of vectors. Included by one file per instruction set.
+// Each transform goes down the columns first, then along the rows of the result.
 #ifndef ASHLAR_RUNTIME_CPU_CONV_WINOGRAD_CODE_H_
 #define ASHLAR_RUNTIME_CPU_CONV_WINOGRAD_CODE_H_
 
@@ -9,7 +9,7 @@
 namespace ashlar::cpu {
 namespace {
 
-// The transforms of one dimension, F(m, 3).
+// The one-dimensional transforms of F(m, 3).
 template <typename Vector, int kOutputs>
 struct Winograd1d;
 
@@ -27,7 +27,7 @@ struct Winograd1d<Vector, 2> {
   }
 };
 
-// Powers of the points of F(m, 3), m > 2.
+// The powers of the interpolation points of F(m, 3), m > 2.
 template <int kOutputs>
 struct WinogradPowers {
   static constexpr WinogradPoints kPoints = kOutputs == 3 ? kWinogradPoints3 : kWinogradPoints4;
@@ -85,7 +85,7 @@ struct WinogradRunner {
   using OneDimension = Winograd1d<Vector, kOutputs>;
   static constexpr int kInputs = kOutputs + 2;
 
-  // Vector `index` of the block.
+  // Transforms vector `index` of the block.
   template <typename Format, bool kInside>
   [[gnu::always_inline]] static void TransformInput(const WinogradInput& patch, int index) {
     const int offset = index * Base::kBytes;
@@ -129,7 +129,7 @@ struct WinogradRunner {
     }
   }
 
-  // Patches are copied: nothing that is stored can then be taken for a part of them.
+  // Copies the patch: then the compiler knows that stores do not change it.
   static void Input(const WinogradInput& original) {
     const WinogradInput patch = original;
     if (patch.float16) {

@@ -1,5 +1,5 @@
-// 8-bit convolution in three ways: by tiles of registers over packed weights, channel by channel
-// where each has a filter of its own (depthwise.cc), and element by element where neither fits.
+// 8-bit convolution in three ways: register tiles over packed weights; channel by channel if each
+// channel has its own filter (depthwise.cc); element by element if neither fits.
 #include <algorithm>
 #include <cstring>
 
@@ -15,9 +15,9 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kMostWindow = 2048;  // bytes of one that is gathered
-constexpr int64_t kCopied = 32;        // bytes that are copied of a row of it, if it is shorter
-// Room on the stack for a part of the work.
+constexpr int64_t kMostWindow = 2048;  // bytes of a gathered window
+constexpr int64_t kCopied = 32;        // bytes copied for each shorter row of a window
+// Size of arrays on the stack for a piece of work.
 constexpr int64_t kChunkPixels = 1024;
 constexpr int64_t kChunkWindows = TileCode::kMostPixels * kMostWindow;
 
@@ -25,7 +25,7 @@ RoundingSteps RoundingOf(const Requantization& to) {
   return RoundingBetween(to.least, to.most, to.zero_point);
 }
 
-// Calls row(image, row) for all rows of the output, from several threads.
+// Calls row(image, row) for all rows of the output, on several threads.
 template <typename Row>
 void ForEachOutputRow(const QuantizedConvProblem& problem, const Row& row) {
   const int64_t rows = problem.geometry.h.output;
@@ -37,9 +37,9 @@ void ForEachOutputRow(const QuantizedConvProblem& problem, const Row& row) {
               });
 }
 
-// Weights in panels of kPanel output channels: their sums, then the weights as a tile reads them;
-// in front a pixel of the zero point. Work is cut into chunks of pixels, which may be of several
-// rows and images, and blocks of channels, as many as a tile has.
+// A kernel that packs weights in panels of kPanel output channels: their sums, then the weights in
+// tile order. A pixel of the zero point comes first. Work is split into chunks of pixels, which may
+// span rows and images, and blocks of as many channels as a tile has.
 class TiledConvolution final : public Kernel {
  public:
   TiledConvolution(QuantizedConvProblem problem, const Processor& processor)
@@ -49,7 +49,7 @@ class TiledConvolution final : public Kernel {
         gathers_(Gathers(problem_)),
         near_(panels() * panel_bytes() <= processor.l2_bytes / 2),
         chunk_tiles_(TilesOfChunk(processor)) {
-    // Whole panels of factors, so that tiles load them whole.
+    // Pads the factors to whole panels, so that tiles load whole vectors.
     const ConvolutionGeometry& g = problem_.geometry;
     for (int64_t group = 0; group < g.groups; ++group) {
       for (int64_t c = 0; c < panels() * kPanel; ++c) {
@@ -59,7 +59,7 @@ class TiledConvolution final : public Kernel {
     }
   }
 
-  // Planes are read by gathered windows alone.
+  // Row-major planes are only read by gathering windows.
   static bool Fits(const QuantizedConvProblem& problem) {
     return problem.dst.c == 1 && (!problem.sum || problem.z.c == 1) &&
            problem.taps() <= kMostTaps && (problem.src.c == 1 || Gathers(problem));
@@ -77,17 +77,17 @@ class TiledConvolution final : public Kernel {
   absl::Status Run(const KernelArgs& args, KernelState*) const override;
 
  private:
-  // Where the pixels of a chunk are read and written.
+  // The addresses at which a chunk's pixels are read and written.
   struct Chunk {
     int64_t pixels;
-    uint8_t* dst[kChunkPixels];                // channel 0
-    const uint8_t* z[kChunkPixels];            // the same
+    uint8_t* dst[kChunkPixels];                // at channel 0
+    const uint8_t* z[kChunkPixels];            // at channel 0
     const uint8_t* taps[kChunkTaps];           // by tile, tap and pixel
     uint8_t windows[kChunkWindows + kCopied];  // gathered, by pixel
   };
 
-  // Whether the bytes of a window are gathered before tiles read them: of planes, and where a step
-  // would have channels left over.
+  // Whether a window's bytes are gathered before tiles read them: for row-major planes, and if
+  // channels do not fill whole steps.
   static bool Gathers(const QuantizedConvProblem& problem) {
     const bool whole = problem.src.c == 1 && problem.geometry.in_channels % kDepth == 0;
     return !whole && WindowBytes(problem) <= kMostWindow;
@@ -98,7 +98,7 @@ class TiledConvolution final : public Kernel {
 
   int64_t panels() const { return CeilDivide(problem_.geometry.out_channels, kPanel); }
   int64_t blocks() const { return CeilDivide(panels(), code_.panels); }
-  // As tiles see them: a gathered window is one tap.
+  // From the tiles' point of view: a gathered window counts as one tap.
   int64_t taps() const { return gathers_ ? 1 : problem_.taps(); }
   int64_t depth() const { return gathers_ ? WindowBytes(problem_) : problem_.geometry.in_channels; }
   int64_t steps() const { return CeilDivide(depth(), kDepth); }
@@ -122,15 +122,15 @@ class TiledConvolution final : public Kernel {
   InstructionSet set_;
   const TileCode& code_;
   bool gathers_;
-  bool near_;  // whether the weights stay in the second-level cache
+  bool near_;  // the weights stay in the second-level cache
   int64_t chunk_tiles_;
   std::vector<float> factors_;
 };
 
-// As many as Chunk has room for and whose input and output stay in the first-level cache while all
-// blocks are computed, but some, so that weights are read for more than one tile; where weights
-// come from beyond the second-level cache, as many as that holds. Fewer where threads would have
-// nothing to share.
+// Returns the tiles per chunk, at most as many as Chunk can hold. The chunk's input and output
+// should stay in the first-level cache while all blocks are computed. There are at least kSome
+// tiles, to reuse each weight. If weights come from beyond the second-level cache, the input and
+// output may fill that cache. There are fewer if threads would have nothing to share.
 int64_t TiledConvolution::TilesOfChunk(const Processor& processor) const {
   constexpr int64_t kSome = 4;
   const ConvolutionGeometry& g = problem_.geometry;
@@ -175,8 +175,9 @@ absl::Status TiledConvolution::Pack(int, const HostTensor& value, void* packed) 
   return absl::OkStatus();
 }
 
-// The windows of `count` pixels of row oh from column ow on, to `to` and behind it. `end`: of the
-// image's memory. What is behind a window meets weights that are zero.
+// Gathers the windows of `count` pixels of row oh from column ow on into `to`; it may write some
+// bytes after them. `end` is the end of the image's memory. Bytes after a window meet weights of
+// zero.
 void TiledConvolution::GatherRow(const uint8_t* image, const uint8_t* end, int64_t oh, int64_t ow,
                                  int64_t count, uint8_t* to) const {
   const ConvolutionGeometry& g = problem_.geometry;
@@ -194,12 +195,12 @@ void TiledConvolution::GatherRow(const uint8_t* image, const uint8_t* end, int64
     }
     uint8_t* copied = to;
     for (int64_t kh = 0; kh < g.h.window; ++kh, copied += row, from += g.h.dilation * src.h) {
-      std::memcpy(copied, from, kCopied);  // what is too much is overwritten
+      std::memcpy(copied, from, kCopied);  // excess bytes are overwritten later
     }
   }
 }
 
-// The same of any one window, whose first tap is at row y, column x.
+// The same for any single window, whose first tap is at row y, column x.
 void TiledConvolution::Gather(const uint8_t* image, int64_t y, int64_t x, uint8_t* to) const {
   const ConvolutionGeometry& g = problem_.geometry;
   const ImageStrides& src = problem_.src;
@@ -263,8 +264,8 @@ void TiledConvolution::FindChunk(int64_t chunk, int64_t group, const KernelArgs&
   }
 }
 
-// What pixels of the next chunk will read, to the second-level cache: a tile reads from many rows
-// at once, of which the processor does not see where they lead.
+// Prefetches the pixels that the next chunk will read into the second-level cache. A tile reads
+// from many rows at once, which hardware prefetchers do not follow.
 void TiledConvolution::FetchAhead(const uint8_t* const* sources, int64_t count) const {
   const ConvolutionGeometry& g = problem_.geometry;
   const int64_t ahead = chunk_tiles_ * code_.pixels * g.w.stride * problem_.src.w;
@@ -335,7 +336,7 @@ absl::Status TiledConvolution::Run(const KernelArgs& args, KernelState*) const {
   return absl::OkStatus();
 }
 
-// Any strides, and a row-major filter that need not be constant.
+// Takes any strides, and a row-major filter that need not be constant.
 template <typename Element>
 void RunElements(const QuantizedConvProblem& problem, const KernelArgs& args) {
   const ConvolutionGeometry& g = problem.geometry;

@@ -1,4 +1,4 @@
-// What the ways of an 8-bit convolution share: the request as they see it, and the walk over its
+// Shared by the kernels of 8-bit convolutions: their view of the request, and the walk over
 // outputs.
 #ifndef ASHLAR_RUNTIME_CPU_QUANTIZED_CONV_PROBLEM_H_
 #define ASHLAR_RUNTIME_CPU_QUANTIZED_CONV_PROBLEM_H_
@@ -16,29 +16,29 @@
 
 namespace ashlar::cpu {
 
-// Room on the stack for the sources of a part of the work.
+// Size of stack arrays that hold the sources of a piece of work.
 inline constexpr int64_t kChunkTaps = 2048;
 static_assert(kChunkTaps >= kMostTaps * TileCode::kMostPixels);
 
 struct QuantizedConvProblem {
   ConvolutionGeometry geometry;
-  Requantization to;         // of the convolution by itself, where a tensor is added
+  Requantization to;         // of the convolution alone, if a tensor is added
   ImageStrides src, dst, z;  // in bytes
   bool flipped, is_signed;
   int threads;
   std::optional<TileSum> sum;
-  ByteRounding rounding;  // to the output
+  ByteRounding rounding;  // for the output
 
   int64_t taps() const { return geometry.h.window * geometry.w.window; }
   int64_t row_products() const {
     return geometry.w.output * taps() * geometry.in_channels * geometry.groups *
            geometry.out_channels;
   }
-  // The place of a weight of row-major filters that the tap is multiplied with.
+  // Returns the position, in a row-major filter, of the weight of `tap`.
   int64_t FilterTap(int64_t tap) const { return flipped ? taps() - 1 - tap : tap; }
 };
 
-// The source of each tap of pixel (oh, ow), at channel 0; `outside` where it is in the padding.
+// Finds the source of each tap of pixel (oh, ow), at channel 0; `outside` if it is in the padding.
 inline void SourcesOf(const QuantizedConvProblem& problem, const uint8_t* image, int64_t oh,
                       int64_t ow, const uint8_t* outside, const uint8_t** sources, int64_t step) {
   const WindowAxis &h = problem.geometry.h, &w = problem.geometry.w;
@@ -57,14 +57,14 @@ inline void SourcesOf(const QuantizedConvProblem& problem, const uint8_t* image,
   }
 }
 
-// The same of `count` pixels of row oh from column ow on: a tap's next to each other, taps a step
-// apart.
+// The same for `count` pixels of row oh from column ow on. The pixels of a tap are adjacent; taps
+// are `step` entries apart.
 inline void SourcesOfRow(const QuantizedConvProblem& problem, const uint8_t* image, int64_t oh,
                          int64_t ow, int64_t count, const uint8_t* outside, const uint8_t** sources,
                          int64_t step) {
   const WindowAxis &h = problem.geometry.h, &w = problem.geometry.w;
   const int64_t end = ow + count;
-  // The columns of which no tap is in the padding beside the image.
+  // The columns whose taps all lie inside the row, away from its padding.
   const Range whole = w.Whole();
   const int64_t first = std::clamp(whole.begin, ow, end);
   const int64_t last = std::clamp(whole.end, first, end);
@@ -91,7 +91,7 @@ inline void SourcesOfRow(const QuantizedConvProblem& problem, const uint8_t* ima
   }
 }
 
-// The outputs from number `begin` on, one after the other.
+// A cursor that visits outputs in order, starting from number `begin`.
 class PixelCursor {
  public:
   int64_t ow, oh, n;
@@ -102,9 +102,9 @@ class PixelCursor {
         n(begin / problem.geometry.w.output / problem.geometry.h.output),
         problem_(problem) {}
 
-  // The pixels from this on, at most `most`, that lie in its row.
+  // Returns how many pixels, at most `most`, remain in this row.
   int64_t RestOfRow(int64_t most) const { return std::min(most, problem_.geometry.w.output - ow); }
-  // By so many of these.
+  // Moves by at most RestOfRow pixels.
   void Advance(int64_t pixels) {
     ow += pixels;
     if (ow < problem_.geometry.w.output) return;
@@ -113,7 +113,7 @@ class PixelCursor {
     oh = 0;
     ++n;
   }
-  // Of channel 0 in a tensor of the output's shape.
+  // Returns the offset of channel 0 in a tensor of the output's shape.
   int64_t OffsetIn(const ImageStrides& strides) const {
     return n * strides.n + oh * strides.h + ow * strides.w;
   }
@@ -122,8 +122,8 @@ class PixelCursor {
   const QuantizedConvProblem& problem_;
 };
 
-// What sums begin with, by channel: the bias, less what the zero point adds to products. In front
-// of a panel's weights are their sums.
+// Computes the initial values of sums, by channel: the bias minus the zero point's contribution to
+// the products. The sums of a panel's weights are stored before the weights.
 inline void StartOf(const int8_t* panel, int64_t panel_step, const int32_t* bias, int64_t channels,
                     int32_t zero_point, int32_t* start) {
   for (int64_t c = 0; c < channels; ++c) {
@@ -134,9 +134,9 @@ inline void StartOf(const int8_t* panel, int64_t panel_step, const int32_t* bias
   }
 }
 
-// The kernel of a problem in which each channel has a filter of its own, known now; null for
-// others. Its weights are in panels of kPanel channels, as the tiles', with groups of kDepth taps
-// for input channels. Work is cut into chunks of pixels.
+// Returns the kernel for problems with one filter per channel whose weights are constant, otherwise
+// null. Weights are packed in panels of kPanel channels like the tiles', but in groups of kDepth
+// taps instead of input channels. Work is split into chunks of pixels.
 std::unique_ptr<Kernel> QuantizedDepthwise(const QuantizedConvProblem& problem,
                                            const Processor& processor);
 

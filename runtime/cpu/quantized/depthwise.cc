@@ -1,4 +1,4 @@
-// 8-bit convolution channel by channel, where each has a filter of its own.
+// 8-bit convolution channel by channel, if each channel has its own filter.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,7 @@
 namespace ashlar::cpu {
 namespace {
 
-// Without an instruction set's own code.
+// For processors without special code.
 template <typename Element>
 void DepthwisePixels(const DepthwiseCall& call) {
   for (int64_t p = 0; p < call.pixels; ++p) {
@@ -104,7 +104,8 @@ class DepthwiseConvolution final : public Kernel {
 
   int64_t channels() const { return problem_.geometry.groups; }
   int64_t groups() const { return shares_ ? kShared : CeilDivide(problem_.taps(), kDepth); }
-  // Of a tap, in groups: one after the other, or a group a column.
+  // Returns the position of a tap in the groups: in order, or one group per column if windows share
+  // columns.
   int64_t PlaceOf(int64_t tap) const {
     return shares_ ? tap % kShared * kDepth + tap / kShared : tap;
   }
@@ -115,14 +116,14 @@ class DepthwiseConvolution final : public Kernel {
 
   QuantizedConvProblem problem_;
   InstructionSet set_;
-  bool shares_;  // neighbouring outputs share columns of their windows (DepthwiseCall::shared)
+  bool shares_;  // adjacent outputs share columns of their windows (DepthwiseCall::shared)
   DepthwiseFunction run_;
   int64_t block_ = kPanel;
   int32_t signed_offset_ = 0;
   std::vector<float> factors_;
 };
 
-// Pixels in the middle of a row have the sources of the first of them, moved.
+// Inner pixels of a row use the sources of the first of them, shifted.
 void DepthwiseConvolution::RunPixels(const KernelArgs& args, int64_t begin, int64_t count) const {
   const auto* const src = args.Input<uint8_t>(ConvBiasForward::kSrc);
   const auto* const bias = args.Input<int32_t>(ConvBiasForward::kBias);
@@ -142,7 +143,7 @@ void DepthwiseConvolution::RunPixels(const KernelArgs& args, int64_t begin, int6
   for (int64_t done = 0, row = 0; done < count; done += row, at.Advance(row)) {
     const uint8_t* found[kMostTaps];
     SourcesOf(problem_, src + at.n * problem_.src.n, at.oh, at.ow, outside, found, 1);
-    std::fill_n(own, groups() * kDepth, found[0]);  // what has no weight
+    std::fill_n(own, groups() * kDepth, found[0]);  // taps without weight
     for (int64_t tap = 0; tap < problem_.taps(); ++tap) own[PlaceOf(tap)] = found[tap];
     const bool beside = at.ow < columns.begin || at.ow >= columns.end;
     const bool alone = beside || (!shares_ && (at.oh < rows.begin || at.oh >= rows.end));

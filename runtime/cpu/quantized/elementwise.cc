@@ -1,4 +1,5 @@
-// ElemwiseMultiType: functions of one operand by a table of 256 bytes, of two in Float32.
+// ElemwiseMultiType: functions of one operand use a table of 256 bytes; functions of two operands
+// use Float32.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,9 +17,10 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kRow = 1 << 16;  // elements
+constexpr int64_t kRow = 1 << 16;  // in elements
 
-// Operand i is (byte ^ flip - zero point) * scale: of signed bytes 128 is added to both.
+// The mapping from an operand's bytes to numbers: ((byte ^ flip) - zero point) * scale. For signed
+// bytes, 128 is added to both byte and zero point.
 struct Scaled {
   uint8_t flip = 0;
   int32_t zero_point = 0;
@@ -36,7 +38,7 @@ struct SumCall {
   int64_t n, step_a, step_b, step_y;
   Scaled of_a, of_b, of_y;
   RoundingSteps rounding;  // with of_y's zero point
-  float inverse;           // of the scale of y; 0: divide
+  float inverse;           // 1 / scale of y; 0: divide instead
 };
 
 inline float SumOf(const SumCall& call, uint8_t a, uint8_t b) {
@@ -49,17 +51,17 @@ inline uint8_t ByteOf(const SumCall& call, float steps) {
   return static_cast<uint8_t>(Rounded(steps, call.rounding) ^ call.of_y.flip);
 }
 
-// What differs by a few units in the last place from a quotient below 512 is rounded like it unless
-// that is near a half: above, both saturate.
+// Products with the inverse differ from quotients by a few units in the last place. Below 512, both
+// round to the same integer unless they are near a half. Above 512, both saturate.
 constexpr float kSurelyRounded = 0.5f - 0x1p-12f;
 
-// Elements side by side, at most kSummed: by products with the inverse, and where one of them lies
-// near a half, all by quotients.
+// Computes at most kSummed adjacent elements by multiplying with the inverse. If any result is near
+// a half, recomputes all by division.
 constexpr int64_t kSummed = 64;
 template <typename Count>
 void AddSome(const SumCall& call, int64_t first, Count n) {
   const uint8_t *const a = call.a + first, *const b = call.b + first;
-  uint8_t made[kSummed];  // apart, as y may be a or b
+  uint8_t made[kSummed];  // separate, because y may be a or b
   int near_half = call.inverse == 0;
   for (int64_t i = 0; i < n; ++i) {
     const float steps = SumOf(call, a[i], b[i]) * call.inverse;
@@ -88,10 +90,10 @@ void AddRow(const SumCall& call) {
   }
 }
 
-// 0 where it, or a product with it, may be rounded coarsely or not be finite.
+// Returns 0 if the inverse, or a product with it, may be denormal or not finite.
 float InverseOf(float scale) { return scale > 0x1p-60f && scale < 0x1p60f ? 1 / scale : 0; }
 
-// A sum, rectified or not.
+// Computes a sum, optionally rectified.
 KernelList SumKernel(const ElemwiseMultiType& op, const KernelRequest& request) {
   const TensorType& output = request.outputs[0];
   const Scaled of_y(output);

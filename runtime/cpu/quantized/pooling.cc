@@ -1,4 +1,4 @@
-// Windows of quantised images, channel by channel; rows of the output are shared among threads.
+// Pools quantised images channel by channel; threads share the rows of the output.
 #include <algorithm>
 #include <type_traits>
 
@@ -19,10 +19,10 @@ struct PoolProblem {
   ImageStrides src, dst;
 };
 
-// As PooledWindow, where channels lie side by side.
+// Like PooledWindow, if channels are adjacent.
 template <typename Element, PoolingMode kMode>
 void ChannelsRow(const PoolProblem& problem, int64_t n, int64_t oh, const void* src, void* dst) {
-  constexpr int64_t kChannels = 64;  // at a time
+  constexpr int64_t kChannels = 64;  // channels at a time
   constexpr bool kMax = kMode == PoolingMode::kMax, kExact = kMode == PoolingMode::kAverage;
   using Joined = std::conditional_t<kMax, Element, std::conditional_t<kExact, int32_t, float>>;
   const PooledTypes& types = problem.types;

@@ -1,8 +1,8 @@
-// Tiles of 8-bit convolutions: sums of all products of some pixels and output channels, in 32-bit
-// registers, rounded to the output's integers at once.
+// Tiles of 8-bit convolutions: sums all products for some pixels and output channels in 32-bit
+// registers, and rounds them to the output's integers at once.
 //
-// Code for an instruction set stands in a file of its own, compiled with that set's flags. All read
-// weights that lie alike, and give the same bits: integers are exact, and Float32 is rounded after
+// Each instruction set has a file of its own, compiled with that set's flags. All read the same
+// weight layout and give bit-identical results: integers are exact, and Float32 is rounded after
 // each operation.
 #ifndef ASHLAR_RUNTIME_CPU_QUANTIZED_TILE_H_
 #define ASHLAR_RUNTIME_CPU_QUANTIZED_TILE_H_
@@ -14,30 +14,30 @@
 
 namespace ashlar::cpu {
 
-inline constexpr int64_t kPanel = 16;      // output channels whose weights lie together
-inline constexpr int64_t kDepth = 4;       // products that a step adds to a sum
-inline constexpr int64_t kMostTaps = 128;  // of a window
-inline constexpr int64_t kLine = 64;       // bytes of a cache's
+inline constexpr int64_t kPanel = 16;      // output channels whose weights are stored together
+inline constexpr int64_t kDepth = 4;       // products added to a sum in one step
+inline constexpr int64_t kMostTaps = 128;  // taps of a window
+inline constexpr int64_t kLine = 64;       // bytes of a cache line
 
-// How sums become integers of the output, in Float32: rounded half to even, between `low` and
-// `high` (steps from the zero point).
+// The rounding of Float32 sums to integers of the output: half to even, clamped to [low, high], in
+// steps from the zero point.
 struct RoundingSteps {
   float low, high;
   int32_t zero_point;
 };
 
-// Of integers from `least` to `most`.
+// For output integers from `least` to `most`.
 inline RoundingSteps RoundingBetween(int32_t least, int32_t most, int32_t zero_point) {
   return {static_cast<float>(least - zero_point), static_cast<float>(most - zero_point),
           zero_point};
 }
 
-// The same for vectors, which clamp bytes once they are packed: those of unsigned integers. Signed
-// ones are made as unsigned bytes 128 above their values, and flipped.
+// The same for vectors, which clamp after packing to unsigned bytes. Signed outputs are computed as
+// unsigned bytes 128 larger, then their high bit is flipped.
 struct ByteRounding : RoundingSteps {
   uint8_t zero = 0, least = 0, most = 0;
   uint8_t flip = 0;
-  // Whether sums of 32 bits, times their factors, stay below 31 bits.
+  // Whether 32-bit sums, times their factors, fit in 31 bits.
   bool in_range = false;
 
   ByteRounding() = default;
@@ -49,8 +49,8 @@ struct ByteRounding : RoundingSteps {
   }
 };
 
-// `steps` from the zero point as an integer. In comparisons that compilers turn into vector
-// minima and maxima; NaN is the lowest.
+// Returns the integer for `steps` from the zero point. Its comparisons compile to vector minima and
+// maxima; NaN becomes the lowest.
 inline int32_t Rounded(float steps, const RoundingSteps& rounding) {
   float rounded = std::nearbyint(steps);
   rounded = rounded > rounding.low ? rounded : rounding.low;
@@ -58,22 +58,21 @@ inline int32_t Rounded(float steps, const RoundingSteps& rounding) {
   return static_cast<int32_t>(rounded) + rounding.zero_point;
 }
 
-// What is added to the sums of a convolution once they are rounded, where anything is: with a, the
-// steps of a rounded sum from its zero point,
+// The tensor that is added to the rounded sums of a convolution, if any. With a = the rounded sum
+// in steps from its zero point:
 //   y = rint((a * a_scale + (z - zero point) * z_scale) / y_scale)
-// in Float32, rounded after each operation, as ElemwiseMultiType has it.
+// in Float32, rounded after each operation, as ElemwiseMultiType does.
 struct TileSum {
-  float low, high;  // of a
+  float low, high;  // bounds of a
   float a_scale, z_scale, y_scale;
-  uint8_t z_flip;      // signed bytes are read as unsigned ones 128 above their values,
+  uint8_t z_flip;      // signed bytes are read as unsigned ones 128 larger,
   float z_zero_point;  // and so is their zero point
-  // a * of_a + z * of_z + shift is near that quotient; where it is at most `surely` from an
-  // integer, both are rounded to that.
+  // a * of_a + z * of_z + shift approximates that quotient. If it is at most `surely` from an
+  // integer, the exact quotient rounds to the same integer.
   float of_a, of_z, shift, surely;
 
   TileSum() = default;
-  // Each number that is rounded on the way to the product or to the quotient is at most 255 (of_a +
-  // of_z) steps, and they are some twelve.
+  // About twelve intermediate results are rounded. Each is at most 255 * (of_a + of_z) steps.
   TileSum(float least, float most, float a, float z, int32_t zero_point, bool is_signed, float y)
       : low(least),
         high(most),
@@ -87,11 +86,11 @@ struct TileSum {
         shift(-z_zero_point * of_z),
         surely(of_a + of_z < kMost ? 0.5f - 0x1p-21f * 256 * (of_a + of_z) : -1) {}
 
-  // Steps of y a step of a and of z: with more, none is surely rounded, and without, all are far
-  // below 31 bits.
+  // Limit on steps of y per step of a and of z. Above it, no result is certain; below it, all fit
+  // well within 31 bits.
   static constexpr float kMost = 1024;
 
-  // In steps of y, from a in Float32.
+  // Returns steps of y, from `a` in Float32.
   float StepsOf(float a, uint8_t z) const {
     const float b = static_cast<float>(z ^ z_flip) - z_zero_point;
     return (a * a_scale + b * z_scale) / y_scale;
@@ -99,46 +98,46 @@ struct TileSum {
 };
 
 struct TileCall {
-  // By tap and pixel: input channels of the tap, side by side; outside the image those of a pixel
-  // that is the zero point throughout.
+  // By tap and pixel: the tap's input channels, contiguous. Outside the image, this is a pixel that
+  // equals the zero point in all channels.
   const uint8_t* const* taps;
   int64_t num_taps, depth;  // depth: input channels
-  // By panel [taps, ceil(depth / kDepth), kPanel, kDepth], and the bytes from one panel to the
-  // next.
+  // Panels [taps, ceil(depth / kDepth), kPanel, kDepth], and the bytes between panels.
   const int8_t* weights;
   int64_t panel_step;
-  // Weights of later calls: each step of kDepth channels fetches a line of them to the second-level
-  // cache, kLine bytes each; or any line, and 0.
+  // Weights of later calls to prefetch into the second-level cache: each step of kDepth channels
+  // fetches kLine bytes. Or any valid address, with a step of 0.
   const int8_t* ahead;
   int64_t ahead_step;
-  // By channel of whole panels: what is added to the sums of products, and their factors.
+  // By channel, padded to whole panels: the initial values of sums, and the factors of sums.
   const int32_t* start;
   const float* factors;
   ByteRounding rounding;
   uint8_t* const* dst;      // by pixel
   const TileSum* sum;       // null: nothing is added
   const uint8_t* const* z;  // by pixel, like dst
-  int64_t channel;          // the first, from there on
-  int64_t channels;         // of the panels that there are
+  int64_t channel;          // the first channel
+  int64_t channels;         // number of channels, over all panels
 };
 
 using TileFunction = void (*)(const TileCall& call);
 
-// Each channel has a filter of its own.
+// The arguments if each channel has a filter of its own.
 struct DepthwiseCall {
-  // By pixel: where its taps' channels 0 lie, in groups of kDepth, and the bytes from there on.
+  // By pixel: the addresses of its taps at channel 0, in groups of kDepth, and the byte offset to
+  // add.
   const uint8_t* const* const* taps;
   const int64_t* offset;
-  // Where groups are columns of a window of kShared x kShared, and pixels lie a column apart: by
-  // pixel, how many from there on lie in one row with all columns of their windows in the image,
-  // and by row of the window the bytes from a column to the next, 0 for rows outside. Null: of
-  // other windows.
+  // Only for windows of kShared x kShared, if groups are columns of the window and pixels are
+  // adjacent columns; otherwise null. `shared`, by pixel: how many pixels from it on lie in the
+  // same row with all columns of their windows in the image. `steps`, by row of the window: the
+  // bytes between columns, 0 for rows outside.
   const int64_t* shared;
   const int64_t* const* steps;
   int64_t pixels, groups;
-  const int8_t* weights;  // by panel [groups, kPanel, kDepth]
+  const int8_t* weights;  // panels [groups, kPanel, kDepth]
   int64_t panel_step;
-  const int32_t* start;  // by channel of whole panels
+  const int32_t* start;  // by channel, padded to whole panels
   const float* factors;
   ByteRounding rounding;
   uint8_t* const* dst;  // by pixel
@@ -152,14 +151,15 @@ using DepthwiseFunction = void (*)(const DepthwiseCall& call);
 struct TileCode {
   static constexpr int64_t kMostPixels = 14, kMostPanels = 2, kMostDepthwiseChannels = 64;
   static constexpr int32_t kSignedOffset = 128;
-  int64_t pixels, panels;      // of the largest tile
-  int64_t depthwise_channels;  // of a call, at most
+  int64_t pixels, panels;      // the largest tile
+  int64_t depthwise_channels;  // the most channels of a call
   // run[is_signed][b][p]: tiles of p pixels by b panels.
   TileFunction run[2][kMostPanels + 1][kMostPixels + 1];
   DepthwiseFunction depthwise[2];  // by is_signed
 };
 
-// Null where there is none: another architecture runs it, or nothing wider than the baseline.
+// Returns null if there is none: the plan is for another architecture, or the processor has only
+// the baseline.
 const TileCode* TileCodeFor(const Processor& processor);
 
 }  // namespace ashlar::cpu

@@ -1,4 +1,4 @@
-// AVX2's tile: 8 sums, the halves of two vectors of weights and of one of input in 14 of 16
+// AVX2's tile: 8 sums, the halves of two vectors of weights and of one vector of input in 14 of 16
 // registers.
 #include "runtime/cpu/quantized/tile_code.h"
 #include "runtime/cpu/quantized/vectors_256.h"

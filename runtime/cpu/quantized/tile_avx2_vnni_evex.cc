@@ -1,5 +1,5 @@
-// The tile of AVX-VNNI in the encoding of AVX512-VNNI, which some processors have alone: plans for
-// the former run there, too.
+// The AVX-VNNI tile in the encoding of AVX512-VNNI. Some processors have only the latter; plans for
+// AVX-VNNI run there too.
 #include "runtime/cpu/quantized/tile_code.h"
 #include "runtime/cpu/quantized/vectors_256.h"
 #include "runtime/cpu/quantized/vnni_512.h"

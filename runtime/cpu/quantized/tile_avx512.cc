@@ -1,4 +1,5 @@
-// AVX-512's tile without VNNI: 20 sums, the halves of two vectors of weights and of one of input.
+// AVX-512's tile without VNNI: 20 sums, the halves of two vectors of weights and of one vector of
+// input.
 #include "runtime/cpu/quantized/tile_code.h"
 #include "runtime/cpu/quantized/vectors_256.h"
 #include "runtime/cpu/quantized/vectors_512.h"

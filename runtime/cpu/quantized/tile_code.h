@@ -1,9 +1,9 @@
-// The innermost code of 8-bit convolutions, from vectors V of an instruction set (vectors_256.h). A
-// step adds four products of unsigned and signed bytes to each of a vector's sums, as VNNI's
-// vpdpbusd does; signed images are read as unsigned ones 128 above their values.
+// The innermost code of 8-bit convolutions, written with the vectors V of an instruction set
+// (vectors_256.h). A step adds four products of unsigned and signed bytes to each sum of a vector,
+// as VNNI's vpdpbusd does. Signed images are read as unsigned bytes 128 larger.
 //
-// Included by the files of instruction sets alone, each with vectors of its own in an unnamed
-// namespace: nothing here is a function that the linker could take from another of them.
+// Included only by the files of instruction sets, each with its own vectors in an unnamed
+// namespace. So the linker cannot share functions between them.
 #ifndef ASHLAR_RUNTIME_CPU_QUANTIZED_TILE_CODE_H_
 #define ASHLAR_RUNTIME_CPU_QUANTIZED_TILE_CODE_H_
 
@@ -13,7 +13,7 @@
 
 namespace ashlar::cpu {
 
-// function(i) for i from 0 to kCount - 1, each known when it is compiled.
+// Calls function(i) for i in [0, kCount); each i is a compile-time constant.
 template <int kCount, typename Function>
 __attribute__((always_inline)) inline void ForEach(const Function& function) {
   [&]<int... kIndices>(std::integer_sequence<int, kIndices...>) __attribute__((always_inline)) {
@@ -22,8 +22,8 @@ __attribute__((always_inline)) inline void ForEach(const Function& function) {
   (std::make_integer_sequence<int, kCount>());
 }
 
-// The integers of four vectors of sums as bytes, in the order of V::Bytes. Of NaN a minimum is its
-// second operand, as an integer the least there is.
+// Rounds four vectors of sums to bytes, in the order of V::Bytes. For NaN, a minimum returns its
+// second operand, and the conversion to integers the least integer.
 template <typename V>
 __attribute__((always_inline)) inline typename V::Vector RoundedBytes(
     const typename V::Vector* sums, const float* const* factors, const ByteRounding& rounding) {
@@ -35,7 +35,8 @@ __attribute__((always_inline)) inline typename V::Vector RoundedBytes(
   return V::Bytes(steps, rounding);
 }
 
-// The same with a tensor added (TileSum). `z`: by vector, `lanes`: its bytes that there are.
+// The same with a tensor added (TileSum). `z` has one pointer per vector, `lanes` the number of its
+// bytes that exist.
 template <typename V, int kVectors>
 __attribute__((always_inline)) inline typename V::Vector SummedBytes(
     const typename V::Vector* sums, const float* const* factors, const uint8_t* const* z,
@@ -59,9 +60,9 @@ __attribute__((always_inline)) inline typename V::Vector SummedBytes(
   return V::Bytes(steps, rounding);
 }
 
-// Rounds and stores four vectors of sums of a tile of so many pixels, from pixel p on, with what is
-// added to them. sum(pixel, v) is a vector. `own` and what was taken from it are copies, which no
-// store of bytes may change.
+// Rounds and stores four vectors of a tile's sums from pixel p on, with the added tensor if kAdds.
+// sum(pixel, v) returns a vector. `own` and values taken from it are copies, so the compiler knows
+// that byte stores do not change them.
 template <typename V, bool kAdds, int kVectors, typename P, typename Sum>
 __attribute__((always_inline)) inline void StoreFour(P p, int pixels, const TileCall& own,
                                                      const TileSum& added,
@@ -87,7 +88,7 @@ __attribute__((always_inline)) inline void StoreFour(P p, int pixels, const Tile
   });
 }
 
-// Of sums in memory, by pixel: one function for tiles of all sizes.
+// Stores sums from memory, by pixel; one function for all tile sizes.
 template <typename V, bool kAdds, int kVectors>
 __attribute__((noinline)) void StoreFromMemory(const TileCall& call,
                                                const typename V::Vector (*sums)[kVectors],
@@ -103,7 +104,8 @@ __attribute__((noinline)) void StoreFromMemory(const TileCall& call,
   }
 }
 
-// From registers, unrolled, where nothing is added; that is long, so only in the largest tile.
+// Stores from registers, unrolled, if nothing is added. The code is long, so only the largest tile
+// uses it.
 template <typename V, int kPixels, int kVectors>
 __attribute__((always_inline)) inline void StoreFromRegisters(
     const TileCall& call, const typename V::Vector (&sums)[kPixels][kVectors]) {
@@ -119,7 +121,7 @@ __attribute__((always_inline)) inline void StoreFromRegisters(
 template <typename V, bool kLargest, int kPixels, int kVectors>
 __attribute__((always_inline)) inline void StorePixels(
     const TileCall& call, const typename V::Vector (&sums)[kPixels][kVectors]) {
-  // In variables of their own, of which a compiler may keep some in memory without doing so while
+  // Separate variables: the compiler may keep some of these in memory, without doing so while
   // products are added.
   typename V::Vector apart[kPixels][kVectors];
   const auto copy = [&](typename V::Vector(&to)[kPixels][kVectors]) __attribute__((always_inline)) {
@@ -142,8 +144,8 @@ __attribute__((always_inline)) inline void StorePixels(
   }
 }
 
-// Four channels of a pixel are broadcast, and multiplied with those of the weights of a vector of
-// output channels.
+// Broadcasts four channels of a pixel and multiplies them by the weights of a vector of output
+// channels.
 template <typename V, int kPixels, int kPanels, bool kSigned, bool kLargest>
 void RunTile(const TileCall& call) {
   constexpr int kOfPanel = static_cast<int>(kPanel) / V::kLanes;
@@ -178,7 +180,7 @@ void RunTile(const TileCall& call) {
       step(bytes);
     }
     if (rest == 0) continue;
-    for (int p = 0; p < kPixels; ++p) {  // nothing is read behind the last channel
+    for (int p = 0; p < kPixels; ++p) {  // reads nothing after the last channel
       bytes[p] = 0;
       for (int64_t i = 0; i < rest; ++i) {
         bytes[p] |= static_cast<uint32_t>(x[p][whole + i]) << (8 * i);
@@ -189,8 +191,8 @@ void RunTile(const TileCall& call) {
   StorePixels<V, kLargest>(call, sums);
 }
 
-// Bytes of four taps, channel by channel, as V::Add takes them: in each 128 bits vector j has
-// channels 4 j to 4 j + 3 of each sixteen.
+// Interleaves the bytes of four taps by channel, as V::Add takes them. In each 128-bit lane, vector
+// j has channels 4 j to 4 j + 3 of each sixteen.
 template <typename V>
 __attribute__((always_inline)) inline void Interleave(const typename V::Vector* taps,
                                                       typename V::Vector* groups) {
@@ -204,9 +206,9 @@ __attribute__((always_inline)) inline void Interleave(const typename V::Vector* 
   groups[3] = V::HighPairs(high01, high23);
 }
 
-// All pixels that share with pixel `p`, of V::kBytes channels, kPixels at a time: each column is
-// read once for all windows that it is in. The last ones are made once more, where less are left.
-// `flip`: bytes by which those of the image are flipped.
+// Computes V::kBytes channels of all pixels that share columns with pixel `p`, kPixels at a time.
+// Each column is read once for all windows that contain it. If fewer pixels are left at the end,
+// some are computed twice. `flip` is xored with the bytes of the image.
 template <typename V, int kPixels>
 [[gnu::noinline]] void RunShared(const DepthwiseCall& call, int64_t p, uint32_t flip,
                                  const typename V::Vector* start, const typename V::Vector* weights,
@@ -227,7 +229,7 @@ template <typename V, int kPixels>
       for (int r = 0; r < kShared; ++r) {
         taps[r] = V::FlipBy(V::Load(rows[r] + column * call.steps[p][r]), flip);
       }
-      taps[kShared] = taps[0];  // has no weight
+      taps[kShared] = taps[0];  // its weight is zero
       Interleave<V>(taps, groups);
       ForEach<kPixels>([&](auto pixel) __attribute__((always_inline)) {
         constexpr int kColumn = column - pixel;
@@ -245,10 +247,10 @@ template <typename V, int kPixels>
   }
 }
 
-// kTogether: pixels whose sums and a column fit into the registers.
+// kTogether: the number of pixels whose sums, plus one column, fit in the registers.
 template <typename V, bool kSigned, int kTogether>
 void RunDepthwise(const DepthwiseCall& call) {
-  constexpr int kQuads = V::kBytes / 16;  // of 128 bits
+  constexpr int kQuads = V::kBytes / 16;  // groups of 128 bits
   typename V::Vector start[4], weights[4 * (kMostTaps / kDepth)];
   float factors[4][V::kLanes];
   for (int j = 0; j < 4; ++j) {
@@ -298,7 +300,7 @@ void RunDepthwise(const DepthwiseCall& call) {
   }
 }
 
-// In vectors of half the size where they hold all channels.
+// Uses vectors of half the size if they hold all channels.
 template <typename V, typename Half, bool kSigned>
 void RunDepthwiseOrHalf(const DepthwiseCall& call) {
   constexpr int kTogether = V::kBytes == 64 ? 4 : 2;

@@ -23,7 +23,7 @@ struct ConversionCall {
   RoundingSteps rounding;
 };
 
-// Calls loop with numbers for the steps that are 1, so that compilers know them.
+// Calls loop(steps), passing steps of 1 as compile-time constants.
 template <typename Loop>
 void WithSteps(const ConversionCall& call, const Loop& loop) {
   constexpr std::integral_constant<int64_t, 1> kOne;
@@ -36,7 +36,7 @@ void QuantizeRow(const ConversionCall& call) {
   const auto* const from = static_cast<const float*>(call.from);
   auto* const to = static_cast<uint8_t*>(call.to);
   WithSteps(call, [&](auto step_from, auto step_to) {
-    uint8_t bytes[kRow];  // stored apart, so that the rest takes vectors
+    uint8_t bytes[kRow];  // written separately, so that the other loop is vectorised
     for (int64_t i = 0; i < call.n; ++i) {
       bytes[i] = static_cast<uint8_t>(Rounded(from[i * step_from] / call.scale, call.rounding));
     }

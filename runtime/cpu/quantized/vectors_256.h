@@ -1,6 +1,6 @@
-// Vectors of 256 bits for tile_code.h. `Multiply`: a struct with
+// 256-bit vectors for tile_code.h. `Multiply` is a struct with
 //   static __m256i Add(sums, unsigned bytes, signed bytes)
-// that adds the four products of each 32 bits without saturating.
+// that adds the four products of each 32 bits without saturation.
 #ifndef ASHLAR_RUNTIME_CPU_QUANTIZED_VECTORS_256_H_
 #define ASHLAR_RUNTIME_CPU_QUANTIZED_VECTORS_256_H_
 
@@ -16,14 +16,14 @@ struct Vectors256 {
   using Vector = __m256i;
   static constexpr int kLanes = 8, kBytes = 32;
 
-  // Those of `count` channels, perhaps none.
+  // Returns the lanes of `count` channels, which may be 0.
   using Lanes = int64_t;
   static Lanes LanesOf(int64_t count) { return count; }
 
   static Vector Load(const void* data) {
     return _mm256_loadu_si256(static_cast<const __m256i*>(data));
   }
-  // `count` bytes, at most kBytes; nothing is read behind them.
+  // Loads `count` bytes, at most kBytes; reads nothing after them.
   static Vector LoadSome(const uint8_t* data, int64_t count) {
     if (count >= kBytes) return Load(data);
     if (count == 16) {
@@ -33,7 +33,7 @@ struct Vectors256 {
     __builtin_memcpy(bytes, data, static_cast<size_t>(count));
     return Load(bytes);
   }
-  // The same, unknown to the compiler.
+  // Returns the same vector, but hides its origin from the compiler.
   static Vector Apart(Vector vector) {
     asm("" : "+x"(vector));
     return vector;
@@ -47,7 +47,7 @@ struct Vectors256 {
     return Multiply::Add(sums, bytes, weights);
   }
 
-  // In each 128 bits.
+  // Interleaves within each 128 bits.
   static Vector LowBytes(Vector a, Vector b) { return _mm256_unpacklo_epi8(a, b); }
   static Vector HighBytes(Vector a, Vector b) { return _mm256_unpackhi_epi8(a, b); }
   static Vector LowPairs(Vector a, Vector b) { return _mm256_unpacklo_epi16(a, b); }
@@ -57,28 +57,29 @@ struct Vectors256 {
   static Floats All(float value) { return _mm256_set1_ps(value); }
   static Floats LoadFloats(const float* data) { return _mm256_loadu_ps(data); }
   static Floats ToFloats(Vector integers) { return _mm256_cvtepi32_ps(integers); }
-  // Of NaN both are the second operand.
+  // If an operand is NaN, both return the second one.
   static Floats Min(Floats a, Floats b) { return _mm256_min_ps(a, b); }
   static Floats Max(Floats a, Floats b) { return _mm256_max_ps(a, b); }
   static Floats MulAdd(Floats a, Floats b, Floats c) { return _mm256_fmadd_ps(a, b, c); }
   static Floats Nearest(Floats values) {
     return _mm256_round_ps(values, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   }
-  // The bytes that there are of a vector's number of channels, each flipped, as Float32.
+  // Loads the existing bytes of a vector's channels, xors each with `flip`, and converts to
+  // Float32.
   static Floats BytesAsFloats(const uint8_t* data, Lanes lanes, uint8_t flip) {
     const __m128i bytes =
         _mm_xor_si128(LoadLanes(data, lanes), _mm_set1_epi8(static_cast<char>(flip)));
     return ToFloats(_mm256_cvtepu8_epi32(bytes));
   }
-  // The larger magnitude; `magnitude` is one.
+  // Returns the larger magnitude; `magnitude` is already one.
   static Floats Farther(Floats value, Floats magnitude) {
     return _mm256_max_ps(magnitude, _mm256_andnot_ps(_mm256_set1_ps(-0.0f), value));
   }
   static bool AnyAbove(Floats values, float bound) {
     return _mm256_movemask_ps(_mm256_cmp_ps(values, All(bound), _CMP_GT_OQ)) != 0;
   }
-  // Four vectors of steps from the zero point, below 31 bits, as bytes; those of each 128 bits side
-  // by side. What is no number is the least integer; packing to 16 bits saturates.
+  // Converts four vectors of steps from the zero point, below 31 bits, to bytes. The bytes of each
+  // 128-bit lane are adjacent. NaN becomes the least integer; packing to 16 bits saturates.
   __attribute__((always_inline)) static Vector Bytes(const __m256* steps,
                                                      const ByteRounding& rounding) {
     const auto all = [](uint8_t byte) { return _mm256_set1_epi8(static_cast<char>(byte)); };
@@ -92,7 +93,7 @@ struct Vectors256 {
         _mm256_min_epu8(_mm256_max_epu8(bytes, all(rounding.least)), all(rounding.most)),
         all(rounding.flip));
   }
-  // Those of the first vector, of the second, and so on.
+  // Reorders bytes: all of the first vector, then of the second, and so on.
   static Vector InOrder(Vector bytes) {
     return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
   }
@@ -107,7 +108,7 @@ struct Vectors256 {
       __builtin_memcpy(dst, stored, static_cast<size_t>(count));
     }
   }
-  // Part kPart of the bytes of four vectors, that of kVectors of them.
+  // Stores part kPart of the bytes of four vectors; each part belongs to kVectors vectors.
   template <int kVectors, int kPart>
   static void StorePart(Vector bytes, uint8_t* dst, int64_t count) {
     static_assert(kVectors == 2);
@@ -122,7 +123,7 @@ struct Vectors256 {
   }
 
  private:
-  // kLanes bytes, where there are so many.
+  // Loads kLanes bytes if `count` is that large, otherwise `count` bytes.
   static __m128i LoadLanes(const uint8_t* data, int64_t count) {
     if (count >= kLanes) return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(data));
     uint8_t bytes[16] = {};
@@ -131,8 +132,8 @@ struct Vectors256 {
   }
 };
 
-// The even bytes and the odd ones, widened to 16 bits: vpmaddwd adds pairs of products in 32.
-// (vpmaddubsw, which multiplies bytes, would saturate.)
+// A Multiply that widens even and odd bytes to 16 bits; vpmaddwd then adds pairs of products in 32
+// bits. (vpmaddubsw, which multiplies bytes, would saturate.)
 struct Widened256 {
   static __m256i Add(__m256i sums, __m256i bytes, __m256i weights) {
     const __m256i even = _mm256_madd_epi16(_mm256_and_si256(bytes, _mm256_set1_epi16(0xff)),

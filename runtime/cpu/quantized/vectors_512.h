@@ -1,4 +1,4 @@
-// Vectors of 512 bits for tile_code.h, as vectors_256.h has them.
+// 512-bit vectors for tile_code.h, with the interface of vectors_256.h.
 #ifndef ASHLAR_RUNTIME_CPU_QUANTIZED_VECTORS_512_H_
 #define ASHLAR_RUNTIME_CPU_QUANTIZED_VECTORS_512_H_
 
@@ -14,7 +14,7 @@ struct Vectors512 {
   using Vector = __m512i;
   static constexpr int kLanes = 16, kBytes = 64;
 
-  // Those of `count` channels, perhaps none.
+  // Returns the lanes of `count` channels, which may be 0.
   using Lanes = __mmask16;
   static Lanes LanesOf(int64_t count) {
     return static_cast<Lanes>(count >= kLanes ? 0xffff : count <= 0 ? 0 : Mask(count));
@@ -24,7 +24,7 @@ struct Vectors512 {
   static Vector LoadSome(const uint8_t* data, int64_t count) {
     return count >= kBytes ? Load(data) : _mm512_maskz_loadu_epi8(Mask(count), data);
   }
-  // The same, unknown to the compiler.
+  // Returns the same vector, but hides its origin from the compiler.
   static Vector Apart(Vector vector) {
     asm("" : "+v"(vector));
     return vector;
@@ -47,7 +47,7 @@ struct Vectors512 {
   static Floats All(float value) { return _mm512_set1_ps(value); }
   static Floats LoadFloats(const float* data) { return _mm512_loadu_ps(data); }
   static Floats ToFloats(Vector integers) { return _mm512_cvtepi32_ps(integers); }
-  // Of NaN both are the second operand.
+  // If an operand is NaN, both return the second one.
   static Floats Min(Floats a, Floats b) { return _mm512_min_ps(a, b); }
   static Floats Max(Floats a, Floats b) { return _mm512_max_ps(a, b); }
   static Floats MulAdd(Floats a, Floats b, Floats c) { return _mm512_fmadd_ps(a, b, c); }

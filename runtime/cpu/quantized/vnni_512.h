@@ -1,4 +1,4 @@
-// Sums of products of bytes by AVX512-VNNI, in vectors of 512 bits and of 256.
+// Sums of byte products by AVX512-VNNI, in 512-bit and 256-bit vectors.
 #ifndef ASHLAR_RUNTIME_CPU_QUANTIZED_VNNI_512_H_
 #define ASHLAR_RUNTIME_CPU_QUANTIZED_VNNI_512_H_
 

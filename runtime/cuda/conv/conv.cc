@@ -17,10 +17,10 @@ namespace {
 constexpr int kSrc = ConvBiasForward::kSrc, kFilter = ConvBiasForward::kFilter,
               kBias = ConvBiasForward::kBias, kZ = ConvBiasForward::kZ;
 
-// Expected time over that of the library: no element is read twice from a nearer memory.
+// Expected time relative to the library: nothing is reused from faster memory.
 constexpr double kDirectSlowdown = 30;
 
-// Takes what negative padding cuts off the image.
+// Crops the image as negative padding demands.
 void CropSource(ConvProblem& problem) {
   ImageStrides& strides = problem.src_strides;
   strides = StridesOf(problem.src);
@@ -35,7 +35,8 @@ void CropSource(ConvProblem& problem) {
   };
   crop(problem.geometry.h, 2, strides.h);
   crop(problem.geometry.w, 3, strides.w);
-  // Of one image it does not matter where the next one would be: rows of it are an image, too.
+  // With a single image, its distance to the next one does not matter: some of its rows are an
+  // image, too.
   if (problem.src.shape[0] == 1) strides.n = StridesOf(problem.src).n;
 }
 
@@ -47,7 +48,7 @@ ConvBiasParam ParamOf(const ConvolutionForward& op) { return {op.param()}; }
 SourceBounds ConvProblem::source_bounds() const {
   SourceBounds bounds;
   if (!param.clamps_src()) return bounds;
-  HostTensor both = HostTensor::Zeros(src.dtype, {2});  // rounded
+  HostTensor both = HostTensor::Zeros(src.dtype, {2});  // rounds the bounds
   both.Set(0, param.src_low);
   both.Set(1, param.src_high);
   bounds.any = true;
@@ -99,7 +100,7 @@ void RegisterConvolutionKernels(KernelRegistry& registry, const LibraryKernels& 
     return kernels;
   };
   std::vector<DType> dtypes = WithBytes(kFloats);
-  dtypes.push_back(DType::kQuantizedS32);  // a bias
+  dtypes.push_back(DType::kQuantizedS32);  // for a bias
   registry.Register<ConvBiasForward>(make, std::move(dtypes));
   registry.Register<ConvolutionForward>(make, kFloats);
 }

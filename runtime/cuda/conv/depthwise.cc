@@ -1,4 +1,5 @@
-// Depthwise convolutions: little arithmetic for much memory, for which libraries have few kernels.
+// Depthwise convolutions: little arithmetic for much memory, so libraries have few kernels for
+// them.
 #include <cstring>
 #include <utility>
 
@@ -17,11 +18,11 @@ constexpr int kSrc = ConvBiasForward::kSrc, kFilter = ConvBiasForward::kFilter,
               kBias = ConvBiasForward::kBias, kZ = ConvBiasForward::kZ;
 constexpr int kPackBytes = 16;
 
-// So many threads keep a large device busy; with fewer each had better do less.
+// So many threads keep a large device busy; with fewer, each thread should do less.
 constexpr int64_t kBusyThreads = int64_t{1} << 18;
 
-// Expected time over that of the library's best; and with runs of the length that suits less, over
-// the other.
+// Expected time relative to the library's best kernel; and of the less suitable run length,
+// relative to the other.
 constexpr double kOverLibrary = 0.75, kOtherRuns = 1.1;
 
 class DepthwiseConvolution final : public Kernel {
@@ -117,8 +118,8 @@ KernelList DepthwiseConvolutions(const ConvProblem& problem) {
   const int64_t threads = out.num_elements() / params.pack;
   const bool long_runs = threads / kDepthwiseRun >= kBusyThreads;
   const auto add = [&](int run) {
-    // In rows neighbours of a thread's outputs are other threads': the pixels that they read
-    // together are.
+    // In row-major images, adjacent outputs belong to different threads, which read shared pixels
+    // together. So runs do not pay.
     if (run > 1 && !params.channels_last) return;
     params.run = run;
     const int64_t columns = (out[3] + run - 1) / run;

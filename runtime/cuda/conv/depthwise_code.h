@@ -1,5 +1,5 @@
-// Convolution of every channel with a window of its own, by its definition: one thread some columns
-// of a row by a pack of channels. Compiles for the host and for devices.
+// Depthwise convolution (one window per channel) by its definition. Each thread computes some
+// columns of a row for a pack of channels. Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_CONV_DEPTHWISE_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_CONV_DEPTHWISE_CODE_H_
 
@@ -10,28 +10,28 @@
 
 namespace ashlar::cuda {
 
-// Outputs in a row that a thread computes where images are large: it reads the filter once for all.
+// Adjacent outputs per thread if images are large: the thread reads the filter once for all of
+// them.
 inline constexpr int kDepthwiseRun = 4;
-// Widths of windows that have kernels of their own, where threads take packs.
+// Window widths that have kernels of their own, if threads take packs.
 inline constexpr int kDepthwiseWindows[] = {3, 5};
 
-// activation(convolution + bias + z) with as many outputs as inputs. Sums are Float32. The index
-// space is that of the outputs, with runs of `run` columns as one and packs of `pack` channels as
-// one.
+// The parameters of activation(convolution + bias + z), with as many outputs as inputs and Float32
+// sums. The index space is the outputs', but `run` columns and `pack` channels count as one.
 struct DepthwiseParams {
   Extents extents;
   bool channels_last = false;
-  int pack = 1;  // channels that a thread takes: contiguous in images
-  int run = 1;   // outputs that it takes, in a row; 1 or kDepthwiseRun
+  int pack = 1;  // adjacent channels per thread
+  int run = 1;   // outputs in a row per thread: 1 or kDepthwiseRun
   Scalar dtype = Scalar::kFloat32;
   int64_t channels = 0, out_w = 0;
   WindowSteps h, w;
   ImageSteps in_steps, z_steps, out_steps;
   SourceBounds source;
-  float low = -INFINITY, high = INFINITY;  // the activation's bounds
-  bool called = false;                     // it is another function
+  float low = -INFINITY, high = INFINITY;  // the activation as bounds
+  bool called = false;                     // the activation is another function
   ScalarCall activation;
-  const void *in = nullptr, *bias = nullptr, *z = nullptr;  // bias, z: or null
+  const void *in = nullptr, *bias = nullptr, *z = nullptr;  // bias, z: may be null
   const void* filter = nullptr;                             // [R, S, C]
   void* out = nullptr;
 };
@@ -44,16 +44,16 @@ ASHLAR_HD void AddTo(float (&sums)[kPack], const T* data) {
   for (int i = 0; i < kPack; ++i) sums[i] += ToFloat(elements.values[i]);
 }
 
-// The activations that stand behind depthwise convolutions are bounds from below and above; the
-// others are called, once an element, and not made part of the kernel over and over.
+// Activations after depthwise convolutions are usually bounds. Others are called, once per element,
+// rather than inlined in every variant of the kernel.
 ASHLAR_HD_CALL float ActivateByCall(const ScalarCall& call, float x) { return Activate(call, x); }
 ASHLAR_HD float DepthwiseActivate(const DepthwiseParams& p, float x) {
   if (p.called) return ActivateByCall(p.activation, x);
-  x = x < p.low ? p.low : x;  // hands a NaN on
+  x = x < p.low ? p.low : x;  // propagates NaN
   return x > p.high ? p.high : x;
 }
 
-// Adds a tap of kRun outputs.
+// Adds one tap to kRun outputs.
 template <typename T, int kPack, int kRun, int kStep>
 ASHLAR_HD void DepthwiseTap(const Pack<T, kPack>& tap, const Pack<T, kPack>* pixels,
                             const bool* inside, float (&sums)[kRun][kPack]) {
@@ -68,9 +68,9 @@ ASHLAR_HD void DepthwiseTap(const Pack<T, kPack>& tap, const Pack<T, kPack>* pix
   }
 }
 
-// The window's row `r` of a thread's outputs; `row` is the image's and `filter` the filter's.
-// kWindow 0: of any width. Else the taps are unrolled, and where outputs are kStride pixels apart,
-// kStride > 0, each pixel is loaded once for all outputs that it is part of.
+// Adds row `r` of the windows of a thread's outputs; `row` and `filter` are the row's data. kWindow
+// 0 takes any width. Otherwise taps are unrolled, and with kStride > 0 (the step between outputs)
+// each pixel is loaded once for all outputs that use it.
 template <typename T, int kPack, int kRun, int kWindow, int kStride>
 ASHLAR_HD void DepthwiseRow(const DepthwiseParams& p, const T* row, const T* filter, int64_t w,
                             float (&sums)[kRun][kPack]) {

@@ -1,4 +1,4 @@
-// Convolution without a library, one thread an element of the output.
+// Convolution without a library, one thread per output element.
 #include "opr/conv_fusion.h"
 #include "runtime/cuda/conv/conv.h"
 #include "runtime/cuda/conv/direct_code.h"
@@ -35,7 +35,7 @@ std::unique_ptr<Kernel> MakeDirectConvolution(const ConvProblem& problem, double
   const int64_t offset = problem.src_offset_bytes();
   params.out_steps = StepsOf(problem.dst);
   if (problem.z.has_value()) params.z_steps = StepsOf(*problem.z);
-  params.filter_w = 1;  // row-major, as it is given
+  params.filter_w = 1;  // row-major, unpacked
   params.filter_h = g.w.window;
   params.filter_c = g.h.window * g.w.window;
   params.filter_k = g.in_channels * params.filter_c;

@@ -1,5 +1,5 @@
-// Convolution without a library, by its definition: one thread an element of the output. Compiles
-// for the host and for devices.
+// Convolution by its definition, without a library: one thread per output element. Compiles for the
+// host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_CONV_DIRECT_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_CONV_DIRECT_CODE_H_
 
@@ -10,16 +10,16 @@
 
 namespace ashlar::cuda {
 
-// activation(convolution + bias + z), one output element a thread: for what libraries refuse.
+// The parameters of activation(convolution + bias + z), for problems that libraries refuse.
 struct DirectConvParams {
   Extents extents;
   bool channels_last = false;
   Scalar dtype = Scalar::kFloat32;
   WindowSteps h, w;
-  int64_t in_channels = 0, out_channels = 0;  // of a group
+  int64_t in_channels = 0, out_channels = 0;  // in a group
   bool flipped = false;
   ImageSteps in_steps, z_steps, out_steps;
-  int64_t filter_k = 0, filter_c = 0, filter_h = 0, filter_w = 0;  // element strides
+  int64_t filter_k = 0, filter_c = 0, filter_h = 0, filter_w = 0;  // strides in elements
   SourceBounds source;
   ScalarCall activation;
   const void *in = nullptr, *filter = nullptr, *bias = nullptr, *z = nullptr;  // bias, z: or null

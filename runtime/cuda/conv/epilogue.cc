@@ -1,4 +1,4 @@
-// Bias, z and activation behind a convolution that has none itself.
+// Bias, z and activation after a convolution that includes none of them.
 #include <vector>
 
 #include "opr/conv_fusion.h"

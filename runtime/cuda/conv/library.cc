@@ -1,5 +1,5 @@
-// Convolutions by a library: filters as it wants them, and images of their own where it takes no
-// part of a larger one.
+// Convolutions by a library: packs filters in its layout, and copies parts of larger images if it
+// requires whole images.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr int kSrc = ConvBiasForward::kSrc, kZ = ConvBiasForward::kZ;
 
-// Copies the source of a convolution, which lies in a larger image, into the workspace, for a
-// kernel that takes whole images only.
+// A kernel that copies a convolution's source, which is part of a larger image, into the workspace.
+// The library's kernel, which only takes whole images, then reads the copy.
 class GatheredConvolution final : public Kernel {
  public:
   GatheredConvolution(const ConvProblem& problem, std::unique_ptr<Kernel> inner)
@@ -56,7 +56,7 @@ class GatheredConvolution final : public Kernel {
   }
 
  private:
-  static constexpr int64_t kAlignment = 256;  // of what lies behind the copy in the workspace
+  static constexpr int64_t kAlignment = 256;  // of the kernel's workspace, after the copy
 
   const int64_t bytes_;
   const std::unique_ptr<Kernel> inner_;

@@ -1,5 +1,5 @@
-// Convolutions of 8 bits, one thread an element of the output: four products at a time where
-// channels lie side by side.
+// 8-bit convolutions, one thread per output element. Computes four products at a time if channels
+// are adjacent.
 #include "runtime/cuda/conv/quantized.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class QuantizedConvolution final : public Kernel {
   std::string implementation() const override {
     return params_.by_fours ? "int8:direct:fours" : "int8:direct";
   }
-  // The factors of output channels, then the filter with its input channels innermost.
+  // Packs the factors of output channels, then the filter with its input channels innermost.
   std::optional<Packing> packing(int input) const override {
     if (input != kFilter || !packs_) return std::nullopt;
     return Packing{absl::StrCat("int8 KRSC ", scales_),
@@ -85,7 +85,7 @@ class QuantizedConvolution final : public Kernel {
   const Requantization to_;
   const int64_t offset_;
   const bool packs_;
-  const std::string scales_;  // factors are of these and the filter's
+  const std::string scales_;  // factors depend on these and the filter's
   const int64_t taps_;
   ByteConvParams params_;
 };

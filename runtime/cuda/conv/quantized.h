@@ -1,4 +1,4 @@
-// Convolutions of 8 bits: the kernels, and what they share.
+// Kernels of 8-bit convolutions, and code that they share.
 #ifndef ASHLAR_RUNTIME_CUDA_CONV_QUANTIZED_H_
 #define ASHLAR_RUNTIME_CUDA_CONV_QUANTIZED_H_
 
@@ -11,27 +11,28 @@
 
 namespace ashlar::cuda {
 
-// The kernel of our own. Unimplemented for filters that are not constant and have more than
-// kMostOwnFactors output channels.
+// Returns our own kernel. Returns Unimplemented for filters that are not constant and have more
+// than kMostOwnFactors output channels.
 absl::StatusOr<KernelList> QuantizedConvolutionKernels(const ConvProblem& problem);
 
-// By a library's products of signed bytes, with room for the rows and sums of these in the
-// workspace. Whether one is faster than the kernel of our own is for timing to say, so they are for
-// those who ask for all candidates. Empty for others, and but for constant filters of one group
-// between channels in fours, with channels last behind them.
+// Returns kernels that use a library's product of signed bytes; the workspace holds its rows and
+// sums. Only timing can tell whether they are faster than our own kernel, so they are returned only
+// if all candidates are requested. They require a constant filter, one group, channels in multiples
+// of four and an NHWC output; otherwise the list is empty.
 absl::StatusOr<KernelList> QuantizedConvolutionsByProduct(const ConvProblem& problem,
                                                           const ByteProducts& products);
 
-// Of all output channels.
+// Returns the requantization for all output channels.
 inline Requantization RequantizationOf(const ConvProblem& problem) {
   return RequantizationOf(problem.param, problem.src.quantization, problem.filter.quantization,
                           problem.dst, problem.geometry.groups * problem.geometry.out_channels);
 }
 
-// Four bytes there can be read at once.
+// Whether four bytes at `data` can be read at once.
 inline bool LiesOnWords(const void* data) { return reinterpret_cast<uintptr_t>(data) % 4 == 0; }
 
-// What a filter's packed factors are of, besides its own scales: "3d000000 to 3e000000".
+// Returns the values, besides the filter's own scales, from which a filter's packed factors are
+// computed: "3d000000 to 3e000000".
 std::string ScalesOf(const ConvProblem& problem);
 
 }  // namespace ashlar::cuda

@@ -1,11 +1,15 @@
-// Convolutions of 8 bits by a library's products. It multiplies signed bytes to sums of 32 bits and
-// knows neither zero points nor scales by channel, so three launches are a convolution: windows
-// become rows of a matrix, 128 off unsigned bytes, with the zero point in the padding; the library
-// multiplies these by the filter; from the sums goes what the zero point adds to all of a channel,
-// and they are rounded as by the kernel of our own. All that is exact, so the bits are the same.
-// Images of signed bytes are such rows already where windows are 1x1. Large images are done in
-// equal parts, whose rows and sums take each other's place in the workspace and stay in the
-// device's cache.
+// 8-bit convolutions by a library's matrix products. The library multiplies signed bytes to 32-bit
+// sums, and knows neither zero points nor scales per channel. So a convolution takes three
+// launches:
+// - Windows become rows of a matrix, with 128 subtracted from unsigned bytes and the zero point as
+//   padding.
+// - The library multiplies these rows by the filter.
+// - The zero point's contribution is subtracted from the sums, and these are rounded as in our own
+//   kernel.
+//
+// All of this is exact, so results are bit-identical. Signed images with 1x1 windows are such rows
+// already. Large images are processed in equal parts, which share workspace for rows and sums that
+// fits in the device's cache.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -25,14 +29,15 @@ namespace {
 constexpr int kSrc = ConvBiasForward::kSrc, kFilter = ConvBiasForward::kFilter,
               kBias = ConvBiasForward::kBias;
 
-constexpr int64_t kAlignment = 256;    // of what lies in the workspace, bytes
-constexpr int64_t kRowAlignment = 16;  // of the matrix, likewise
+constexpr int64_t kAlignment = 256;    // of parts of the workspace, in bytes
+constexpr int64_t kRowAlignment = 16;  // of the matrix, in bytes
 constexpr int64_t kMostParts = 256;
 
-// Behind our own kernel, as nobody has timed it, and well before what is not worth a trial.
+// After our own kernel, because this one was never timed, but well before kernels that are not
+// worth a trial.
 constexpr double kRelativeTime = 1.1;
 
-// Whether the elements of a pixel follow each other, and the pixels each other.
+// Whether the channels of a pixel are adjacent, and the pixels too.
 bool HasChannelsLast(const TensorType& image) {
   return image.format == Format::kNHWC || image.shape[2] * image.shape[3] == 1;
 }
@@ -51,20 +56,20 @@ bool IsMatrix(const ConvProblem& problem) {
          problem.is_packed() && problem.src_offset == 0;
 }
 
-// The zero point as products have it.
+// Returns the zero point as used in products.
 int32_t SignedZeroPoint(const TensorType& image) {
   return image.quantization.zero_point() - (image.dtype == DType::kQuantizedS8 ? 0 : 128);
 }
 
-// A convolution's product, in equal parts. Rows are those of windows, in all images.
+// A convolution's product, in equal parts. Rows are rows of windows, counted over all images.
 struct Parts {
   int64_t count = 1;
-  int64_t rows = 0, pixels = 0;  // of a part
-  int64_t inner = 0;             // products of a sum
-  int64_t row_bytes = 0;         // of a row of windows as the library reads it
+  int64_t rows = 0, pixels = 0;  // in a part
+  int64_t inner = 0;             // products per sum
+  int64_t row_bytes = 0;         // for a row of windows, as the library reads it
 };
 
-// As few as rows and sums have room for in the cache, as far as they are equal.
+// Returns the smallest number of equal parts whose rows and sums fit in the cache.
 Parts PartsOf(const ConvProblem& problem, int64_t cached_bytes) {
   const ConvolutionGeometry& g = problem.geometry;
   const int64_t rows = problem.dst.shape[0] * g.h.output;
@@ -98,7 +103,7 @@ ByteWindowsParams WindowsOf(const ConvProblem& problem, int64_t rows) {
 
 class ConvolutionByProduct final : public Kernel {
  public:
-  // `product` is that of a part.
+  // `product` computes one part.
   ConvolutionByProduct(const ConvProblem& problem, const Parts& parts,
                        std::unique_ptr<Kernel> product)
       : problem_(problem),
@@ -124,7 +129,7 @@ class ConvolutionByProduct final : public Kernel {
   }
   double relative_time() const override { return kRelativeTime * product_->relative_time(); }
 
-  // By output channel the factor, then what the zero point adds, then the filter.
+  // Packs by output channel the factors, then the zero point's contributions, then the filter.
   std::optional<Packing> packing(int input) const override {
     if (input != kFilter) return std::nullopt;
     const Packing filter = FilterPacking(problem_);
@@ -198,7 +203,7 @@ class ConvolutionByProduct final : public Kernel {
   const Requantization to_;
   const Parts parts_;
   const std::unique_ptr<Kernel> product_;
-  std::optional<ByteWindowsParams> windows_;  // nothing where the image is the matrix
+  std::optional<ByteWindowsParams> windows_;  // nullopt if the image already is the matrix
   ByteRequantizeParams requantize_;
   int64_t rows_bytes_ = 0, sums_bytes_ = 0;
 };

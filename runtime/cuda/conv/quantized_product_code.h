@@ -1,5 +1,5 @@
-// What lies in front of a product of signed bytes that is a convolution, and behind it: a thread
-// takes four bytes. Compiles for the host and for devices.
+// The steps before and after a product of signed bytes that implements a convolution. Each thread
+// handles four bytes. Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_CONV_QUANTIZED_PRODUCT_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_CONV_QUANTIZED_PRODUCT_CODE_H_
 
@@ -7,17 +7,17 @@
 
 namespace ashlar::cuda {
 
-// Windows of an image as rows of a matrix of signed bytes, [rows W, R S C]: unsigned ones are 128
-// less. In the padding lies what stands for zero.
+// The parameters of copying the windows of an image to rows of a matrix of signed bytes, [rows W, R
+// S C]. Unsigned bytes become signed ones 128 smaller. Padding is filled with the zero point.
 struct ByteWindowsParams {
   Extents extents;    // [rows of windows, W, R, S, C / 4]
   Extents images;     // [N, H]
-  int64_t first = 0;  // row of windows, in all images
+  int64_t first = 0;  // the first row of windows, counted over all images
   WindowSteps h, w;
   ImageSteps in_steps;
-  bool words = false;    // four channels lie side by side and on words
-  uint32_t flip = 0;     // to signed bytes, four at once
-  uint32_t padding = 0;  // signed, likewise
+  bool words = false;    // four channels are adjacent and aligned to words
+  uint32_t flip = 0;     // xor to signed bytes, four at once
+  uint32_t padding = 0;  // four signed bytes of padding
   const void* in = nullptr;
   void* out = nullptr;
 };
@@ -45,16 +45,16 @@ ASHLAR_HD void ByteWindowsAt(const ByteWindowsParams& p, int64_t number) {
   static_cast<uint32_t*>(p.out)[number] = word;
 }
 
-// Sums of products [pixels, K] to the bytes of pixels with channels last. of_out as in
-// ByteConvParams.
+// The parameters of converting sums of products [pixels, K] to the bytes of NHWC pixels. of_out as
+// in ByteConvParams.
 struct ByteRequantizeParams {
   Extents extents;  // [pixels, K / 4]
   ByteType of_out;
-  // By channel: what zero points add to the sums; the factors.
+  // By channel: the contribution of zero points to the sums, the bias, and the factors.
   const int32_t *excess = nullptr, *bias = nullptr;
   const float* factors = nullptr;
   const void* sums = nullptr;
-  bool words = false;  // the output lies on words
+  bool words = false;  // the output is aligned to words
   void* out = nullptr;
 };
 
@@ -76,7 +76,7 @@ ASHLAR_HD void ByteRequantizeAt(const ByteRequantizeParams& p, int64_t number) {
   for (int i = 0; i < 4; ++i) static_cast<uint8_t*>(p.out)[number * 4 + i] = bytes.values[i];
 }
 
-// A thread makes four bytes by its function above.
+// Each thread computes four bytes, by the function above for these parameters.
 LaunchError Launch(const ByteWindowsParams& params, void* stream);
 LaunchError Launch(const ByteRequantizeParams& params, void* stream);
 

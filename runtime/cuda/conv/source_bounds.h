@@ -1,4 +1,4 @@
-// Bounds between which a convolution brings what it loads of its image. Compiles for the host and
+// Bounds to which a convolution clamps the image elements that it loads. Compiles for the host and
 // for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_CONV_SOURCE_BOUNDS_H_
 #define ASHLAR_RUNTIME_CUDA_CONV_SOURCE_BOUNDS_H_
@@ -7,7 +7,7 @@
 
 namespace ashlar::cuda {
 
-// Numbers of the image's dtype.
+// The bounds, which are values of the image's dtype.
 struct SourceBounds {
   bool any = false;
   float low = -INFINITY, high = INFINITY;

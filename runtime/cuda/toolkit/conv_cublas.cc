@@ -10,7 +10,7 @@ namespace {
 constexpr int kSrc = ConvBiasForward::kSrc, kFilter = ConvBiasForward::kFilter,
               kBias = ConvBiasForward::kBias, kZ = ConvBiasForward::kZ;
 
-// Behind cuDNN's first choice, and well before what is not worth a trial.
+// After cuDNN's first choice, but well before kernels that are not worth a trial.
 constexpr double kRelativeTime = 1.1;
 
 bool IsProduct(const ConvProblem& problem) {

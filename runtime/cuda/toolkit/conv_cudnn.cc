@@ -17,9 +17,9 @@ namespace {
 constexpr int kSrc = ConvBiasForward::kSrc, kFilter = ConvBiasForward::kFilter,
               kBias = ConvBiasForward::kBias, kZ = ConvBiasForward::kZ;
 
-constexpr int64_t kAlignment = 256;  // of parts of the workspace, bytes
+constexpr int64_t kAlignment = 256;  // of parts of the workspace, in bytes
 
-// The loss of a convolution whose tail is a launch of its own, over its time.
+// Expected slowdown if bias, z or activation take a launch of their own.
 constexpr double kEpilogueSlowdown = 0.15;
 
 // The data pointers of one session, bound once.
@@ -51,7 +51,7 @@ class BoundPointers final : public KernelState {
 
 class CudnnConvolution final : public Kernel {
  public:
-  // The rest of the tail is a launch behind the engine's.
+  // Operations that the graph lacks run in a second launch.
   CudnnConvolution(const ConvProblem& problem, const ConvEngine& engine, GraphTail tail,
                    double relative_time)
       : problem_(problem), engine_(engine), relative_time_(relative_time) {
@@ -63,7 +63,7 @@ class CudnnConvolution final : public Kernel {
     }
     rest_ = tail == GraphTail::kSums ? "+activation" : "+epilogue";
     epilogue_ = MakeConvEpilogue(rest);
-    // z may lie where the output does: the sums then need a place of their own.
+    // z may share the output's address; then the sums need separate memory.
     if (rest.z.has_value()) sums_bytes_ = RoundUp(problem.dst.bytes(), kAlignment);
   }
 
@@ -133,7 +133,7 @@ class CudnnConvolution final : public Kernel {
 
 using CudnnKernels = std::vector<std::unique_ptr<CudnnConvolution>>;
 
-// The tails that a graph can have, the whole one first.
+// Returns the tails that a graph can have, the whole one first.
 std::vector<GraphTail> TailsOf(const ConvProblem& problem) {
   std::vector<GraphTail> tails;
   const bool activates = problem.param.nonlineMode != ScalarFunction::kIdentity;
@@ -159,9 +159,9 @@ absl::StatusOr<KernelList> CudnnConvolutions(const ConvProblem& problem,
                                              const LibraryDevice& device) {
   CudnnKernels kernels;
   if (!GraphTakes(problem)) return KernelList();
-  // The less there is behind the convolution, the more engines the library has.
+  // The fewer operations follow the convolution in the graph, the more engines the library has.
   for (GraphTail tail : TailsOf(problem)) {
-    const auto engines = ConvEngines(problem, tail, device);  // which need not be kept elsewhere
+    const auto engines = ConvEngines(problem, tail, device);  // cached by the device
     const double time = tail == GraphTail::kAll ? 1.0 : 1.0 + kEpilogueSlowdown;
     for (const ConvEngine& engine : *engines) {
       kernels.push_back(

@@ -13,7 +13,7 @@ __global__ void __launch_bounds__(kThreads)
 
 using KernelPointer = void (*)(const DepthwiseParams);
 
-// For packs, a window of that width, and the steps that networks have.
+// Returns the kernel for packs, that window width, and the strides that networks use.
 template <typename T, int kPack, int kWindow>
 KernelPointer OfWindow(const DepthwiseParams& p) {
   if (p.run == 1) return DepthwiseKernel<T, kPack, 1, kWindow>;

@@ -9,10 +9,11 @@
 namespace ashlar::cuda {
 namespace {
 
-constexpr int64_t kMostConfigs = 64;  // that are asked for: those without tensor cores come late
+constexpr int64_t kMostConfigs = 64;  // to request: engines without tensor cores come late
 
-// How many are offered of all, of one engine, and of those that the library compiles while they are
-// prepared, which takes a second each: where speed is expected, and where it is measured.
+// The limits on the number of engines: in total, per engine index, and of engines that the library
+// compiles during preparation, which takes a second each. One set of limits if speed is only
+// estimated, another if it is measured.
 struct Limits {
   size_t engines;
   int per_engine;
@@ -20,9 +21,11 @@ struct Limits {
 };
 constexpr Limits kByHeuristics = {3, 1, 0}, kAllCandidates = {12, 6, 4};
 
-// What an engine is expected to lose over the first that is allowed: for each place in the
-// heuristics' list; for having no tensor cores behind one that has; for being the one that takes
-// any graph, or behind it; for being a fallback.
+// Expected slowdown of an engine relative to the first allowed one:
+// - for each position in the heuristics' list;
+// - for lacking tensor cores, after an engine that has them;
+// - for being, or coming after, the engine that takes any graph;
+// - for being a fallback.
 constexpr double kPlaceSlowdown = 0.02, kNoTensorCores = 0.3, kTakesAll = kLastResort,
                  kFallback = kLastResort;
 constexpr int64_t kTakesAllIndex = 0;
@@ -32,18 +35,17 @@ constexpr int64_t kTakesAllIndex = 0;
 constexpr cudnnBackendAttributeName_t kPlanHandle = CUDNN_ATTR_EXECUTION_PLAN_HANDLE;
 #pragma GCC diagnostic pop
 
-// The facts of an engine before anything is prepared.
+// The properties of an engine, known before it is prepared.
 struct Traits {
-  int64_t index = 0;  // of the engine in the library
+  int64_t index = 0;  // the engine's index in the library
   bool allowed = true;
   bool tensor_cores = false;
-  bool compiled = false;  // while it is prepared
+  bool compiled = false;  // during preparation
 
   bool takes_all() const { return index == kTakesAllIndex && !tensor_cores; }
 };
 
-// Whether an engine with such a note computes as precisely as the problem asks, and the same in
-// every run.
+// Whether an engine with this note is as precise as the problem requires, and deterministic.
 bool IsAllowed(const ConvProblem& problem, cudnnBackendNumericalNote_t note) {
   switch (note) {
     case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
@@ -102,7 +104,7 @@ absl::StatusOr<std::string> NameOf(int64_t index, const Descriptor& config) {
   return absl::StrCat(name, "}");
 }
 
-// Configurations in the order of one of the library's heuristics.
+// Returns configurations in the order of one of the library's heuristics.
 absl::StatusOr<std::vector<Descriptor>> Configs(const ConvGraph& graph, cudnnBackendHeurMode_t mode,
                                                 const LibraryDevice& device) {
   Descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
@@ -116,8 +118,8 @@ absl::StatusOr<std::vector<Descriptor>> Configs(const ConvGraph& graph, cudnnBac
                                    CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, kMostConfigs);
 }
 
-// Takes what the limits have room for. Where speed is expected, it is prepared: what the library
-// refuses is left out.
+// A search that collects engines up to the limits. It prepares them if speed is only estimated, and
+// leaves out engines that the library refuses.
 class EngineSearch {
  public:
   EngineSearch(const ConvProblem& problem, GraphTail tail, std::shared_ptr<const ConvGraph> graph,
@@ -131,17 +133,17 @@ class EngineSearch {
     for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
       absl::StatusOr<std::vector<Descriptor>> configs = Configs(*graph_, mode, device_);
       if (configs.ok()) Consider(*configs, mode == CUDNN_HEUR_MODE_FALLBACK);
-      if (without_workspace_ || (lists_ && !engines_.empty())) break;  // the others are slower
+      if (without_workspace_ || (lists_ && !engines_.empty())) break;  // others are slower
     }
     return std::move(engines_);
   }
 
-  // Whether there might be more with more memory.
+  // Whether more memory might have given more engines.
   bool lacked_memory() const { return lacked_memory_; }
 
  private:
   void Consider(std::vector<Descriptor>& configs, bool fallback) {
-    int place = 0;  // behind the first that is allowed
+    int place = 0;  // position after the first allowed engine
     bool takes_all = false;
     for (Descriptor& config : configs) {
       const bool full = engines_.size() >= limits_.engines;
@@ -151,8 +153,8 @@ class EngineSearch {
         place += place > 0;
         continue;
       }
-      // z may lie where the output does. That what is left when all else fails reads it before it
-      // writes sums there, if only unfinished ones, is not known.
+      // z may share the output's address. The library does not say whether its last-resort engines
+      // read z before they write (even partial) sums there.
       if (adds_ && (fallback || traits->takes_all())) continue;
       takes_all |= traits->takes_all();
       const double slowdown = kPlaceSlowdown * place++ + (takes_all ? kTakesAll : 0) +
@@ -173,7 +175,7 @@ class EngineSearch {
     }
   }
 
-  // Without room only what needs no workspace is.
+  // Without room, accepts only an engine that needs no workspace.
   bool IsWanted(const EnginePlan& plan, bool room) {
     const absl::StatusOr<int64_t> workspace = plan.Prepare();
     lacked_memory_ |= absl::IsUnavailable(workspace.status());
@@ -184,16 +186,16 @@ class EngineSearch {
   }
 
   const ConvProblem& problem_;
-  const bool adds_;  // z, in the graph
+  const bool adds_;  // the graph adds z
   const std::shared_ptr<const ConvGraph> graph_;
   const LibraryDevice& device_;
-  const bool lists_ = problem_.policy.all_candidates;  // and prepares nothing
+  const bool lists_ = problem_.policy.all_candidates;  // lists engines without preparing them
   const Limits& limits_ = lists_ ? kAllCandidates : kByHeuristics;
   std::vector<ConvEngine> engines_;
   std::map<int64_t, int> of_engine_;
   int compiled_ = 0;
   bool without_workspace_ = false;
-  bool tensor_cores_ = false;  // some engine has them
+  bool tensor_cores_ = false;  // some engine uses them
   bool lacked_memory_ = false;
 };
 
@@ -264,7 +266,7 @@ std::shared_ptr<const std::vector<ConvEngine>> ConvEngines(const ConvProblem& pr
   if (!graph.ok()) return engines;
   EngineSearch search(problem, tail, *std::move(graph), device);
   *engines = search.Run();
-  // What there was no memory for now may be had the next time.
+  // A later call may find memory for more.
   if (!engines->empty() && !search.lacked_memory()) device.prepared.Put(key, engines);
   return engines;
 }

@@ -7,7 +7,7 @@
 namespace ashlar::cuda {
 namespace {
 
-// The largest that an address has so many bytes behind an aligned one.
+// Returns the largest alignment of an address `offset` bytes after an aligned one.
 int64_t AlignmentBehind(int64_t offset) {
   int64_t alignment = kTensorAlignment;
   while (offset % alignment != 0) alignment /= 2;
@@ -45,7 +45,7 @@ Descriptor Source(const ConvProblem& problem) {
                 AlignmentBehind(problem.src_offset_bytes()));
 }
 
-// [K, C/groups, R, S], in the order of memory of the images.
+// Returns [K, C/groups, R, S], in the memory order of the images.
 Descriptor Filter(const ConvProblem& problem) {
   const ConvolutionGeometry& g = problem.geometry;
   const TensorType filter = {problem.filter.dtype,
@@ -61,7 +61,7 @@ Descriptor Convolution(const ConvProblem& problem) {
   Descriptor convolution(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   convolution.Set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, int64_t{2})
       .Set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT)
-      .Set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CROSS_CORRELATION)  // flipped filters are packed
+      .Set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CROSS_CORRELATION)  // flipped ones are packed so
       .SetAll<int64_t>(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, strides)
       .SetAll<int64_t>(CUDNN_ATTR_CONVOLUTION_DILATIONS, dilations)
       .SetAll<int64_t>(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, before)
@@ -70,7 +70,7 @@ Descriptor Convolution(const ConvProblem& problem) {
   return convolution;
 }
 
-// The pointwise operation of an activation that a graph can have.
+// Returns the pointwise operation of an activation that a graph can express.
 Descriptor ActivationOf(const ConvBiasParam& param) {
   Descriptor pointwise(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
   pointwise
@@ -86,12 +86,12 @@ Descriptor ActivationOf(const ConvBiasParam& param) {
   return pointwise;
 }
 
-// Puts operations one behind the other; the tensors between them are never in memory.
+// A builder of chains of operations; the tensors between them are never in memory.
 class GraphBuilder {
  public:
   GraphBuilder(const ConvProblem& problem, int operations, ConvGraph& graph)
       : problem_(problem), left_(operations), graph_(graph) {
-    graph.parts.reserve(64);  // places of parts are kept
+    graph.parts.reserve(64);  // references to parts must stay valid
   }
 
   void AddConvolution() {
@@ -131,7 +131,7 @@ class GraphBuilder {
     return graph_.parts.back();
   }
 
-  // Of the last operation the problem's output, of others one that is nowhere.
+  // Returns the problem's output for the last operation, and a virtual tensor for others.
   Descriptor NextOutput() {
     if (--left_ == 0) return Image(kY, problem_.dst);
     return Tensor(100 + left_, CUDNN_DATA_FLOAT, problem_.dst.shape, StridesOf(problem_.dst), true);
@@ -162,7 +162,7 @@ class GraphBuilder {
   const Descriptor* last_ = nullptr;
 };
 
-// The name is deprecated for the sake of graphs that are made without a device.
+// The name is deprecated in favour of graphs that are made without a device.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 constexpr cudnnBackendAttributeName_t kGraphHandle = CUDNN_ATTR_OPERATIONGRAPH_HANDLE;
@@ -201,7 +201,7 @@ absl::StatusOr<std::shared_ptr<const ConvGraph>> MakeConvGraph(const ConvProblem
   auto result = std::make_shared<ConvGraph>();
   GraphBuilder builder(problem, 1 + has_z + has_bias + activates, *result);
   builder.AddConvolution();
-  // In the order of the library's own pattern of convolution, residual, bias and activation.
+  // In the order of the library's own pattern: convolution, residual, bias, activation.
   if (has_z) builder.AddSum(kZTensor, *problem.z);
   if (has_bias) {
     builder.AddSum(kBiasTensor,

@@ -1,4 +1,4 @@
-// A convolution with what follows it, as an operation graph of cuDNN's.
+// A convolution with bias, z and activation as a cuDNN operation graph.
 #ifndef ASHLAR_RUNTIME_CUDA_TOOLKIT_CONV_GRAPH_H_
 #define ASHLAR_RUNTIME_CUDA_TOOLKIT_CONV_GRAPH_H_
 
@@ -10,27 +10,29 @@
 
 namespace ashlar::cuda {
 
-inline constexpr int64_t kTensorAlignment = 16;  // bytes, as Device::tensor_alignment
+inline constexpr int64_t kTensorAlignment = 16;  // in bytes, like Device::tensor_alignment
 
-// The tensors of a graph by their numbers in a variant pack.
+// The tensors of a graph by their number in a variant pack.
 enum ConvTensor : int64_t { kX = 1, kW = 2, kY = 3, kBiasTensor = 4, kZTensor = 5 };
 
-// Whether the library can be asked at all: an image format throughout, and a filter that is packed
-// for it, or lies as it should.
+// Whether cuDNN can be asked about the problem: all images have one format, and the filter is
+// packed for cuDNN or already has its layout.
 bool GraphTakes(const ConvProblem& problem);
-// The part of bias, z and activation that is in a graph; the rest takes a launch of its own.
+// The operations after the convolution that the graph includes. The others take a launch of their
+// own.
 enum class GraphTail { kAll, kSums, kNone };  // kSums: bias and z
 
-// Whether a graph can describe the activation.
+// Whether a graph can express the activation.
 bool GraphHasActivation(const ConvProblem& problem);
 
 struct ConvGraph {
-  std::vector<Descriptor> parts;  // that the graph refers to
+  std::vector<Descriptor> parts;  // descriptors to which the graph refers
   Descriptor graph{CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR};
   std::vector<ConvTensor> tensors;
 };
 
-// The convolution with that tail. `handle` may be null where the graph is only to be checked.
+// Builds the graph of the convolution with that tail. `handle` may be null if the graph is only to
+// be checked.
 absl::StatusOr<std::shared_ptr<const ConvGraph>> MakeConvGraph(const ConvProblem& problem,
                                                                GraphTail tail,
                                                                cudnnHandle_t handle);

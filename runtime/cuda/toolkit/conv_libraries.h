@@ -1,4 +1,4 @@
-// Convolutions on NVIDIA's libraries.
+// Convolutions by NVIDIA's libraries.
 #ifndef ASHLAR_RUNTIME_CUDA_TOOLKIT_CONV_LIBRARIES_H_
 #define ASHLAR_RUNTIME_CUDA_TOOLKIT_CONV_LIBRARIES_H_
 
@@ -7,16 +7,16 @@
 
 namespace ashlar::cuda {
 
-// cuDNN: the engines that its heuristics name for the problem, best first. Engines that round where
-// the problem does not allow it are left out. Without a device the kernels can be planned with, but
-// not run. Empty where the library takes no such problem.
+// Returns cuDNN's engines in the order of its heuristics, best first, or none if cuDNN does not
+// take the problem. Engines whose rounding the problem does not allow are left out. Without a
+// device the kernels can be planned with, but not run.
 absl::StatusOr<KernelList> CudnnConvolutions(const ConvProblem& problem,
                                              const LibraryDevice& device);
 
-// cuBLASLt, with windows of 1x1, whole images in NHWC, and no activation but ReLU: [N H W, C] times
-// [C, K], with residual, bias and ReLU in the same call. Whether they are faster than cuDNN's
-// engines is for timing to say, so they are for those who ask for all candidates; empty for others,
-// for other convolutions, and without a device.
+// Returns cuBLASLt kernels for 1x1 windows over whole NHWC images, with no activation or ReLU. They
+// multiply [N H W, C] by [C, K]; residual, bias and ReLU are part of the same call. Only timing can
+// tell whether they beat cuDNN's engines, so they are returned only if all candidates are
+// requested. The list is empty for other convolutions, and without a device.
 absl::StatusOr<KernelList> CublasConvolutions(const ConvProblem& problem,
                                               const LibraryDevice& device);
 

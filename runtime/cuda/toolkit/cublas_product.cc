@@ -1,5 +1,5 @@
-// The library counts in columns: a row-major matrix is its transpose to it, and the product of the
-// transposes in the other order is the transpose of the product.
+// The library is column-major: it sees a row-major matrix as its transpose. The transpose of a
+// product is the product of the transposes in the opposite order.
 #include "runtime/cuda/toolkit/cublas_product.h"
 
 #include <array>
@@ -17,11 +17,11 @@
 namespace ashlar::cuda {
 namespace {
 
-constexpr int64_t kWorkspaceLimits[] = {int64_t{32} << 20, 0};  // bytes
-// For each limit: of those expected to be fast, and to be measured.
+constexpr int64_t kWorkspaceLimits[] = {int64_t{32} << 20, 0};  // in bytes
+// For each limit: algorithms expected to be fast, and algorithms to be measured.
 constexpr int kByHeuristics = 2, kAllCandidates = 8;
 constexpr double kRankSlowdown = 0.05;
-constexpr uint32_t kTensorAlignment = 16;  // bytes, as Device::tensor_alignment
+constexpr uint32_t kTensorAlignment = 16;  // in bytes, like Device::tensor_alignment
 
 struct NumberTypes {
   cudaDataType_t operands, result, scale;
@@ -41,7 +41,7 @@ NumberTypes TypesOf(const ProductSpec& spec) {
   }
 }
 
-// 0 or 1 as the library reads the product's scales.
+// Returns 0 or 1 in the type of the product's scales.
 const void* ScaleOf(const ProductSpec& spec, bool one) {
   static constexpr float kFloats[] = {0, 1};
   static constexpr int32_t kIntegers[] = {0, 1};
@@ -71,7 +71,7 @@ using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDes
 
 struct Product {
   ProductSpec spec;
-  Operation operation;           // for the heuristics: its bias is nowhere
+  Operation operation;           // for the heuristics: without an actual bias
   Layout first, second, result;  // B, A and the output, as the library sees them
 };
 
@@ -80,7 +80,7 @@ struct AlgorithmConfig {
   cublasLtMatmulAlgoConfigAttributes_t attribute;
   size_t bytes;
 };
-// What tells algorithms of one product from each other; on Hopper mainly the last three.
+// The fields that distinguish algorithms of one product; on Hopper mainly the last three.
 constexpr AlgorithmConfig kAlgorithmConfigs[] = {
     {"id", CUBLASLT_ALGO_CONFIG_ID, sizeof(int32_t)},
     {"tile", CUBLASLT_ALGO_CONFIG_TILE_ID, sizeof(uint32_t)},
@@ -93,11 +93,11 @@ constexpr AlgorithmConfig kAlgorithmConfigs[] = {
     {"cluster", CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, sizeof(uint16_t)},
 };
 
-// "{id=24,tile=20,splitk=3,...}".
+// Returns e.g. "{id=24,tile=20,splitk=3,...}".
 absl::StatusOr<std::string> NameOf(const cublasLtMatmulAlgo_t& algorithm) {
   std::vector<std::string> parts;
   for (const AlgorithmConfig& config : kAlgorithmConfigs) {
-    uint32_t value = 0;  // little-endian, so that fewer bytes are its lowest
+    uint32_t value = 0;  // little-endian, so that a shorter value fills the lowest bytes
     size_t written = 0;
     ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatmulAlgoConfigGetAttribute(
         &algorithm, config.attribute, &value, config.bytes, &written));
@@ -137,15 +137,15 @@ cublasLtEpilogue_t EpilogueOf(const ProductSpec& spec) {
   return spec.relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-// The product and what follows it. The epilogue is in the scales' type; the bias has the output's
-// dtype, and is the same for all matrices of a batch.
+// Describes the product and its epilogue, which is computed in the type of the scales. The bias has
+// the output's dtype, and is the same for all matrices of a batch.
 absl::Status MakeOperation(const ProductSpec& spec, Operation& operation) {
   const NumberTypes types = TypesOf(spec);
   ASHLAR_CUDA_RETURN_IF_ERROR(
       cublasLtMatmulDescCreate(operation.address(), types.compute, types.scale));
   ASHLAR_RETURN_IF_ERROR(SetTranspose(operation, CUBLASLT_MATMUL_DESC_TRANSA, spec.transposed_b));
   ASHLAR_RETURN_IF_ERROR(SetTranspose(operation, CUBLASLT_MATMUL_DESC_TRANSB, spec.transposed_a));
-  // The library adds one value of a bias to each row of what it sees transposed.
+  // The library adds one bias value to each row of its transposed view.
   const cublasLtEpilogue_t epilogue = EpilogueOf(spec);
   if (epilogue == CUBLASLT_EPILOGUE_DEFAULT) return absl::OkStatus();
   ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatmulDescSetAttribute(
@@ -159,7 +159,7 @@ absl::StatusOr<std::shared_ptr<const Product>> MakeProduct(const ProductSpec& sp
   product->spec = spec;
   ASHLAR_RETURN_IF_ERROR(MakeOperation(spec, product->operation));
   if (spec.has_bias) {
-    // The heuristics look at its alignment only.
+    // The heuristics only look at its alignment.
     ASHLAR_RETURN_IF_ERROR(
         SetBias(product->operation, reinterpret_cast<const void*>(uintptr_t{kTensorAlignment})));
   }
@@ -174,7 +174,7 @@ absl::StatusOr<std::shared_ptr<const Product>> MakeProduct(const ProductSpec& sp
   return std::shared_ptr<const Product>(std::move(product));
 }
 
-// The operation of one session, as it holds the bias's address.
+// The operation of one session, which holds the bias's address.
 class BoundOperation final : public KernelState {
  public:
   static absl::StatusOr<std::unique_ptr<KernelState>> Make(const ProductSpec& spec) {
@@ -233,8 +233,8 @@ class ProductByAlgorithm final : public CublasProduct {
   const double slowdown_;
 };
 
-// What algorithms may be: with at most `limit` bytes of workspace, for tensors as they are aligned
-// here, and with sums in Float32, which those of parts of the inner dimension need not be.
+// Limits algorithms to `limit` bytes of workspace, to the alignment of tensors here, and to Float32
+// sums. By default, if the inner dimension is split, its partial sums may have the output's dtype.
 absl::Status SetPreference(int64_t limit, DType output, Preference& preference) {
   ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatmulPreferenceCreate(preference.address()));
   const auto set = [&](cublasLtMatmulPreferenceAttributes_t which, auto value) -> absl::Status {
@@ -267,7 +267,7 @@ absl::StatusOr<std::vector<std::unique_ptr<const CublasProduct>>> CublasProducts
     const ProductSpec& spec, bool all_candidates, const LibraryDevice& device) {
   ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const Product> product, MakeProduct(spec));
   std::vector<std::unique_ptr<const CublasProduct>> products;
-  std::set<std::string> known;  // what needs no workspace is an answer to both limits
+  std::set<std::string> known;  // algorithms without workspace are found for both limits
   for (int64_t limit : kWorkspaceLimits) {
     Preference preference;
     ASHLAR_RETURN_IF_ERROR(SetPreference(limit, spec.dtype, preference));
@@ -277,12 +277,12 @@ absl::StatusOr<std::vector<std::unique_ptr<const CublasProduct>>> CublasProducts
         device.cublas, product->operation.get(), product->first.get(), product->second.get(),
         product->result.get(), product->result.get(), preference.get(),
         all_candidates ? kAllCandidates : kByHeuristics, choices.data(), &count);
-    if (status != CUBLAS_STATUS_SUCCESS) continue;  // there are other kernels
+    if (status != CUBLAS_STATUS_SUCCESS) continue;  // other kernels exist
     for (int i = 0; i < count; ++i) {
-      if (choices[i].state != CUBLAS_STATUS_SUCCESS) continue;  // nothing else of it is valid
+      if (choices[i].state != CUBLAS_STATUS_SUCCESS) continue;  // its other fields are not valid
       ASHLAR_ASSIGN_OR_RETURN(const std::string name, NameOf(choices[i].algo));
       if (!known.insert(absl::StrCat(name, " ", choices[i].workspaceSize)).second) continue;
-      // Without workspace no slower than with it.
+      // Variants without workspace are ranked like variants with it.
       products.push_back(std::make_unique<const ProductByAlgorithm>(
           product, device.cublas, choices[i], name, kRankSlowdown * i));
     }

@@ -1,5 +1,4 @@
-// CUDA devices: memory, streams and kernels. Where there is none, a device that can only be planned
-// for.
+// CUDA devices: memory, streams and kernels. Without a GPU, a device that can only be planned for.
 #include <iterator>
 #include <map>
 #include <memory>
@@ -17,10 +16,11 @@
 namespace ashlar::cuda {
 namespace {
 
-// cudaMalloc aligns to 256 at least; at 512 no two chunks share a sector of the second-level cache.
+// cudaMalloc aligns to at least 256 bytes. At 512, no two chunks share a sector of the second-level
+// cache.
 constexpr int64_t kAlignment = 512;
 
-constexpr int kLeastForBFloat16 = 8;  // the major number of the compute capability
+constexpr int kLeastForBFloat16 = 8;  // major compute capability
 
 class DeviceBlock final : public DeviceMemory {
  public:
@@ -64,11 +64,11 @@ std::string LibraryVersions() {
 
 class CudaDevice final : public Device {
  public:
-  // `missing` says why the device can only be planned for; "" where it is there.
+  // `missing` is the reason why the device can only be planned for; "" if it exists.
   CudaDevice(CompNode comp_node, std::string missing)
       : comp_node_(comp_node), missing_(std::move(missing)) {}
 
-  // Before anything else.
+  // Must be called first.
   absl::Status Prepare() {
     if (missing_.empty()) {
       ASHLAR_RETURN_IF_ERROR(OpenLibraries());
@@ -100,8 +100,8 @@ class CudaDevice final : public Device {
   int64_t alignment() const override { return kAlignment; }
   int64_t tensor_alignment() const override { return 16; }  // packs of elements
   Format image_format() const override { return Format::kNHWC; }
-  // cuDNN's kernels without tensor cores are for NCHW: around them it copies images in NHWC, in
-  // workspace of the size of both.
+  // cuDNN's kernels without tensor cores are for NCHW. For NHWC images they make copies, in
+  // workspace of the size of input and output.
   bool leaves_images(DType precision, const KernelPolicy& policy) const override {
     return precision == DType::kFloat32 && !policy.allow_tf32;
   }
@@ -111,7 +111,7 @@ class CudaDevice final : public Device {
     return missing_.empty() ? absl::StrCat(library_.name, ", ", LibraryVersions()) : "";
   }
   bool is_host() const override { return false; }
-  // Work is in streams; the thread has only to mean this device.
+  // Work is submitted to streams; the thread only has to select this device.
   void UseThreads(int) override {
     if (missing_.empty()) static_cast<void>(cudaSetDevice(comp_node_.device));
   }
@@ -206,7 +206,7 @@ class CudaDevice final : public Device {
     return absl::OkStatus();
   }
 
-  // Where the library has nothing but our own loops would be left, which take 30 times as long.
+  // Without library kernels, only our own loops remain, which take 30 times as long.
   absl::Status CheckPrecision(DType dtype) const {
     if (dtype != DType::kBFloat16 || !missing_.empty() || major_ >= kLeastForBFloat16) {
       return absl::OkStatus();
@@ -225,7 +225,8 @@ class CudaDevice final : public Device {
     return absl::OkStatus();
   }
 
-  // Each has memory on the device and an event, so streams of one arena have one together.
+  // Returns the handle of an arena's streams. They share one, because each handle holds device
+  // memory and an event.
   std::shared_ptr<CudnnHandle> HandleFor(const void* arena) {
     if (arena == nullptr) return std::make_shared<CudnnHandle>(comp_node_.device);
     const std::lock_guard<std::mutex> lock(handles_mutex_);
@@ -243,12 +244,12 @@ class CudaDevice final : public Device {
     ASHLAR_RETURN_IF_ERROR(CheckThere());
     if (bytes == 0) return absl::OkStatus();
     ASHLAR_CUDA_RETURN_IF_ERROR(cudaMemcpy(to, from, static_cast<size_t>(bytes), kind));
-    // From pageable memory it may return before the last bytes have arrived.
+    // For pageable memory, the copy may return before the last bytes have arrived.
     ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(nullptr));
     return absl::OkStatus();
   }
 
-  // Too much for the device, or only for what others have left of it.
+  // Returns an error: too much for the device, or only for the memory that others have left.
   absl::Status NoMemory(int64_t bytes) {
     const MemoryState state = memory().value_or(MemoryState());
     const std::string figures = absl::StrCat(comp_node_.ToString(), ": ", bytes, " bytes needed, ",
@@ -263,19 +264,19 @@ class CudaDevice final : public Device {
   LibraryDevice library_;
   PinnedMemory pinned_;
   std::mutex handles_mutex_;
-  std::map<const void*, std::weak_ptr<CudnnHandle>> handles_;  // by arena, while streams have them
-  int major_ = 0;                                              // of the device's compute capability
-  int64_t cache_bytes_ = 0;                                    // of the second level
+  std::map<const void*, std::weak_ptr<CudnnHandle>> handles_;  // by arena, while streams use them
+  int major_ = 0;                                              // compute capability
+  int64_t cache_bytes_ = 0;                                    // second-level cache
   KernelRegistry kernels_;
 };
 
-// How many devices answer, and if none does why.
+// Returns the number of devices, and if there is none, the reason.
 int CountDevices(std::string& why) {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error == cudaSuccess && count > 0) return count;
   static_cast<void>(cudaGetLastError());
-  int driver = 0;  // stays 0 where there is none
+  int driver = 0;  // stays 0 if there is no driver
   static_cast<void>(cudaDriverGetVersion(&driver));
   if (driver == 0) {
     why = "no CUDA device, and no NVIDIA driver on this machine";

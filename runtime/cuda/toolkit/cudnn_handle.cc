@@ -2,7 +2,7 @@
 
 namespace ashlar::cuda {
 
-// Nothing can be reported from here; what fails leaves nothing to be done.
+// A destructor cannot report errors, and nothing can be done about them.
 CudnnHandle::~CudnnHandle() {
   if (handle_ == nullptr) return;
   static_cast<void>(cudaSetDevice(device_));

@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ Number sums[kThreads];
   const int64_t thread = threadIdx.x;
   for (int64_t line = blockIdx.x; line < p.extents.elements; line += gridDim.x) {
-    __syncthreads();  // the last line's sums are read
+    __syncthreads();  // the previous line's sums have been read
     const int64_t begin = StretchBegin(p, thread, kThreads);
     const int64_t end = StretchBegin(p, thread + 1, kThreads);
     sums[thread] = SumStretch<false>(p, line, begin, end, Number(0));

@@ -15,7 +15,7 @@
 
 namespace ashlar::cuda {
 
-// The attribute type that stands for a C++ type.
+// The cuDNN attribute type for a C++ type.
 template <typename T>
 struct AttributeType;
 template <>
@@ -71,8 +71,8 @@ struct AttributeType<cudnnHandle_t> {
   static constexpr auto kValue = CUDNN_TYPE_HANDLE;
 };
 
-// Keeps the first error; calls after it do nothing. Descriptors that were set as attributes of
-// others have to outlive those.
+// A descriptor that keeps its first error; later calls do nothing. If it is set as an attribute of
+// another descriptor, it must outlive that.
 class Descriptor {
  public:
   explicit Descriptor(cudnnBackendDescriptorType_t type) {
@@ -120,7 +120,7 @@ class Descriptor {
     return *this;
   }
 
-  // At most `most` values of an attribute.
+  // Returns at most `most` values of an attribute.
   template <typename T>
   absl::StatusOr<std::vector<T>> GetAll(cudnnBackendAttributeName_t name, int64_t most) const {
     ASHLAR_RETURN_IF_ERROR(status_);
@@ -137,7 +137,7 @@ class Descriptor {
     if (values.empty()) return absl::InternalError("a cuDNN descriptor lacks an attribute");
     return values[0];
   }
-  // Attributes that are descriptors, at most `most` of the given type.
+  // Returns attributes that are descriptors of the given type, at most `most`.
   absl::StatusOr<std::vector<Descriptor>> GetDescriptors(cudnnBackendAttributeName_t name,
                                                          cudnnBackendDescriptorType_t type,
                                                          int64_t most) const;

@@ -1,4 +1,4 @@
-// Launches of kernels whose threads make an element each.
+// Launches of kernels with one element per thread.
 #include "runtime/cuda/batch_norm_code.h"
 #include "runtime/cuda/conv/direct_code.h"
 #include "runtime/cuda/conv/quantized_product_code.h"
@@ -11,7 +11,7 @@
 
 namespace ashlar::cuda {
 
-// Launch(<Name>Params): <Name>At makes an element, of whichever real type the tensors have.
+// Defines Launch(<Name>Params): <Name>At computes an element, in the real type for the tensors.
 #define ASHLAR_REAL_ELEMENTS(Name)                                   \
   namespace {                                                        \
   ASHLAR_ELEMENT_KERNEL(Name##Kernel, Name##Params, Name##At)        \
@@ -30,7 +30,7 @@ ASHLAR_REAL_ELEMENTS(PoolIndex)
 
 #undef ASHLAR_REAL_ELEMENTS
 
-// The same without a choice of types; `extents` is a member of the parameters.
+// The same for a single type; `extents` is a member of the parameters.
 #define ASHLAR_ELEMENTS(Name, extents)                                           \
   namespace {                                                                    \
   __global__ void __launch_bounds__(kThreads) Name                               \

@@ -1,4 +1,4 @@
-// The codes are those of driver_types.h, cudnn_graph.h and cublas_api.h.
+// The error codes come from driver_types.h, cudnn_graph.h and cublas_api.h.
 #include "runtime/cuda/toolkit/errors.h"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ std::string TextOf(cudaError_t error) {
   return absl::StrCat(cudaGetErrorName(error), ", ", cudaGetErrorString(error));
 }
 
-// Work of before that failed is often found by a library first, which says no more than that it
-// failed. "" where the device is well, or is not there.
+// Returns the CUDA runtime's error if earlier work has failed; a library often notices first,
+// without saying more. Returns "" if the device works or does not exist.
 std::string LastingError() {
   size_t free = 0, total = 0;
   const cudaError_t error = cudaMemGetInfo(&free, &total);
@@ -29,7 +29,7 @@ std::string LastingError() {
   return IsLasting(error) ? absl::StrCat(": ", TextOf(error), kProcessIsLost) : "";
 }
 
-// Why cuDNN's last call on this thread failed, in one line.
+// Returns why cuDNN's last call on this thread failed, in one line.
 std::string CudnnReason() {
   std::array<char, 512> text = {};
   cudnnGetLastErrorString(text.data(), text.size());
@@ -67,7 +67,7 @@ bool IsLasting(cudaError_t error) {
 
 absl::Status Check(cudaError_t error, absl::string_view call) {
   if (error == cudaSuccess) return absl::OkStatus();
-  static_cast<void>(cudaGetLastError());  // or the next call would report it once more
+  static_cast<void>(cudaGetLastError());  // otherwise the next call would report it again
   if (error == cudaErrorMemoryAllocation) return NoMemoryLeft(call);
   return absl::InternalError(
       absl::StrCat(call, ": ", TextOf(error), IsLasting(error) ? kProcessIsLost : ""));
@@ -76,7 +76,7 @@ absl::Status Check(cudaError_t error, absl::string_view call) {
 absl::Status Check(cudnnStatus_t status, absl::string_view call) {
   if (status == CUDNN_STATUS_SUCCESS) return absl::OkStatus();
   if (status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED) return NoMemoryLeft(call);
-  // What is not supported or asked in a wrong way has lower numbers.
+  // Lower numbers mean that the request is invalid or not supported.
   const bool runs = status >= CUDNN_STATUS_INTERNAL_ERROR;
   return absl::InternalError(absl::StrCat(call, ": ", cudnnGetErrorString(status), CudnnReason(),
                                           runs ? LastingError() : ""));

@@ -1,4 +1,4 @@
-// Errors of the CUDA libraries as values.
+// Errors of the CUDA libraries as Status values.
 #ifndef ASHLAR_RUNTIME_CUDA_TOOLKIT_ERRORS_H_
 #define ASHLAR_RUNTIME_CUDA_TOOLKIT_ERRORS_H_
 
@@ -10,19 +10,19 @@
 
 namespace ashlar::cuda {
 
-// Whether every later call of the process will fail, too: of work that was handed over earlier.
+// Whether every later CUDA call of the process will fail too, because of work submitted earlier.
 bool IsLasting(cudaError_t error);
 
-// Unavailable where there is no memory left now for what libraries and the driver need; else
-// Internal, which names the call, the error, the library's reason where it gives one, and says so
-// where the process is lost. What only a library noticed, the runtime is asked for.
+// Returns Unavailable if libraries or the driver lack memory now. Otherwise returns Internal with
+// the call, the error, and the library's reason if it gives one; it says so if the process cannot
+// recover. If only a library reported the error, the CUDA runtime is asked for the cause.
 absl::Status Check(cudaError_t error, absl::string_view call);
 absl::Status Check(cudnnStatus_t status, absl::string_view call);
 absl::Status Check(cublasStatus_t status, absl::string_view call);
 
 }  // namespace ashlar::cuda
 
-// Returns the error of a call of a CUDA library, with the call's text.
+// Returns the error of a CUDA library call, with the text of the call.
 #define ASHLAR_CUDA_RETURN_IF_ERROR(call) \
   ASHLAR_RETURN_IF_ERROR(::ashlar::cuda::Check((call), #call))
 

@@ -1,5 +1,5 @@
-// The base of launches of our own kernels: grids, loops over them, the threads of a block as a
-// team. For the device's compiler only.
+// Helpers for launches of our own kernels: grids, loops over them, and the threads of a block as a
+// team. For the device compiler only.
 #ifndef ASHLAR_RUNTIME_CUDA_TOOLKIT_GRID_H_
 #define ASHLAR_RUNTIME_CUDA_TOOLKIT_GRID_H_
 
@@ -24,11 +24,11 @@ LaunchError Start(void (*kernel)(Taken...), dim3 blocks, dim3 threads, void* str
   config.stream = static_cast<cudaStream_t>(stream);
   const cudaError_t error = cudaLaunchKernelEx(&config, kernel, given...);
   if (error == cudaSuccess) return nullptr;
-  static_cast<void>(cudaGetLastError());  // or the next call would report it once more
+  static_cast<void>(cudaGetLastError());  // otherwise the next call would report it again
   return cudaGetErrorString(error);
 }
 
-// Blocks for so many threads in a grid-stride loop.
+// Returns the number of blocks for so many threads in a grid-stride loop.
 inline unsigned Blocks(int64_t threads) {
   return static_cast<unsigned>(std::min((threads + kThreads - 1) / kThreads, kMaxBlocks));
 }
@@ -42,7 +42,8 @@ __device__ Index FirstIndex() {
   for (int64_t i = FirstIndex<int64_t>(), grid_step = int64_t{1} * gridDim.x * blockDim.x; \
        i < (count); i += grid_step)
 
-// A kernel with parameters that say their elements, each of which a function makes by itself.
+// Defines a kernel whose parameters state their number of elements; a function computes each
+// element independently.
 #define ASHLAR_ELEMENT_KERNEL(Kernel, Params, At)                                        \
   template <typename T>                                                                  \
   __global__ void __launch_bounds__(kThreads) Kernel(const __grid_constant__ Params p) { \
@@ -63,7 +64,7 @@ __device__ inline WrappingInt Exchanged(WrappingInt value, int distance) {
       __shfl_xor_sync(0xffffffffu, static_cast<long long>(value.value), distance));
 }
 
-// The threads of a block. `shared` has a place for each warp; All is called by all threads.
+// The threads of a block as a team. `shared` has one element per warp. All threads must call All.
 template <typename Real>
 struct Block {
   Real* shared;
@@ -75,7 +76,7 @@ struct Block {
       value = combine(value, Exchanged(value, distance));
     }
     const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
-    __syncthreads();  // the last call's values are read
+    __syncthreads();  // the values of the previous call have been read
     if (threadIdx.x % 32 == 0) shared[warp] = value;
     __syncthreads();
     value = shared[0];
@@ -88,7 +89,7 @@ inline bool IsReal(Scalar dtype) {
   return dtype == Scalar::kFloat32 || dtype == Scalar::kFloat16 || dtype == Scalar::kBFloat16;
 }
 
-// The call's result for a value of the type that stands for the dtype.
+// Calls `call` with a value of the type that corresponds to the dtype, and returns its result.
 template <typename Call>
 LaunchError WithReal(Scalar dtype, const Call& call) {
   if (dtype == Scalar::kFloat16) return call(Half());

@@ -9,7 +9,7 @@ ASHLAR_ELEMENT_KERNEL(GatherKernel, GatherParams, GatherAt)
 
 ASHLAR_ELEMENT_KERNEL(ScatterKernel, ScatterParams, ScatterAt)
 
-// The call's result for a value of a type of so many bytes.
+// Calls `call` with a value of a type of so many bytes, and returns its result.
 template <typename Call>
 LaunchError WithBytes(int bytes, const Call& call) {
   switch (bytes) {

@@ -9,8 +9,8 @@
 namespace ashlar::cuda {
 namespace {
 
-// The H200 with the names of cudaDeviceProp and of its attributes; sizes are bytes, clocks kHz. An
-// H100 of 80 GB has other values of memClockRateKHz (2619000), globalMemoryBusWidth (5120),
+// The H200, with the names of cudaDeviceProp and of its attributes. Sizes are in bytes, clocks in
+// kHz. An 80 GB H100 differs in memClockRateKHz (2619000), globalMemoryBusWidth (5120),
 // totalGlobalMem and l2CacheSize (52428800).
 constexpr char kHopper[] = R"({
   "deviceVer": 900, "driverVer": 13000, "cudaDeviceId": 0, "pciDeviceId": 0,
@@ -25,7 +25,7 @@ constexpr char kHopper[] = R"({
   "isTccDriver": 0, "supportCoopLaunch": 1, "deviceName": "NVIDIA H200", "name": "NVIDIA H200"
 })";
 
-// A file with the description of another device.
+// Names a file that describes another device.
 constexpr char kVariable[] = "ASHLAR_DEVICE_PROPERTIES";
 
 absl::StatusOr<std::string> Description() {

@@ -1,4 +1,4 @@
-// The device that libraries choose kernels for: a real one, or one that is only described.
+// The device for which libraries choose kernels: a real one, or only a description.
 #ifndef ASHLAR_RUNTIME_CUDA_TOOLKIT_LIBRARY_DEVICE_H_
 #define ASHLAR_RUNTIME_CUDA_TOOLKIT_LIBRARY_DEVICE_H_
 
@@ -20,23 +20,23 @@ struct LibraryDevice {
   LibraryDevice(const LibraryDevice&) = delete;
   LibraryDevice& operator=(const LibraryDevice&) = delete;
 
-  cudnnHandle_t cudnn = nullptr;          // null where there is no device; used under `planning`
+  cudnnHandle_t cudnn = nullptr;          // null without a device; guarded by `planning`
   cublasLtHandle_t cublas = nullptr;      // likewise
-  std::unique_ptr<Descriptor> described;  // in the place of the device where there is none
-  std::string name;                       // "NVIDIA H200, 9.0"; "" where there is no device
+  std::unique_ptr<Descriptor> described;  // used if there is no device
+  std::string name;                       // "NVIDIA H200, 9.0"; "" without a device
 
-  // A handle of cuDNN is for one thread at a time, and several may plan.
+  // A cuDNN handle is for one thread at a time, but several threads may plan.
   mutable std::mutex planning;
-  // Engines that were prepared, by graph and policy: preparing them takes most of the time of
-  // planning. Used under `planning`.
+  // Cached engines, by graph and policy: preparing them is most of the planning time. Guarded by
+  // `planning`.
   mutable RecentlyUsed<std::shared_ptr<const std::vector<ConvEngine>>> prepared{kMostPrepared};
 
-  static constexpr size_t kMostPrepared = 512;  // more than a model has, or a few of its tilings
+  static constexpr size_t kMostPrepared = 512;  // more than one model has, with a few tilings
 };
 
-// Describes an H200 (Hopper, 132 multiprocessors, compute capability 9.0), or the device in the
-// file that the environment variable ASHLAR_DEVICE_PROPERTIES names. cuDNN takes the description in
-// the place of a device when it is only asked what it would do.
+// Describes the device in the file that the environment variable ASHLAR_DEVICE_PROPERTIES names,
+// otherwise an H200 (Hopper, 132 multiprocessors, compute capability 9.0). cuDNN accepts a
+// description instead of a device for questions about its choices.
 absl::StatusOr<std::unique_ptr<Descriptor>> DescribeDevice();
 
 }  // namespace ashlar::cuda

@@ -1,4 +1,4 @@
-// Launches of products of matrices.
+// Launches of matrix products.
 #include "runtime/cuda/matrix_mul_code.h"
 #include "runtime/cuda/toolkit/grid.h"
 

@@ -13,7 +13,7 @@
 namespace ashlar::cuda {
 namespace {
 
-// Nothing for batches that the library cannot walk.
+// Returns nullopt for batches that the library cannot walk.
 absl::StatusOr<std::optional<ProductSpec>> SpecOf(const MatrixMulBiasParam& param,
                                                   const KernelRequest& request) {
   ASHLAR_ASSIGN_OR_RETURN(const MatrixMulGeometry g,
@@ -66,7 +66,7 @@ class CublasMatrixMul final : public Kernel {
   const bool has_bias_;
 };
 
-// Where no device is there to ask about.
+// A kernel for planning without a device.
 class PlannedMatrixMul final : public Kernel {
  public:
   explicit PlannedMatrixMul(const ProductSpec& spec) : name_(ProductName(spec)) {}

@@ -1,4 +1,4 @@
-// Products of matrices on cuBLASLt.
+// Matrix products by cuBLASLt.
 #ifndef ASHLAR_RUNTIME_CUDA_TOOLKIT_MATRIX_MUL_CUBLAS_H_
 #define ASHLAR_RUNTIME_CUDA_TOOLKIT_MATRIX_MUL_CUBLAS_H_
 
@@ -8,15 +8,15 @@
 
 namespace ashlar::cuda {
 
-// The algorithms that the library's heuristics name, with workspace and without, best first. Empty
-// where it takes no such product: batches whose matrices are not one stride apart. Without a device
-// one kernel without workspace stands for all; it can be planned with, but not run.
+// Returns the algorithms that the library's heuristics name, with and without workspace, the best
+// first. Empty if cuBLASLt does not take the product, e.g. if the matrices of a batch are not
+// equally spaced. Without a device, returns one kernel without workspace that can be planned with,
+// but not run.
 absl::StatusOr<KernelList> CublasMatrixMuls(const MatrixMulBiasParam& param,
                                             const KernelRequest& request,
                                             const LibraryDevice& device);
 
-// ByteProducts::kernels. Which ones there are the heuristics say of devices alone: empty without
-// one.
+// Implements ByteProducts::kernels. Returns none without a device, because the heuristics need one.
 absl::StatusOr<KernelList> CublasByteProducts(int64_t m, int64_t n, int64_t k,
                                               const LibraryDevice& device);
 

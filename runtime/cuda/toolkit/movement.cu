@@ -1,4 +1,4 @@
-// Launches of what moves elements and copies none.
+// Launches of the kernels in movement_code.h.
 #include "runtime/cuda/movement_code.h"
 #include "runtime/cuda/toolkit/grid.h"
 

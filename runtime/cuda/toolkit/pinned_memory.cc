@@ -7,7 +7,7 @@
 namespace ashlar::cuda {
 namespace {
 
-// Whether the memory was pinned by others, from its first byte to its last.
+// Whether others have pinned the memory, checked at its first and last byte.
 bool IsPinnedByOthers(const char* data, int64_t bytes) {
   for (const char* const byte : {data, data + bytes - 1}) {
     cudaPointerAttributes attributes = {};

@@ -1,4 +1,4 @@
-// Memory of the host's that callers have had pinned for the device.
+// Host memory that callers have pinned for the device.
 #ifndef ASHLAR_RUNTIME_CUDA_TOOLKIT_PINNED_MEMORY_H_
 #define ASHLAR_RUNTIME_CUDA_TOOLKIT_PINNED_MEMORY_H_
 
@@ -10,10 +10,11 @@
 
 namespace ashlar::cuda {
 
-// For several threads at once.
+// The set of pinned ranges of memory. Thread-safe.
 class PinnedMemory {
  public:
-  // As Device has them. What others have pinned already is only noted.
+  // Implement Device::Pin and Device::Unpin. Memory that others have already pinned is only
+  // counted.
   absl::Status Pin(void* data, int64_t bytes);
   absl::Status Unpin(void* data);
   bool Holds(const void* data, int64_t bytes) const;
@@ -21,7 +22,7 @@ class PinnedMemory {
  private:
   struct Block {
     int64_t bytes = 0;
-    bool ours = true;  // not pinned by others before
+    bool ours = true;  // false: others pinned it before
   };
   mutable std::mutex mutex_;
   std::map<const char*, Block> blocks_;

@@ -1,4 +1,4 @@
-// The values that were asked for last, by key.
+// A cache of the most recently used values, by key.
 #ifndef ASHLAR_RUNTIME_CUDA_TOOLKIT_RECENTLY_USED_H_
 #define ASHLAR_RUNTIME_CUDA_TOOLKIT_RECENTLY_USED_H_
 
@@ -10,14 +10,14 @@
 
 namespace ashlar::cuda {
 
-// Holds so many values at most; the one that was used longest ago makes room for the next.
+// A cache of at most `most` values; a new value replaces the least recently used.
 template <typename Value>
 class RecentlyUsed {
  public:
   // `most` is at least 1.
   explicit RecentlyUsed(size_t most) : most_(most) {}
 
-  // Null where there is none. The pointer holds until the next Put.
+  // Returns null if there is no value. The pointer is valid until the next Put.
   const Value* Find(const std::string& key) {
     const auto it = places_.find(key);
     if (it == places_.end()) return nullptr;
@@ -25,7 +25,7 @@ class RecentlyUsed {
     return &it->second->second;
   }
 
-  // In the place of what the key had.
+  // Replaces any earlier value of the key.
   void Put(const std::string& key, Value value) {
     if (const auto it = places_.find(key); it != places_.end()) {
       values_.erase(it->second);
@@ -42,7 +42,7 @@ class RecentlyUsed {
   using Values = std::list<std::pair<std::string, Value>>;
 
   const size_t most_;
-  Values values_;  // the one used last comes first
+  Values values_;  // most recently used first
   std::map<std::string, typename Values::iterator> places_;
 };
 

@@ -17,7 +17,7 @@ absl::StatusOr<std::unique_ptr<DeviceStream>> DeviceStream::Create(
   return stream;
 }
 
-// Nothing can be reported from here; what fails leaves nothing to be done.
+// A destructor cannot report errors, and nothing can be done about them.
 DeviceStream::~DeviceStream() {
   static_cast<void>(cudaSetDevice(device_));
   if (own_ != nullptr) static_cast<void>(cudaStreamSynchronize(stream()));
@@ -71,8 +71,7 @@ absl::Status DeviceStream::EndRecording() {
   const OriginScope scope(AllocationOrigin::kLibrary);
   records_ = false;
   ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamEndCapture(own_, &graph_));
-  // The same work at other addresses becomes part of the recording that there is. What has changed
-  // otherwise makes a new one.
+  // If only addresses differ, updates the existing recording. Otherwise makes a new one.
   cudaGraphExecUpdateResultInfo info = {};
   if (recording_ != nullptr && cudaGraphExecUpdate(recording_, graph_, &info) == cudaSuccess) {
     return absl::OkStatus();
@@ -104,7 +103,7 @@ absl::Status DeviceStream::MakeMarks(int count) {
 
 absl::Status DeviceStream::Mark(int index) {
   const OriginScope scope(AllocationOrigin::kLibrary);
-  // In a recording that the event is set in each replay, and seen from outside.
+  // In a recording, the event must be set in each replay and visible from outside.
   ASHLAR_CUDA_RETURN_IF_ERROR(cudaEventRecordWithFlags(
       marks_[index], stream(), records_ ? cudaEventRecordExternal : cudaEventRecordDefault));
   return absl::OkStatus();

@@ -1,5 +1,5 @@
-// A session's stream on a CUDA device, with what libraries keep for it. Work is captured on a
-// stream of its own, which no one else works on, and goes to that or to one of the caller's.
+// A session's stream on a CUDA device, with the libraries' handles. Work is captured on a private
+// stream, and runs on that or on a stream of the caller's.
 #ifndef ASHLAR_RUNTIME_CUDA_TOOLKIT_STREAM_H_
 #define ASHLAR_RUNTIME_CUDA_TOOLKIT_STREAM_H_
 
@@ -14,7 +14,7 @@ namespace ashlar::cuda {
 
 class DeviceStream final : public CudaStream {
  public:
-  // On device `index`; `callers`: as StreamUse has it.
+  // Creates a stream on device `index`; `callers` is a stream of the caller's, as in StreamUse.
   static absl::StatusOr<std::unique_ptr<DeviceStream>> Create(int index, void* callers,
                                                               std::shared_ptr<CudnnHandle> cudnn);
   ~DeviceStream() override;
@@ -22,7 +22,7 @@ class DeviceStream final : public CudaStream {
   DeviceStream& operator=(const DeviceStream&) = delete;
 
   void* handle() const override { return stream(); }
-  // What work is handed over to now.
+  // Returns the stream to which work is currently submitted.
   cudaStream_t stream() const { return records_ || callers_ == nullptr ? own_ : callers_; }
   CudnnHandle& cudnn() const { return *cudnn_; }
 

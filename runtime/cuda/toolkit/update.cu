@@ -9,7 +9,7 @@ __global__ void __launch_bounds__(kThreads) SgdKernel(const __grid_constant__ Sg
   ASHLAR_GRID_LOOP(i, p.elements) SgdAt(p, i);
 }
 
-// The powers are worked out once a block.
+// Computes the powers once per block.
 __global__ void __launch_bounds__(kThreads) AdamKernel(const __grid_constant__ AdamParams p) {
   __shared__ AdamCommon common;
   if (threadIdx.x == 0) common = AdamCommonOf(p);

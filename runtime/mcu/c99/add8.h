@@ -4,8 +4,9 @@
 
 #include "runtime/mcu/c99/walk.h"
 
-// ((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) / scale, rounded between `low` and
-// `high`, in steps from the zero point. Bytes are flipped as ashlar_conv8_shape has it.
+// The shape of ((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) / scale. It is rounded
+// and clamped to [low, high], in steps from the zero point. Bytes are flipped as in
+// ashlar_conv8_shape.
 typedef struct {
   ashlar_walk walk;
   ashlar_strides a, b, dst;

@@ -1,4 +1,4 @@
-// Convolution of bytes, pixel by pixel and four output channels at a time.
+// Convolution of bytes, pixel by pixel, four output channels at a time.
 #ifndef ASHLAR_RUNTIME_MCU_C99_CONV8_CORE_H_
 #define ASHLAR_RUNTIME_MCU_C99_CONV8_CORE_H_
 
@@ -8,7 +8,7 @@
 #include "runtime/mcu/c99/round8.h"
 #include "runtime/mcu/c99/taps.h"
 
-// The pixel of the output that is computed.
+// The output pixel to compute.
 typedef struct {
   int32_t image, row, column;
 } ashlar_pixel;
@@ -17,8 +17,7 @@ static inline int32_t ashlar_offset_of(const ashlar_steps* steps, const ashlar_p
   return at->image * steps->image + at->row * steps->row + at->column * steps->column;
 }
 
-// Returns the byte of the output for a rounded sum; `z` is the byte that is added, if `sum` says
-// so.
+// Returns the output byte for a rounded sum. `z` is the byte to add, if `sum` is not null.
 static inline uint8_t ashlar_conv8_byte(const ashlar_conv8_shape* s,
                                         const ashlar_conv8_sum_shape* sum, float steps,
                                         const uint8_t* z) {
@@ -31,8 +30,8 @@ static inline uint8_t ashlar_conv8_byte(const ashlar_conv8_shape* s,
                    sum->zero_point);
 }
 
-// Computes all channels of a pixel. If the taps of a row lie side by side, in the image as in the
-// filter, they are one run of products.
+// Computes all channels of a pixel. If the taps of a row are adjacent both in the image and in the
+// filter, they form one run of products.
 static inline void ashlar_conv8_pixel(const ashlar_conv8_shape* s,
                                       const ashlar_conv8_sum_shape* sum, const ashlar_pixel* at,
                                       const uint8_t* src, const int8_t* filter, const int32_t* bias,

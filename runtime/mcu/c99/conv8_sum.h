@@ -1,12 +1,12 @@
-// Convolution of bytes, to which a tensor is added.
+// Convolution of bytes, followed by the addition of a tensor.
 #ifndef ASHLAR_RUNTIME_MCU_C99_CONV8_SUM_H_
 #define ASHLAR_RUNTIME_MCU_C99_CONV8_SUM_H_
 
 #include "runtime/mcu/c99/conv8.h"
 
-// The tensor z that is added to sums once they are rounded:
+// The tensor z that is added to the rounded sums:
 //   (sum * sum_scale + (z - z_zero_point) * z_scale) / scale
-// is rounded again, between `low` and `high` in steps from the zero point.
+// is rounded again and clamped to [low, high], in steps from the zero point.
 typedef struct {
   ashlar_conv8_shape convolution;
   ashlar_steps z;

@@ -4,7 +4,7 @@
 
 #include "runtime/mcu/c99/walk.h"
 
-// A walk over units of so many bytes, which lie together; strides are in units.
+// A walk over units of so many contiguous bytes. Strides are in units.
 typedef struct {
   ashlar_walk walk;
   ashlar_strides src, dst;

@@ -3,9 +3,9 @@
 #include "runtime/mcu/c99/round8.h"
 #include "runtime/mcu/c99/taps.h"
 
-enum { ASHLAR_DEPTHWISE8_LANES = 16 };  // channels whose sums are kept at a time
+enum { ASHLAR_DEPTHWISE8_LANES = 16 };  // channels summed at a time
 
-// Computes `count` channels of a pixel, at most ASHLAR_DEPTHWISE8_LANES, from `first` on. `src`:
+// Computes `count` channels of a pixel, at most ASHLAR_DEPTHWISE8_LANES, from `first` on. `src` is
 // channel 0 of the first tap inside the image.
 static void ashlar_depthwise8_lanes(const ashlar_conv8_shape* s, const ashlar_taps* rows,
                                     const ashlar_taps* columns, const uint8_t* src,

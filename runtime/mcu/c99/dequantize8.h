@@ -1,10 +1,10 @@
-// Bytes as floats.
+// Converts bytes to floats.
 #ifndef ASHLAR_RUNTIME_MCU_C99_DEQUANTIZE8_H_
 #define ASHLAR_RUNTIME_MCU_C99_DEQUANTIZE8_H_
 
 #include "runtime/mcu/c99/walk.h"
 
-// (x - src_zero_point) * scale. Bytes are flipped as ashlar_conv8_shape has it.
+// The shape of (x - src_zero_point) * scale. Bytes are flipped as in ashlar_conv8_shape.
 typedef struct {
   ashlar_walk walk;
   ashlar_strides src, dst;

@@ -4,8 +4,8 @@
 
 #include "runtime/mcu/c99/target.h"
 
-// Adds to four sums the products of `count` inputs, `step` bytes apart, with weights that lie in
-// fours. It stands apart, so that the sums stay in registers.
+// Adds to four sums the products of `count` inputs, `step` bytes apart, with weights stored in
+// groups of four. Not inlined, so that the sums stay in registers.
 ASHLAR_APART static void ashlar_dot8(const uint8_t* x, int32_t step, int32_t flip,
                                      int32_t zero_point, const int8_t* weights, int32_t count,
                                      int32_t* sums) {

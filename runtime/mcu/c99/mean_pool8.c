@@ -15,7 +15,7 @@ static int32_t ashlar_sum8_of_window(const ashlar_mean_pool8_shape* s, const ash
   return sum;
 }
 
-// The same of floats, one after the other.
+// The same for floats, added one after the other.
 static float ashlar_float_sum8_of_window(const ashlar_mean_pool8_shape* s, const ashlar_taps* rows,
                                          const ashlar_taps* columns, const uint8_t* src) {
   float sum = 0;

@@ -9,13 +9,13 @@ typedef struct {
   ashlar_axis h, w;
   ashlar_steps src, dst;
   int32_t src_flip, src_zero_point;
-  float factor;            // of the sum of a window's integers; 0: means of floats, of
-  float src_scale, scale;  // src_scale a step, in steps of `scale`
+  float factor;            // not 0: multiplies a window's sum of integers; otherwise
+  float src_scale, scale;  // the mean of floats, src_scale per step, is divided by scale
   float low, high;
   int32_t zero_point;
 } ashlar_mean_pool8_shape;
 
-// Padding is no part of a window.
+// Padding does not count as part of a window.
 void ashlar_mean_pool8(const ashlar_mean_pool8_shape* shape, const void* src, void* dst);
 
 #endif  // ASHLAR_RUNTIME_MCU_C99_MEAN_POOL8_H_

@@ -1,10 +1,10 @@
-// Floats as bytes.
+// Converts floats to bytes.
 #ifndef ASHLAR_RUNTIME_MCU_C99_QUANTIZE8_H_
 #define ASHLAR_RUNTIME_MCU_C99_QUANTIZE8_H_
 
 #include "runtime/mcu/c99/walk.h"
 
-// x / scale, rounded between `low` and `high`, in steps from the zero point.
+// The shape of x / scale, rounded and clamped to [low, high], in steps from the zero point.
 typedef struct {
   ashlar_walk walk;
   ashlar_strides src, dst;

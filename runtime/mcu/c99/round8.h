@@ -1,11 +1,11 @@
-// Rounding of Float32 to integers of 8 bits.
+// Rounds Float32 to 8-bit integers.
 #ifndef ASHLAR_RUNTIME_MCU_C99_ROUND8_H_
 #define ASHLAR_RUNTIME_MCU_C99_ROUND8_H_
 
 #include "runtime/mcu/c99/target.h"
 
-// Returns `steps` rounded half to even, at least `low` and at most `high`, whole numbers below
-// 2^22; NaN becomes `low`. Adding 1.5 * 2^23 leaves no bits for a fraction.
+// Returns `steps` rounded half to even and clamped to [low, high], which are integers below 2^22.
+// NaN becomes `low`. Adding 1.5 * 2^23 leaves no bits for a fraction.
 static inline int32_t ashlar_round8(float steps, float low, float high) {
   steps = steps > low ? steps : low;
   steps = steps < high ? steps : high;

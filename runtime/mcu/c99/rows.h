@@ -1,4 +1,4 @@
-// The rows of a walk: all elements that differ in the innermost axis alone.
+// The rows of a walk: elements that differ only along the innermost axis.
 #ifndef ASHLAR_RUNTIME_MCU_C99_ROWS_H_
 #define ASHLAR_RUNTIME_MCU_C99_ROWS_H_
 
@@ -10,7 +10,7 @@ static inline int32_t ashlar_rows_of(const ashlar_walk* walk) {
   return rows;
 }
 
-// Returns the element that a row begins with.
+// Returns the offset of a row's first element.
 static inline int32_t ashlar_row_start(const ashlar_walk* walk, const ashlar_strides* strides,
                                        int32_t row) {
   int32_t start = 0, axis;

@@ -4,7 +4,7 @@
 
 #include "runtime/mcu/c99/target.h"
 
-// Tensors [outer, axis, inner].
+// The shape of tensors [outer, axis, inner].
 typedef struct {
   int32_t outer, axis, inner;
 } ashlar_softmax_shape;

@@ -1,4 +1,4 @@
-// Functions of single bytes, by a table.
+// Functions of single bytes, by table lookup.
 #ifndef ASHLAR_RUNTIME_MCU_C99_TABLE8_H_
 #define ASHLAR_RUNTIME_MCU_C99_TABLE8_H_
 

@@ -1,10 +1,10 @@
-// Taps of a window that lie inside the image.
+// The taps of a window that are inside the image.
 #ifndef ASHLAR_RUNTIME_MCU_C99_TAPS_H_
 #define ASHLAR_RUNTIME_MCU_C99_TAPS_H_
 
 #include "runtime/mcu/c99/window.h"
 
-// Taps [begin, end) of one output, and the input that tap `begin` reads.
+// The taps [begin, end) of one output, and the input element that tap `begin` reads.
 typedef struct {
   int32_t begin, end, first;
 } ashlar_taps;

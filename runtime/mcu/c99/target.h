@@ -1,4 +1,4 @@
-// Requirements of the target, checked when it is compiled for.
+// Requirements on the target, checked at compile time.
 #ifndef ASHLAR_RUNTIME_MCU_C99_TARGET_H_
 #define ASHLAR_RUNTIME_MCU_C99_TARGET_H_
 
@@ -16,7 +16,8 @@
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "ashlar: the target has to be little endian"
 #endif
-// Results have the bits of the desktop's only if each operation is rounded to Float32 by itself.
+// Results are bit-identical to the desktop's only if each operation is rounded to Float32 by
+// itself.
 #if defined(__FAST_MATH__)
 #error "ashlar: compile without -ffast-math"
 #endif

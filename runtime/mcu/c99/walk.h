@@ -1,4 +1,4 @@
-// Tensors whose elements are walked in step.
+// Walks over the elements of several tensors at once.
 #ifndef ASHLAR_RUNTIME_MCU_C99_WALK_H_
 #define ASHLAR_RUNTIME_MCU_C99_WALK_H_
 
@@ -6,12 +6,12 @@
 
 enum { ASHLAR_AXES = 6 };
 
-// The elements of a walk: by axis how many, the innermost last; unused axes come first, with one.
+// The number of elements along each axis, innermost last. Unused axes come first, with size 1.
 typedef struct {
   int32_t sizes[ASHLAR_AXES];
 } ashlar_walk;
 
-// The elements from one to the next in a tensor, by axis; 0 repeats an element.
+// The step between elements of a tensor along each axis; 0 repeats an element.
 typedef struct {
   int32_t by_axis[ASHLAR_AXES];
 } ashlar_strides;

@@ -4,12 +4,12 @@
 
 #include "runtime/mcu/c99/target.h"
 
-// One axis: output o reads the input at o * stride - padding + tap * dilation.
+// An axis of a window: output o reads input elements o * stride - padding + tap * dilation.
 typedef struct {
   int32_t input, output, window, stride, dilation, padding;
 } ashlar_axis;
 
-// Elements from one image, row, column and channel to the next.
+// The elements between images, rows, columns and channels.
 typedef struct {
   int32_t image, row, column, channel;
 } ashlar_steps;
