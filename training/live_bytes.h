@@ -1,6 +1,6 @@
-// Live bytes of the arena in an order of a step with copies, without building its graph: those of
-// runtime/schedule/arena.h, but that parts of an output are not made at their place in it, and that
-// updates of states are left out.
+// Live bytes of the arena for an order with recomputation, without building its graph. Unlike
+// runtime/schedule/arena.h it does not place slices of an output inside it, and leaves out updates
+// of states.
 #ifndef ASHLAR_TRAINING_LIVE_BYTES_H_
 #define ASHLAR_TRAINING_LIVE_BYTES_H_
 
@@ -17,10 +17,11 @@ class LiveBytes {
  public:
   LiveBytes(const Graph& graph, const OrderMaker& maker);
 
-  // By place of the order, the bytes during the step that stands there. Valid until the next call.
+  // Returns the live bytes of each step, by position in the order. Valid until the next call.
   const std::vector<int64_t>& Of(const OrderWithCopies& order);
-  // Of the order that was looked at last: the last place that reads the storage that a var of the
-  // graph begins, and its bytes; {-1, 0} where it begins none in the arena.
+  // Looks up, in the order that was last passed to Of(), the storage that begins with var `var`.
+  // Returns the position of its last reader and its bytes; {-1, 0} if the var begins no storage in
+  // the arena.
   std::pair<int, int64_t> Kept(int var) const;
 
  private:
@@ -48,8 +49,8 @@ class LiveBytes {
   std::vector<int64_t> at_;
 };
 
-// How far on cheap copies are kept for other readers, so that the peak is least: a `reach` of
-// OrderMaker::Make. Which is best depends on where the peak is.
+// Finds how many nodes apart cheap copies are shared between readers so that the peak is least: the
+// `reach` of OrderMaker::Make. The best value depends on the position of the peak.
 struct BestReach {
   int reach = 0;
   int64_t peak = 0;
