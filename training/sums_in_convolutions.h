@@ -8,10 +8,10 @@
 
 namespace ashlar {
 
-// Lets a transposed convolution that makes the later term of a sum add it to the earlier term
-// (ConvolutionBackwardData::kZ), if nothing else reads the later term. The sum may overwrite the
-// earlier term: one tensor less is live, and one pass over memory less is made. Values are the
-// same, except for the rounding of sums.
+// Fuses a sum into the transposed convolution that makes its later term, if nothing else reads that
+// term. The convolution adds its result to the earlier term (ConvolutionBackwardData::kZ), which
+// the sum may overwrite. So one tensor less is live, and one pass over memory less is made. Values
+// are the same, except for the rounding of sums.
 absl::StatusOr<Graph> SumGradientsInConvolutions(const Graph& step);
 
 }  // namespace ashlar
