@@ -219,8 +219,8 @@ class CompareCommand final : public Command {
     return absl::OkStatus();
   }
 
-  // Returns the options of the other side: by default those of this side, except a precision that
-  // the other device lacks.
+  // Returns the options of the other side: by default the options of this side, except a precision
+  // that the other device lacks.
   std::pair<ExecutionFlags, PlanningFlags> OtherFlags() const {
     ExecutionFlags execution = execution_;
     PlanningFlags planning = planning_;

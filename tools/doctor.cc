@@ -120,7 +120,7 @@ Facts KernelRecordFacts(const absl::StatusOr<Device*>& cpu,
   }
   Facts facts = {{"kernel record", absl::StrCat(path, ": ", known)}};
   for (const auto& [threads, speeds] : record->speeds) {
-    constexpr double kGiga = 1e6;  // 1e9 a second, per millisecond
+    constexpr double kGiga = 1e6;  // 1e9 a second, in units per millisecond
     facts.push_back(
         {absl::StrCat("speed on ", threads),
          absl::StrFormat("%.1f GFLOP/s; GB/s read: %.1f second level, %.1f third level, "

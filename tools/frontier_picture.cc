@@ -147,7 +147,7 @@ class Picture {
   std::vector<size_t> shown_;    // the Pareto points, and the untiled model
   double first_ = 0, last_ = 1;  // powers of two, bytes
   double slowest_ = 1;           // ms
-  int depth_ = 0;                // lines below its point of the last number
+  int depth_ = 0;                // lines by which the last number was lowered
   std::string svg_;
 };
 

@@ -9,7 +9,7 @@
 
 namespace ashlar {
 
-// By var id, row-major.
+// Values by var id, row-major.
 using LayerValues = std::map<int, HostTensor>;
 
 // Runs the session once, and copies each value when it is computed. Values that share the memory of

@@ -94,7 +94,7 @@ struct PlanningFlags {
   int64_t align = 0;          // bytes; 0: the device's
   absl::Duration plan_time =
       absl::Milliseconds(memory::SearchLimits().work / memory::kWorkPerMillisecond);
-  int64_t plan_work() const;  // the work of the option's value
+  int64_t plan_work() const;  // as an amount of work
   TileSpec tiles;
   bool tuned_tiles = true;     // use tuned tiles if neither tiles nor a budget are requested
   int64_t memory_budget = -1;  // bytes; 0: as few as possible; -1: none

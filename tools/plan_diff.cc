@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kChunksShown = 8;
 
-// The rows in bytes.
+// A row in bytes.
 struct Bytes {
   const char* name;
   const char* key;  // in JSON

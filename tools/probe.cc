@@ -29,7 +29,7 @@ constexpr char kRowMajorPasses[] = "fold_constants,fold_scale,fuse";
 
 enum class Enforcement { kAshlar, kRlimit, kDevice };
 
-// In the order of the values.
+// The enforcements, in the order of the enumeration.
 constexpr std::initializer_list<std::pair<absl::string_view, Enforcement>> kEnforcements = {
     {"ashlar", Enforcement::kAshlar},
     {"rlimit", Enforcement::kRlimit},

@@ -192,7 +192,7 @@ class TuneCommand final : public Command {
                     chosen.implementation, FormatMilliseconds(chosen.seconds * 1e3),
                     problem.trials[0].seconds > 0
                         ? FormatMilliseconds(problem.trials[0].seconds * 1e3)
-                        : "-",  // left out early, because another kernel's time was enough
+                        : "-",  // not timed: another kernel's time excluded it
                     problem.ratio.has_value() ? FormatRatio(*problem.ratio) : "stays"});
     }
     document["compiled_trials"] = compiled;

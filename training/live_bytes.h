@@ -28,7 +28,7 @@ class LiveBytes {
   struct Made {
     int var = 0;
     int64_t bytes = 0;  // 0: none in the arena
-    int view = -1;      // of this input
+    int view = -1;      // index of the input that it is a view of
   };
   struct Step {
     bool runs = false;
@@ -38,14 +38,14 @@ class LiveBytes {
   };
   struct Part {
     int64_t bytes = 0;
-    int last = -1;  // place of the last reader
+    int last = -1;  // position of the last reader
   };
 
   std::vector<Step> steps_;   // by node
-  std::vector<int> part_of_;  // by value, or -1
+  std::vector<int> part_of_;  // by value: index of its storage, or -1
   std::vector<Part> parts_;
-  std::vector<int> begins_;  // by var: the part that it begins, or -1
-  std::vector<int> read_;    // parts by the order in which they are read, or -1
+  std::vector<int> begins_;  // by var: the storage that begins with it, or -1
+  std::vector<int> read_;    // storages in the order of reads, or -1
   std::vector<int64_t> at_;
 };
 

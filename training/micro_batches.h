@@ -18,7 +18,7 @@ struct MicroBatchGraphs {
   // The updates alone, from these sums. Inputs: kRate, and kStep if the optimizer counts steps. Its
   // output, kRate again, is of no use.
   Graph apply;
-  std::vector<std::string> sums;  // the states that are to be zero before the first part
+  std::vector<std::string> sums;  // states to set to zero before the first micro-batch
 };
 
 // Splits a step into `parts` micro-batches. `graph` must be made for the images of one micro-batch

@@ -31,13 +31,13 @@ absl::StatusOr<OptimizerSpec::Kind> ParseOptimizer(absl::string_view name);
 // The inputs of a step besides images and labels: vars of the graph.
 struct StepInputs {
   int rate = 0;  // Float32 {1}
-  int step = 0;  // Int64 {1}, counted from 1; only where UsesStep
+  int step = 0;  // Int64 {1}, counted from 1; only if UsesStep
 };
 bool UsesStep(const OptimizerSpec& spec);
 
 // A state and the gradient of the loss with respect to it.
 struct Learning {
-  std::string name;  // of the state; the optimizer's own states are NAME.momentum and the like
+  std::string name;  // of the state; the optimizer's own states are NAME.momentum and similar
   int state = 0, gradient = 0;
 };
 

@@ -19,7 +19,7 @@ namespace ashlar {
 struct Parameter {
   std::string name;    // of the state: the constant's, made unique
   int var = 0;         // the constant
-  bool learns = true;  // by gradients; else a statistic
+  bool learns = true;  // by gradients; otherwise it is a statistic
   // The nodes that read this parameter, and as which input; empty: all readers of the constant. Set
   // for batch norms, because exporters write equal constants of several layers once. In a tiled
   // graph: all tiles of the node.
@@ -40,7 +40,7 @@ struct Parameters {
 
 struct ParameterOptions {
   std::string freeze;            // a regular expression: names of constants that stay; "": none
-  bool batch_statistics = true;  // else batch norms keep the statistics that they have
+  bool batch_statistics = true;  // otherwise batch norms keep their statistics
 };
 
 // Finds the Float32 constants that convolutions, products, layer and batch norms read as weights,

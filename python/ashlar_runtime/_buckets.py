@@ -104,6 +104,18 @@ class Buckets:
         raise c.InvalidArgument(f"{rows} rows; the largest batch size is {max(self.plans)}")
 
     def __call__(self, inputs: Any = None, **named: Any) -> Any:
+        """Run the model on any number of rows up to the largest batch size.
+
+        Parameters
+        ----------
+        inputs : array or mapping of str to array, optional
+            The input, or the inputs by name. Alternatively pass them as keyword arguments.
+
+        Returns
+        -------
+        array or dict of str to array
+            The output, or the outputs by name if there are several.
+        """
         some = next(iter(self.plans.values()))
         given = as_inputs(some.inputs, named if inputs is None else inputs)
         rows = {name: array.shape[0] if array.ndim else 0 for name, array in given.items()}

@@ -332,7 +332,8 @@ class Model:
         exact : bool, default False
             Exclude kernels that round differently from a plain sum (Winograd).
         max_extra_flops : float, optional
-            Under a budget, limit on recomputed operations as a ratio; 0 allows none.
+            Under a budget, limit on recomputed operations as a ratio; 0 allows none. By default
+            there is no limit.
         tile : str, optional
             Tiles in the format of the command's --tile. The default is the tuned tiles of
             `kernel_record`, if any.
@@ -586,6 +587,20 @@ class Session:
         self._one_each = len(self._inputs) == len(self._outputs) == 1
 
     def __call__(self, inputs: Any = None, out: Any = None, **named: Any) -> Any:
+        """Run the plan.
+
+        Parameters
+        ----------
+        inputs : array or mapping of str to array, optional
+            The input, or the inputs by name. Alternatively pass them as keyword arguments.
+        out : array or mapping of str to array, optional
+            Arrays for the outputs. By default new arrays are allocated.
+
+        Returns
+        -------
+        array or dict of str to array
+            `out` if given; otherwise the output, or the outputs by name if there are several.
+        """
         with self._turns:
             self._refuse_between_halves()
             # A faster path for the code below.
@@ -604,7 +619,7 @@ class Session:
     def start(self, inputs: Any = None, out: Any = None, **named: Any) -> None:
         """Start a run and return; `wait` returns its results.
 
-        Until then, calls of other threads raise `Busy`.
+        Takes the same parameters as a call. Until `wait`, calls of other threads raise `Busy`.
         """
         with self._turns:
             self._refuse_between_halves()

@@ -298,7 +298,7 @@ class RuntimeTest(support.ModelTest):
         self.assertEqual(wrong, [])
 
     def on_threads(self, work, count=4):
-        """Calls work(i) on threads, and raises what they raise."""
+        """Calls work(i) on threads, and raises their exceptions."""
         with concurrent.futures.ThreadPoolExecutor(count) as pool:
             for future in [pool.submit(work, i) for i in range(count)]:
                 future.result()

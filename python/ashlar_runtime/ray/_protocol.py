@@ -1,6 +1,9 @@
-"""The Open Inference Protocol, version 2, and its extension for binary tensors: requests and responses as bytes.
+"""The Open Inference Protocol, version 2, and its extension for binary tensors: encodes and decodes
+requests and responses.
 
-https://github.com/kserve/open-inference-protocol, and "Binary Tensor Data Extension" of Triton's documentation."""
+https://github.com/kserve/open-inference-protocol, and "Binary Tensor Data Extension" of Triton's
+documentation.
+"""
 from __future__ import annotations
 
 import json
