@@ -1,4 +1,4 @@
-// Recomputation of vars instead of saving them: the option `--recompute`.
+// Recomputes vars of a step instead of saving them: the option `--recompute`.
 #ifndef ASHLAR_TRAINING_RECOMPUTE_H_
 #define ASHLAR_TRAINING_RECOMPUTE_H_
 
@@ -42,8 +42,8 @@ bool IsHandedOn(const OperatorNode& node, const PartsOfNodes& parts);
 // Returns the id of the model's node that this node is a tile of, or its own id.
 int IdOfWhole(const OperatorNode& node, const PartsOfNodes& parts);
 
-// Returns CheapToMakeAgain without the vars that tiles hand on, which are stored so that others can
-// be freed.
+// Returns CheapToMakeAgain without the vars that tiles hand on: saving these allows others to be
+// freed.
 MadeAgain CheapInStep(const Graph& graph, int loss, const PartsOfNodes& parts);
 
 // Splits batch norms of the step into two nodes; the second can be recomputed.

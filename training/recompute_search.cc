@@ -226,8 +226,8 @@ absl::StatusOr<FittedStep> FitStep(const Graph& step, int64_t budget, double max
     fitted.predicted_ms = plan->predicted_ms;
     return fitted;
   };
-  // Neither point exceeds the step's own operations in operators that are not cheap. So a search
-  // cannot find fewer operations.
+  // First tries no recomputation, then cheap recomputation. Neither adds operations of operators
+  // that are not cheap, so a search cannot find fewer.
   for (const bool cheap : {false, true}) {
     if (budget <= 0 || !tiles.parts.empty()) break;
     RecomputePoint point;

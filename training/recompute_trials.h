@@ -63,7 +63,7 @@ class RecomputeTrials {
   enum class Boundary {
     kKept,
     kMadeHere,  // recomputed by cheap operators from tensors saved in this stage
-    kOpen,      // recomputed, and the inputs come from further stages
+    kOpen,      // otherwise: the segment must continue into further stages
   };
   Boundary BoundaryOf(size_t stage, const StageMasks& masks);
 

@@ -37,7 +37,7 @@ class TrainingSession {
   // Returns the logits of images() under the current states. Valid until the next call.
   absl::StatusOr<const HostTensor*> Evaluate();
 
-  // The number of steps so far, from 1 in Adam's correction.
+  // The number of steps so far; Adam's correction counts steps from 1.
   int64_t steps() const { return steps_; }
   void SetSteps(int64_t steps) { steps_ = steps; }
 
