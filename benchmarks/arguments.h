@@ -1,4 +1,4 @@
-// The arguments of the programs in this folder.
+// Command-line arguments of the programs in this folder.
 #ifndef ASHLAR_BENCHMARKS_ARGUMENTS_H_
 #define ASHLAR_BENCHMARKS_ARGUMENTS_H_
 
@@ -11,8 +11,8 @@
 
 namespace ashlar::benchmarks {
 
-// Fills the options' variables. The exit code of a program that has no more to do: 0 after --help,
-// 2 where the arguments are wrong, which is then on stderr.
+// Parses the arguments into the options' variables. Returns an exit code if the program is to end:
+// 0 after --help, 2 if the arguments are wrong, which is printed on stderr.
 inline std::optional<int> Parse(CLI::App& app, int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
@@ -32,7 +32,7 @@ struct LayerOptions {
   bool Takes(const std::string& name) const { return name.find(layer) != std::string::npos; }
 };
 
-// `measured`: the subject of the seconds.
+// `measured` names what takes the seconds, for the help text.
 inline void AddLayerOptions(CLI::App& app, LayerOptions& options, const std::string& measured) {
   app.add_option("--batch", options.batch)->capture_default_str()->check(CLI::Range(1, 4096));
   app.add_option("--threads", options.threads)->capture_default_str()->check(CLI::Range(1, 1024));

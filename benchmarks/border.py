@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""The cost of the border: a bind of both tensors and a run of a model that does next to nothing (y = relu(x), 16 floats),
-in C, C++ and Python, beside ONNX Runtime's from C and Python and LiteRT's (TensorFlow Lite's) from Python; and, from `import` on, the first
-result of a packed ResNet-50 beside ONNX Runtime's of the same model.
+"""Measures the cost of calling the library: binding both tensors and running a model that does next
+to nothing (y = relu(x), 16 floats).
+
+Callers are C, C++ and Python, next to ONNX Runtime from C and Python and LiteRT (TensorFlow Lite)
+from Python. Also measures the time from `import` to the first result of a packed ResNet-50, next to
+ONNX Runtime's for the same model.
 
     pip install -r benchmarks/requirements.txt ai-edge-litert
     cmake --build --preset release --target ashlar ashlar_shared
     benchmarks/border.py [BUILD_FOLDER]
 
-Python's packages come from python/; a peer that is not installed is left out.
+Python packages come from python/; a peer that is not installed is left out.
 """
 import importlib.util
 import os
@@ -19,7 +22,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CALLS, ROUNDS = 100, 200  # short rounds: the best one had the processor to itself
+CALLS, ROUNDS = 100, 200  # rounds are short, so that the best one ran undisturbed
 C_LOOP = r"""
 #include <ashlar/ashlar.h%(pp)s>
 #include <cstdio>
@@ -44,7 +47,8 @@ C_BODY = """if (ashlar_bind_input(session, "x", x, 64, ASHLAR_HOST) || ashlar_bi
                  ashlar_run(session)) return 1;"""
 CPP_SETUP = """auto options = ashlar::Sized<ashlar_plan_options>(); options.threads = 1;
   ashlar::Session session = ashlar::Model(argv[1]).NewPlan(options).NewSession();"""
-# ONNX Runtime's functions by their places in its table, which no version changes (its onnxruntime_c_api.h).
+# ONNX Runtime's functions by their index in its table, which is the same in all versions
+# (onnxruntime_c_api.h).
 ORT_SETUP = """const int64_t shape[] = {1, 16}; const char *input = "x", *output = "y";
   void *env, *options, *session, *place, *values[2];
   void* const library = dlopen(argv[2], RTLD_NOW);
@@ -77,7 +81,7 @@ def native(folder, build, name, *arguments, **parts):
 
 
 def peer_rows(folder, build):
-    """ONNX Runtime in C; LiteRT's wheel has no C interface of TensorFlow Lite's."""
+    """ONNX Runtime in C; LiteRT's wheel has no C interface."""
     spec = importlib.util.find_spec("onnxruntime")
     library = spec and next(pathlib.Path(spec.origin).parent.glob("capi/libonnxruntime.so.*"), None)
     if library:
@@ -85,7 +89,7 @@ def peer_rows(folder, build):
 
 
 def timed(call):
-    """Microseconds a call, the best round."""
+    """Returns the microseconds of a call in the best round."""
     best = float("inf")
     for _ in range(ROUNDS):
         begin = time.perf_counter()
@@ -105,7 +109,7 @@ def bytes_field(number, data):
 
 
 def relu_model():
-    """y = relu(x), 1x16 floats, as ONNX's protocol buffers have it."""
+    """Returns y = relu(x), 1x16 floats, as an ONNX file."""
     dims = b"".join(bytes_field(1, varint_field(1, size)) for size in (1, 16))
     info = bytes_field(2, bytes_field(1, varint_field(1, 1) + bytes_field(2, dims)))
     node = bytes_field(1, "x") + bytes_field(2, "y") + bytes_field(4, "Relu")
@@ -170,7 +174,9 @@ LITE = """{version: 3, operator_codes: [{deprecated_builtin_code: 19, builtin_co
 
 
 def lite_model():
-    """The same for TensorFlow Lite; flatc writes it from the tables that it needs of the format."""
+    """Returns the same for TensorFlow Lite, written by flatc from the required tables of the
+    format.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "lite.fbs").write_text(FLATBUFFER)
@@ -187,13 +193,15 @@ FIRST = {
 
 
 def first_results(folder, command, threads=2):
-    """Milliseconds from import to the first result, numpy being there, in fresh processes."""
+    """Returns the milliseconds from import to the first result, with numpy loaded, in fresh
+    processes.
+    """
     plain, packed, onnx = (str(folder / f"resnet50.{ending}") for ending in ("ash", "packed.ash", "onnx"))
     subprocess.run([command, "zoo", "resnet50", "-o", plain, "-q"], check=True)
     subprocess.run([command, "convert", plain, "-o", packed, "--pack", "-q"], check=True)
     subprocess.run([command, "convert", plain, "-o", onnx, "-q"], check=True)
     times = {name: [] for name in FIRST}
-    for _ in range(7):  # in turn
+    for _ in range(7):  # alternately
         for name, text in FIRST.items():
             code = ("import time, numpy as np; x = np.zeros((1, 3, 224, 224), np.float32); begin = time.perf_counter(); " +
                     text.format(ash=packed, onnx=onnx, threads=threads) + "; print((time.perf_counter() - begin) * 1e3)")

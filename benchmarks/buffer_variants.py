@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Writes variants of buffers, to see whether a planner is good at an instance or at its kind.
+"""Writes variants of buffers, to test whether a planner is good at a single instance or at its
+kind.
 
 Usage: buffer_variants.py FOLDER FILE.csv...
 
-Time reversed, rows shuffled, buffers left out, equal lives merged, buffers split, sizes or lives made shorter. Whatever
-fits a capacity fits it in each variant, too. Seeded: the same files on every machine.
+Variants: time reversed, rows shuffled, buffers left out, equal lifetimes merged, buffers split,
+sizes or lifetimes shortened. Each variant fits every capacity that the original fits. Seeded: the
+same files on every machine.
 """
 
 import csv
@@ -12,7 +14,7 @@ import pathlib
 import random
 import sys
 
-GRAIN = 1024  # bytes; sizes are cut at its multiples
+GRAIN = 1024  # bytes; sizes are split at multiples of it
 
 
 def read(path):
@@ -43,7 +45,7 @@ def drop(rows, share, seed):
 
 
 def merge(rows, seed):
-    """Some pairs of the same life become one buffer."""
+    """Merges some pairs of buffers with equal lifetimes."""
     draw = random.Random(seed)
     result = {}
     for name, lower, upper, size in rows:
@@ -54,7 +56,7 @@ def merge(rows, seed):
 
 
 def split(rows, seed):
-    """Some buffers become two, one above or after the other."""
+    """Splits some buffers in two, by size or by time."""
     draw = random.Random(seed)
     result = []
     for name, lower, upper, size in rows:

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""From the start of a process to its first result, and the most memory it had.
+"""Measures the time from the start of a process to its first result, and its peak memory.
 
     pip install -r benchmarks/requirements.txt
     cmake --build --preset release --target ashlar
     benchmarks/cold_start.py [--models resnet50] [--batch 1] [--threads 2]
 
-The page cache is warm. Ashlar's time is that of the whole command `ashlar run`, from before exec until it has
-ended, its output written. Of the peer only what it does itself is counted: in a Python process that runs
-already and has loaded numpy, importing it, loading the model and the first run; and of its memory only what
-exceeds that of the process before. "whole" is the same process from exec to end, and all of its memory.
+The page cache is warm. Ashlar's time is the whole command `ashlar run`, from before exec until its
+end, output written. The peer's time counts only its own work in a running Python process with numpy
+loaded: importing it, loading the model and the first run. Its memory is the growth over the process
+before. "whole" is the same process from exec to end, with all of its memory.
 """
 import os
 import statistics
@@ -20,7 +20,7 @@ import cpu_peers
 
 
 def run(command, cores):
-    """Milliseconds from exec to end, peak resident KiB, and what it printed."""
+    """Returns the milliseconds from exec to end, the peak resident KiB, and the output."""
     start = time.perf_counter()
     process = subprocess.Popen(["taskset", "-c", cores] + command, stdout=subprocess.PIPE, text=True)
     output = process.stdout.read()
@@ -49,7 +49,7 @@ def measure(args, folder, model, batch):
     commands = {"Ashlar, packed": ours(packed), "Ashlar, unpacked": ours(ash), "ONNX Runtime": theirs("plain"),
                 "ONNX Runtime, pre-optimised": theirs("read")}
     rows = {name: {"ms": [], "mib": [], "whole_ms": [], "whole_mib": []} for name in commands}
-    for round_number in range(args.rounds + 1):  # the first warms the page cache
+    for round_number in range(args.rounds + 1):  # the first round warms the page cache
         for name, command in commands.items():
             ms, kib, output = run(command, cores)
             own = [float(x) for x in output.split()] if name.startswith("ONNX") else [ms, kib]

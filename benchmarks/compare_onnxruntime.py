@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""Any ONNX model here and in ONNX Runtime: outputs, the first value that differs, memory, latency.
+"""Compares any ONNX model in Ashlar and in ONNX Runtime: outputs, the first differing value,
+memory, latency.
 
     pip install onnx onnxruntime numpy
     cmake --build --preset release --target ashlar
-    benchmarks/compare_onnxruntime.py model.onnx [...] [--shape NAME=1x3x224x224] [--input NAME=x.npy]
-                                      [--seeded] [--threads 1 2] [--rounds 5] [--json results.json]
+    benchmarks/compare_onnxruntime.py model.onnx [...] [--shape NAME=1x3x224x224]
+                                      [--input NAME=x.npy] [--seeded] [--threads 1 2] [--rounds 5]
+                                      [--json results.json]
 
-Inputs that are not given are seeded random numbers. An element may differ by `--rtol` of its value and `--atol` of
-the largest of its output, which suits logits that reach hundreds. Where outputs differ, the values in between are
-compared, by halves in the graph's order, and the first that differs is named. With --seeded, constants that an
-export left out (float ConstantOfShape) are random weights of a size that keeps activations in range.
-With --threads, latencies are measured by turns, a process each at a time: medians over the rounds, and their ratio.
-Exit code 0: all agree; 5: one differs; 6: one is refused, or ONNX Runtime does not run it.
+Inputs that are not given are seeded random numbers. An element may differ by `--rtol` of its value
+plus `--atol` of the largest of its output, which suits logits of some hundreds. If outputs differ,
+intermediate values are compared by bisection in the graph's order, and the first difference is
+reported. With --seeded, constants that an export left out (float ConstantOfShape) become random
+weights, scaled to keep activations in range. With --threads, latencies are measured alternately,
+one process at a time: medians over the rounds, and their ratio. Exit code 0: all agree; 5: one
+differs; 6: one is refused, or ONNX Runtime cannot run it.
 """
 import argparse
 import json
@@ -34,7 +37,7 @@ DIFFERS, REFUSED = 5, 6
 
 
 def seed_weights(model, random):
-    """Makes initializers of float ConstantOfShape nodes of constant shape."""
+    """Replaces float ConstantOfShape nodes of constant shape by initializers."""
     constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     for node in model.graph.node:
         if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
@@ -68,7 +71,7 @@ def seed_weights(model, random):
 
 
 def make_inputs(session, args, random, folder):
-    """By name the tensor, and the options that give it to `ashlar`."""
+    """Returns the tensors by name, and the options that pass them to `ashlar`."""
     given = dict(text.split("=", 1) for text in args.input)
     shapes = dict(text.split("=", 1) for text in args.shape)
     feeds, options = {}, []
@@ -108,7 +111,7 @@ def ort_session(path, threads, outputs=None):
 
 
 def run_ashlar(args, folder, path, options):
-    """The outputs by name; the process' result where it failed."""
+    """Returns the outputs by name; the process' result if it failed."""
     out = folder / "outputs.npz"
     result = subprocess.run([args.ashlar, "run", path, "-q", "--threads", "1", "-o", out, *options],
                             capture_output=True, text=True)
@@ -119,7 +122,7 @@ def run_ashlar(args, folder, path, options):
 
 
 def excess(ours, theirs, args):
-    """The largest difference over what is allowed: at most 1 where they agree."""
+    """Returns the largest difference relative to the tolerance: at most 1 if they agree."""
     if ours.shape != theirs.shape:
         return float("inf")
     if theirs.dtype.kind != "f":
@@ -134,7 +137,7 @@ def excess(ours, theirs, args):
 
 
 def first_difference(args, folder, path, feeds, options):
-    """The name of the first value of the graph that differs, by halves; None where none can be told."""
+    """Returns the first differing value of the graph, found by bisection; None if none is found."""
     names = [name for node in onnx.load(path).graph.node for name in node.output if name]
 
     def differs(index):
@@ -155,7 +158,8 @@ def first_difference(args, folder, path, feeds, options):
 
 
 def latencies(args, path, feeds, options, threads):
-    """Medians in milliseconds, ours and theirs, and the median of the rounds' ratios."""
+    """Returns the medians in milliseconds, ours and theirs, and the median of the rounds' ratios.
+    """
     session = ort_session(path, threads)
     for _ in range(2):
         session.run(None, feeds)
@@ -175,7 +179,9 @@ def latencies(args, path, feeds, options, threads):
 
 
 def prepare(args, source, folder):
-    """The model, with seeded weights where those are asked for; its inputs, and the options that give them."""
+    """Returns the model, with seeded weights if requested; its inputs, and the options that pass
+    them.
+    """
     random = numpy.random.default_rng(args.seed)
     path = source
     if args.seeded:
@@ -187,7 +193,7 @@ def prepare(args, source, folder):
 
 
 def plan(args, path, options):
-    """Bytes of the arena and the least that any order and placement can have."""
+    """Returns the arena's bytes and the lower bound of any order and placement."""
     shapes = [option for i, option in enumerate(options) if "--shape" in options[max(i - 1, 0):i + 1]]
     result = subprocess.run([args.ashlar, "plan", path, "-q", "--json", "--threads", "1", *shapes],
                             capture_output=True, text=True, check=True)
@@ -217,7 +223,7 @@ def compare(args, source):
 
 
 def add_options(parser, threads, rounds):
-    """What `prepare`, `plan`, `excess` and `latencies` read."""
+    """Adds the options that `prepare`, `plan`, `excess` and `latencies` read."""
     parser.add_argument("--ashlar", default=ROOT / "build/release/ashlar")
     parser.add_argument("--shape", action="append", default=[])
     parser.add_argument("--input", action="append", default=[])
@@ -239,7 +245,7 @@ def main():
     for source in args.models:
         try:
             rows.append(compare(args, source))
-        except Exception as error:  # ONNX Runtime's own types, too: it does not run every model
+        except Exception as error:  # also ONNX Runtime's own types: it cannot run every model
             rows.append({"model": source.name, "status": "not compared", "error": str(error).strip()})
         print(json.dumps(rows[-1]), flush=True)
     if args.json:

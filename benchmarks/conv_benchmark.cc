@@ -1,10 +1,10 @@
-// Every candidate of the CPU for the convolutions of ResNet-50, and oneDNN's kernels beside them:
-// GFLOP/s by layer.
+// Measures all CPU kernels for the convolutions of ResNet-50, and oneDNN's kernels: GFLOP/s by
+// layer.
 //
 //   conv_benchmark [--batch N] [--threads N] [--cold] [--seconds S] [--layer TEXT]
 //
-// The best of many runs, candidates in turn, is shown. With --cold the packed weights are thrown
-// out of the caches before each run, which is how the layers of a network find them at batch 1.
+// Kernels run alternately; the best of many runs is shown. --cold evicts the packed weights from
+// the caches before each run, as in a network at batch 1.
 #include <omp.h>
 #include <x86intrin.h>
 
@@ -49,7 +49,7 @@ struct Candidate {
   double best = 1e9;
 };
 
-// Returns the seconds of the best candidate; prints one line.
+// Prints one line, and returns the seconds of the best candidate.
 double Measure(const Layer& layer, const Options& options, Device& device) {
   ConvBiasParam param;
   param.stride_h = param.stride_w = layer.stride;
@@ -72,7 +72,7 @@ double Measure(const Layer& layer, const Options& options, Device& device) {
   request.processor = device.processor();
   request.threads = options.threads;
   device.UseThreads(options.threads);
-  omp_set_num_threads(options.threads);  // oneDNN's
+  omp_set_num_threads(options.threads);  // for oneDNN
   absl::StatusOr<KernelList> kernels = (*device.kernels().Find(op.type()))(request);
   const absl::StatusOr<cpu::ConvProblem> problem = cpu::ReadConvolution(request, param);
   if (!kernels.ok() || !problem.ok() || !onednn::AddOneDnnConvolutions(*problem, *kernels).ok())

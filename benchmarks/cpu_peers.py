@@ -1,4 +1,6 @@
-"""What the scripts for the CPU share: arguments, models as files, and the systems as processes that wait for work."""
+"""Shared code of the scripts for the CPU: arguments, models as files, and the systems as processes
+that run on request.
+"""
 import argparse
 import contextlib
 import itertools
@@ -26,8 +28,11 @@ def positive(text):
 
 
 def argument_parser(description, batch, threads, rounds, program):
-    """With the arguments of every script. batch, threads: defaults, lists where several are measured; program: of
-    Ashlar's, which takes further words."""
+    """Parses the arguments, including the ones common to all scripts.
+
+    batch, threads: defaults, as lists if several are measured. program: Ashlar's program, which
+    takes further words.
+    """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--models", nargs="+", default=["resnet50"], help="of the zoo, or all")
     for name, default in (("--batch", batch), ("--threads", threads)):
@@ -56,8 +61,11 @@ def keep_row(args, row):
 
 
 def measure_all(args, heading, compare, print_row):
-    """A Markdown table: a row compare(args, folder, model, batch, threads) for each model, batch and number of
-    threads, printed and kept when it is there."""
+    """Prints and saves a Markdown table.
+
+    Each row is compare(args, folder, model, batch, threads), and is written as soon as it is
+    measured.
+    """
     columns = heading.count("|") - 1
     print(f"{machine()}\n\n{heading}\n|" + "---|" * columns)
     with model_folder(args) as folder:
@@ -68,7 +76,7 @@ def measure_all(args, heading, compare, print_row):
 
 
 class Server:
-    """One system, loaded and warm."""
+    """A system in a process of its own, loaded and warmed up."""
 
     def __init__(self, name, command, cores):
         self.name = name
@@ -80,7 +88,9 @@ class Server:
         sys.exit(f"{name} did not start")
 
     def burst(self, runs):
-        """Milliseconds of each of `runs` runs, when the threads of whoever was before no longer spin."""
+        """Returns the milliseconds of each of `runs` runs, after the threads of the previous system
+        have stopped spinning.
+        """
         time.sleep(PAUSE)
         self.process.stdin.write(f"{runs}\n")
         self.process.stdin.flush()
@@ -92,13 +102,16 @@ class Server:
 
 
 def python(peer, *arguments):
-    """The command of a program in peers/."""
+    """Returns the command of a program in peers/."""
     return [sys.executable, str(PEERS / peer), *map(str, arguments)]
 
 
 def start(system, files, threads, source, target, ashlar_options=()):
-    """A Server for "ashlar", "onnxruntime", "openvino", or another build of Ashlar by its folder; `files` as make_model
-    returned them."""
+    """Starts a Server for "ashlar", "onnxruntime", "openvino", or another build of Ashlar by its
+    folder.
+
+    `files` is a result of make_model.
+    """
     cores = ",".join(str(core) for core in range(threads))
     arguments = [str(threads), str(source), str(target)]
     if system == "ashlar" or system not in PROGRAMS:
@@ -114,7 +127,7 @@ def ashlar(*arguments):
 
 
 def make_model(folder, name, batch):
-    """The same weights as a .ash and a .onnx file."""
+    """Writes the same weights as a .ash and a .onnx file."""
     ash, onnx = folder / f"{name}-{batch}.ash", folder / f"{name}-{batch}.onnx"
     if not onnx.exists():
         ashlar("zoo", name, "--batch", batch, "-o", ash)
@@ -123,7 +136,9 @@ def make_model(folder, name, batch):
 
 
 def make_input(folder, batch):
-    """By a process of its own: what this one has resident would be counted for those that it starts."""
+    """Written by a separate process, because this process's resident memory would count for its
+    children.
+    """
     path = folder / f"input-{batch}.npy"
     if not path.exists():
         subprocess.run(python("random_input.py", path, batch), check=True)
@@ -131,7 +146,7 @@ def make_input(folder, batch):
 
 
 def busy_ticks():
-    """Processor time that the whole machine has spent."""
+    """Returns the processor time spent by the whole machine."""
     fields = [int(x) for x in open("/proc/stat").readline().split()[1:]]
     return sum(fields) - fields[3] - fields[4]
 

@@ -1,41 +1,47 @@
 #!/usr/bin/env bash
-# Tests, checks and times Ashlar on a machine with a GPU, from what cuda_device_pack.sh packed.
+# Tests, checks and times Ashlar on a machine with a GPU, from the archive of cuda_device_pack.sh.
 # Usage: cuda_device_run.sh OUT [STAGE...]
-#   OUT    the folder of results, eight files at most, written as they come:
-#          summary.txt      a line or a few for each stage, also on stdout
+#   OUT    the folder of results, at most eight files, written continuously:
+#          summary.txt      a few lines for each stage, also on stdout
 #          log.txt          the output of all programs
 #          doctor.json      the machine
 #          deviceprop.json  the device as cuDNN describes it
-#          speed.jsonl      a row a line, and table.md made of it
+#          speed.jsonl      the rows, one a line; table.md is made of it
 #          kernels.json     the record of `ashlar tune`
-#          details.tgz      trials-P-BATCH.json: the time of each engine that `tune` tried; records of other stages
-#   STAGE  smoke          ResNet-50 at batch 10 against the CPU in four precisions, memory, times without
-#                         tuning: about a minute
-#          tests          the device's tests, each in a process of its own, $JOBS (8) at a time
-#          quick:P        ResNet-50 at batch 1, 10, 64 in precision P (fp16, tf32, fp32, bf16) beside
+#          details.tgz      trials-P-BATCH.json: the time of each engine that `tune` tried; records
+#                           of other stages
+#   STAGE  smoke          ResNet-50 at batch 10 against the CPU in four precisions, memory, times
+#                         without tuning: about a minute
+#          tests          the device's tests, each in its own process, $JOBS (8) at a time
+#          quick:P        ResNet-50 at batch 1, 10, 64 in precision P (fp16, tf32, fp32, bf16), and
 #                         PyTorch eager and as a CUDA graph: about 45 seconds a batch
-#          jax:P          the same beside the CUDA graph and JAX
-#          speed:P        the same beside PyTorch eager, as a CUDA graph and so with normalisation folded,
-#                         and JAX, twice the rounds: one to two minutes a batch
-#          compile:P      the same beside the CUDA graph and torch.compile: two to four minutes a batch
-#          freeze:P       the same beside torch.compile with normalisation folded into the filters
-#          sanitize:one   compute-sanitizer over a model and the kernels with barriers: three minutes at most
-#          sanitize       compute-sanitizer's tools over all kernels; each has its time, and may not end in it
-#          flight         ResNet-50 in fp16 with several runs on the way, at batch 1 and 64
-#          scratch        ResNet-50 in fp16, tuned with and without room for the scratch of faster kernels
-#          int8           ResNet-50 in 8 bits at batch 1 and 64, by kernels of our own and as tuned; int8-BATCH.json
-#                         in details.tgz has both kinds by layer
-#          models         every model of the zoo against the CPU, in all precisions; verify and profile
-#          `doctor` always comes first, and where it finds no device nothing else is run.
-# $LIMIT seconds (570) are shared by the stages that are left. cuda_device_first_run.md has the commands of a
-# first occasion, and what to do by their answers. Settings from the environment:
+#          jax:P          the same with the CUDA graph and JAX
+#          speed:P        the same with PyTorch eager, as a CUDA graph, as one with folded
+#                         normalisation, and JAX, twice the rounds: one to two minutes a batch
+#          compile:P      the same with the CUDA graph and torch.compile: two to four minutes
+#                         a batch
+#          freeze:P       the same with torch.compile and normalisation folded into the filters
+#          sanitize:one   compute-sanitizer over a model and the kernels with barriers: at most
+#                         three minutes
+#          sanitize       compute-sanitizer's tools over all kernels; each has a time limit, which
+#                         may not suffice
+#          flight         ResNet-50 in fp16 with several runs in flight, at batch 1 and 64
+#          scratch        ResNet-50 in fp16, tuned with and without room for the workspace of faster
+#                         kernels
+#          int8           ResNet-50 in 8 bits at batch 1 and 64, by our own kernels and tuned;
+#                         int8-BATCH.json in details.tgz has both by layer
+#          models         every model of the zoo against the CPU, in all precisions; verify and
+#                         profile
+#          `doctor` always runs first; if it finds no device, nothing else runs.
+# The remaining stages share $LIMIT seconds (570). cuda_device_first_run.md has the commands for a
+# first session, and how to continue after their results. Settings from the environment:
 #   SECONDS_EACH      seconds of one program (120; tests 240)
-#   JOBS, SKIP_TESTS  processes of the tests; a pattern of tests that are left out
-#   ROW_SECONDS       a row of speed is begun if so many are left (40, with torch.compile 150)
+#   JOBS, SKIP_TESTS  processes of the tests; a pattern of tests to leave out
+#   ROW_SECONDS       a row of speed begins only if so many are left (40, with torch.compile 150)
 #   BATCHES           of smoke and of rows ("1 10 64")
 #   TUNE, ROUNDS      seconds of `tune` for a row (15; quick 8), and rounds (10; quick and jax 5)
-# speed.jsonl and kernels.json of an earlier call on the same machine, or beside this script, are gone on with:
-# rows that are complete are not measured again, so a stage that had no time may simply be named again.
+# speed.jsonl and kernels.json of an earlier call on the same machine, or next to this script, are
+# continued. Complete rows are not measured again, so an unfinished stage can simply be repeated.
 # The exit code is 0 if every stage was "ok".
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -45,11 +51,11 @@ out=$(realpath "$1")
 shift
 [ $# -gt 0 ] || set -- tests speed:fp16 speed:tf32 speed:fp32 flight sanitize models compile:fp16 compile:tf32 compile:fp32
 limit=${LIMIT:-570}
-# Kept for a later call as long as the machine is.
+# Stays for a later call as long as the machine does.
 work=${TMPDIR:-/tmp}/ashlar_device
 mkdir -p "$work"
 rm -rf "$work/pack"
-# A bare image need not have xz; Python brings its own.
+# A bare image may lack xz; Python has its own.
 unpack() {
   tar -C "$2" -xJf "$1" 2>/dev/null ||
     python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1], "r:xz").extractall(sys.argv[2])' "$1" "$2"
@@ -57,40 +63,40 @@ unpack() {
 unpack "$here/pack.tar.xz" "$work" || exit 1
 pack=$work/pack
 commit=$(cat "$pack/commit")
-# Files of an earlier call on this machine come before those that travelled here.
+# Files of an earlier call on this machine have priority over transferred ones.
 for name in speed.jsonl kernels.json; do
   for place in "$work/kept" "$here"; do
     if [ -f "$place/$name" ]; then cp "$place/$name" "$out/"; break; fi
   done
 done
-# Files that come back packed together.
+# Files that are returned in one archive.
 details=$work/details
 mkdir -p "$work/kept" "$details"
-# A driver that no process holds starts anew with every program.
+# Keeps the driver open: otherwise it starts again with every program.
 { exec 9</dev/nvidia0; } 2>/dev/null || true
 export ASHLAR_KERNELS="$out/kernels.json" TORCHINDUCTOR_CACHE_DIR="$work/inductor" PYTHONUNBUFFERED=1
 
-# CUDA's libraries: those that Python packages brought, then the toolkit's.
+# CUDA's libraries: from Python packages, then from the toolkit.
 cuda=$(python3 - <<'P' 2>/dev/null
 import glob, site, sys
 roots = list(dict.fromkeys(site.getsitepackages() + [p for p in sys.path if p]))
 print(":".join(p for root in roots for p in sorted(glob.glob(root + "/nvidia/*/lib"))))
 P
 )
-# The machine may name the folder of the driver's library, libcuda.so.1, by this variable alone.
+# On some machines only this variable names the folder of the driver's library, libcuda.so.1.
 libraries="$pack${cuda:+:$cuda}:/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 libraries="$libraries:/usr/local/nvidia/lib64:/usr/local/nvidia/lib"
 
-# Programs of the pack only: Python's own libraries are for Python.
+# Runs ashlar with the libraries of the pack; Python keeps its own libraries.
 ashlar() { LD_LIBRARY_PATH=$libraries timeout --foreground -k 5 "${SECONDS_EACH:-120}" "$pack/ashlar" "$@"; }
-# A program of tests by name: runtime_cuda_device_test, tools_gpu_test.
+# Runs a test program by name: runtime_cuda_device_test, tools_gpu_test.
 device_test() { LD_LIBRARY_PATH=$libraries timeout --foreground -k 5 "${SECONDS_EACH:-120}" "$pack/$1" "${@:2}"; }
 
 # Adds a line to the summary and the log, and shows it. Descriptor 3 is the script's stdout.
 say() { echo "$*" | tee -a "$out/summary.txt" "$out/log.txt" >&3; }
 
-# Prints the device as cuDNN describes it, the form in which runtime/cuda/toolkit/library_device.cc describes one.
-# The attributes and types of cudnn_graph.h stand by their numbers.
+# Prints the device as cuDNN describes it, in the format of runtime/cuda/toolkit/library_device.cc.
+# Numbers stand for the attributes and types of cudnn_graph.h.
 device_properties() {
   LD_LIBRARY_PATH=$libraries timeout --foreground -k 5 60 python3 - <<'P'
 import ctypes
@@ -107,7 +113,7 @@ print(text.value.decode())
 P
 }
 
-# Says where a driver could be, if none is found.
+# Prints where a driver could be, if none was found.
 driver_facts() {
   say "  LD_LIBRARY_PATH: ${LD_LIBRARY_PATH:-not set}; $(ls -d /dev/nvidia* 2>/dev/null | paste -sd ' ')"
   say "  libcuda.so.1: $({ ldconfig -p | grep -F libcuda.so.1
@@ -128,7 +134,7 @@ print(f["gpu0:0"]); print(*(f"{k}: {v}" for k, v in f.items() if "CUDA" in k or 
   device_properties >"$out/deviceprop.json" || { rm "$out/deviceprop.json"; say "  cuDNN does not describe the device"; }
 }
 
-# Prints the tests of a program, each with the program's name in front.
+# Prints the tests of a program, each after the program's name.
 tests_of() {
   local suite="" name
   while read -r name; do
@@ -140,14 +146,14 @@ tests_of() {
   done < <(device_test "$1" --gtest_list_tests | sed 's/^ *//; s/ *#.*//')
 }
 
-# Runs a test in a process of its own. Of a flood of failures the beginning is kept.
+# Runs a test in a process of its own. Long output is cut after its beginning.
 one_test() {
   local program=$1 name=$2 output code begun=$SECONDS
   output=$(device_test "$program" --gtest_filter="$name" 2>&1 </dev/null | head -c 100000; exit "${PIPESTATUS[0]}")
   code=$?
   case $code:$output in
     0:*'[  SKIPPED ]'*)
-      # If the device does not answer, nothing was tested.
+      # A device that does not answer fails these tests, because nothing was tested.
       case "$name" in
         CudaDevice.*) code=1; say "  $name: FAILED: skipped" ;;
         *) say "  $name: does not apply" ;;
@@ -162,7 +168,7 @@ one_test() {
   return $((code != 0))
 }
 
-# Runs the tests of free memory by themselves, then the longest, then the rest, $JOBS at a time.
+# Runs the tests of free memory alone, then the longest tests, then the rest, $JOBS at a time.
 tests() {
   local status=0 all="" some program name running=0 jobs=${JOBS:-8}
   export SECONDS_EACH=${SECONDS_EACH:-240}
@@ -183,7 +189,7 @@ tests() {
   return $status
 }
 
-# Runs a check, and adds its name and how it ended to `line`. Its words are left in `output`.
+# Runs a check, appends its name and result to `line`, and stores its output in `output`.
 check() {
   local what=$1 code begun=$SECONDS
   shift
@@ -205,11 +211,11 @@ models() {
   for name in squeezenet resnet18 mobilenet_v2 inception_v1 resnet50 vgg19; do
     begun=$SECONDS line="" model=$work/$name.ash reference=$work/$name.npz
     [ -f "$model" ] || ashlar zoo "$name" --batch 1 -o "$model" --quiet || { failures=1; continue; }
-    # The CPU's own kernels, which are tested against the reference where Ashlar is built.
+    # The CPU's kernels, which the build machine tests against the reference.
     ashlar run "$model" --output "$reference" --exact --top 0 --quiet || { failures=1; continue; }
     options=("$model" --device gpu0:0)
-    # With sums in double precision SqueezeNet, MobileNet and Inception end at up to 4.3e-2 (TF32), 5.2e-2 (fp16)
-    # and 2.6e-1 (bf16) of the largest output.
+    # With sums in double precision, SqueezeNet, MobileNet and Inception differ by up to 4.3e-2
+    # (TF32), 5.2e-2 (fp16) and 2.6e-1 (bf16) of the largest output.
     check fp32 compare "${options[@]}" --ref "$reference" --rtol 1e-3
     check tf32 compare "${options[@]}" --ref "$reference" --allow-tf32 --rtol 1e-1
     check fp16 compare "${options[@]}" --ref "$reference" --precision fp16 --rtol 1e-1
@@ -223,14 +229,14 @@ models() {
   [ $failures = 0 ]
 }
 
-# Compares with the CPU, and says the largest difference over the largest output.
+# Compares with the CPU, and prints the largest difference over the largest output.
 compared() {
   local name=$1
   check "$name" compare "${@:2}"
   line="$line ($(awk '$NF == "ok" || $NF == "DIFFERS" {print $(NF - 2)}' <<<"$output" | tail -n 1))"
 }
 
-# The first facts about a device: right outputs, memory as planned, times without tuning.
+# Checks the first facts about a device: correct outputs, memory as planned, times without tuning.
 smoke() {
   local failures=0 line="" model=$work/smoke.ash reference=$work/smoke.npz options batch precision output
   # shellcheck disable=SC2086
@@ -244,7 +250,8 @@ smoke() {
   check verify-fp32 verify "${options[@]}"
   check verify-fp16 verify "${options[@]}" --precision fp16
   say "  ${SMOKE_MODEL:-resnet50 --batch 10}:$line"
-  # The layers of a small model against the reference in double precision say where an output goes wrong.
+  # Compares the layers of a small model with the reference in double precision, to locate a wrong
+  # output.
   if [ $failures -gt 0 ]; then
     ashlar zoo resnet18 --image 64 -o "$work/resnet18.ash" --quiet
     for precision in fp32 fp16; do
@@ -267,7 +274,7 @@ smoke() {
   [ $failures = 0 ]
 }
 
-# compute-sanitizer: on the PATH, or where the toolkit has it.
+# Prints the path of compute-sanitizer: on the PATH, or in the toolkit.
 sanitizer() {
   local place
   for place in "$(command -v compute-sanitizer)" /usr/local/cuda*/bin/compute-sanitizer \
@@ -277,8 +284,8 @@ sanitizer() {
   return 1
 }
 
-# A command with all that it starts, in a process group of their own: gone together when their seconds are
-# over, or the stage's.
+# Runs a command and its children in their own process group, and ends them when their seconds, or
+# the stage's, are over.
 bounded() {
   local seconds=$1 code child
   shift
@@ -291,7 +298,8 @@ bounded() {
   return $code
 }
 
-# A tool of compute-sanitizer over a program; in `found` its errors, in `ours` those in our kernels or copies.
+# Runs a tool of compute-sanitizer over a program. `found` counts its errors, `ours` the errors in
+# our kernels or copies.
 sanitized() {
   local what=$1 tool=$2 record="$work/sanitizer.txt" begun=$SECONDS
   shift 2
@@ -321,8 +329,8 @@ sanitize() {
     done
     return $status
   fi
-  # Our kernels only, by the namespace in their mangled names: those of the libraries take long, and are
-  # not ours. Calls that fail are part of what libraries and a test do.
+  # Only our kernels, by the namespace in their mangled names: kernels of libraries take long, and
+  # are not ours. Failing calls are expected in libraries and in a test.
   for tool in memcheck racecheck synccheck; do
     local options=(--kernel-name kns=6ashlar --error-exitcode 9)
     [ $tool != memcheck ] || options+=(--report-api-errors no)
@@ -330,8 +338,8 @@ sanitize() {
       --gtest_filter='*.ComputeWhatTheirOperatorMeans/*' || status=1
     [ "${found:-x}" = 0 ] || status=1
   done
-  # Whole runs, the libraries' kernels included: what these read and write is memory that we gave them.
-  # A read of memory that nothing wrote is ours to explain only where our kernel reads.
+  # Whole runs, including kernels of libraries, which read and write our memory. A read of
+  # uninitialised memory is our fault only if our kernel reads.
   for options in "" "--precision fp16"; do
     # shellcheck disable=SC2086
     sanitized "a model ${options:-in fp32}" memcheck --report-api-errors no --error-exitcode 9 \
@@ -344,13 +352,13 @@ sanitize() {
   return $status
 }
 
-# Sets `model` to a file of ResNet-50 at a batch.
+# Sets `model` to a file of ResNet-50 at a batch size.
 resnet50_of() {
   model=$work/resnet50-$1.ash
   [ -f "$model" ] || ashlar zoo resnet50 --batch "$1" -o "$model" --quiet
 }
 
-# One run at a time, then with the copies of two overlapping, then with their work overlapping too.
+# One run at a time, then with overlapping copies of two runs, then with overlapping kernels too.
 flight() {
   local batch options status=0 model output
   for batch in 1 64; do
@@ -382,7 +390,7 @@ scratch() {
   return $status
 }
 
-# What is quantised with numbers for images is as fast as what has seen images.
+# A model quantised with arbitrary ranges for images is as fast as one calibrated on images.
 int8() {
   local batch record status=0 model output
   export ASHLAR_KERNELS="$details/kernels-int8.json"
@@ -415,26 +423,27 @@ speed() {
   return $status
 }
 
-# Makes the table of the rows that there are.
+# Makes the table of the rows measured so far.
 make_table() {
   [ ! -s "$out/speed.jsonl" ] || python3 "$here/versus_gpu_frameworks.py" --table "$out/speed.jsonl" >"$out/table.md"
 }
 
-# Brings the files of a stage to where the next call or the caller finds them, however the stage ended.
+# Moves the files of a stage to where the next call or the caller finds them, however the stage
+# ended.
 keep() {
   make_table 2>/dev/null
   for name in speed.jsonl kernels.json; do
     [ ! -f "$out/$name" ] || cp "$out/$name" "$work/kept/"
   done
   [ -z "$(ls "$details")" ] || tar -C "$details" -czf "$out/details.tgz" .
-  # A log of more than 16 MB might not come back: the middle is left out.
+  # A log of more than 16 MB may not be returned: the middle is left out.
   if [ "$(stat -c %s "$out/log.txt")" -gt 15000000 ]; then
     { head -c 4000000 "$out/log.txt"; printf '\n#### left out\n'; tail -c 10000000 "$out/log.txt"; } >"$work/log.txt"
     cp "$work/log.txt" "$out/log.txt"
   fi
 }
 
-# Ends a process group: what is left of it after five seconds is killed.
+# Ends a process group; kills its remaining processes after five seconds.
 end_group() {
   local _
   kill -TERM -- -"$1" 2>/dev/null
@@ -454,7 +463,7 @@ stage() {
     failed=1
     return 1
   fi
-  # A stage is this script's function: `timeout` takes programs only.
+  # A stage is a function of this script; `timeout` runs only programs.
   ( "$@" ) >>"$out/log.txt" 2>&1 &
   running=$!
   ( sleep "$left"; kill -TERM -- -$running; sleep 5; kill -KILL -- -$running ) >/dev/null 2>&1 &
@@ -475,7 +484,7 @@ stage() {
   return $status
 }
 
-# The table is shown last, since of a long output the end is kept.
+# Shows the table last, because the end of a long output is kept.
 finish() {
   trap - EXIT TERM INT HUP
   for group in $watch $running $imports; do end_group "$group"; done 2>/dev/null
@@ -487,12 +496,12 @@ finish() {
 
 exec 3>&1
 failed=0 running="" watch="" imports=""
-set -m  # stages are process groups of their own
+set -m  # each stage gets its own process group
 trap 'say "ended from outside"; finish 143' TERM INT HUP
 trap 'finish $failed' EXIT
 device=$(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null)
 say "${device:-no answer of nvidia-smi}; Ashlar $commit"
-# The peers' packages may lie on a slow disk: they are read once, while the first stages run.
+# The peers' packages may be on a slow disk: imports them once while the first stages run.
 python3 -c 'import torch, torchvision, jax' >/dev/null 2>&1 &
 imports=$!
 stage doctor doctor || { say "not run, since gpu0:0 is not ready: $*"; exit; }

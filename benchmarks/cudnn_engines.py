@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Which engines cuDNN has for convolutions, as its heuristics list them: asked of the library itself, with a described GPU.
+"""Lists the engines that cuDNN's heuristics offer for convolutions, asking the library itself with
+a described GPU.
 
-    benchmarks/cudnn_engines.py                    # Markdown, for benchmarks/results/gpu-engines.md; no GPU and no driver are needed
+    benchmarks/cudnn_engines.py        # Markdown, for benchmarks/results/gpu-engines.md
     benchmarks/cudnn_engines.py --json engines.json --batch 1 64
 
-The GPU is the one that Ashlar plans for where there is none (runtime/cuda/toolkit/library_device.cc); names and numbers are those of
-the headers. What is listed finalizes as a plan; how fast it is only a GPU says. "Compiled" engines are compiled by the library at run
-time, which takes about a second each.
+Needs no GPU and no driver. The GPU is the one that Ashlar plans for without one
+(runtime/cuda/toolkit/library_device.cc); names and numbers are the headers'. Listed engines
+finalize as plans; only a GPU can tell how fast they are. The library compiles "compiled" engines at
+run time, which takes about a second each.
 """
 import argparse
 import ctypes
@@ -17,11 +19,11 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-MOST = 64  # configurations of a list
+MOST = 64  # configurations in a list
 
 
 def enumerators(header):
-    """Names to numbers, of all enumerations of a C header."""
+    """Returns the names and numbers of all enumerations in a C header."""
     values = {}
     text = re.sub(r"/\*.*?\*/|//[^\n]*", "", header, flags=re.S)
     for body in re.findall(r"enum\s*\{(.*?)\}", text, flags=re.S):
@@ -33,7 +35,7 @@ def enumerators(header):
                 try:
                     following = values[value] if value in values else int(value, 0)
                 except ValueError:
-                    continue  # an expression, of errors only
+                    continue  # an expression, only in error codes
             values[name] = following
             following += 1
     return values
@@ -55,7 +57,7 @@ class Library:
         return self.values["CUDNN_" + name]
 
     def make(self, kind, **attributes):
-        """A finalized descriptor; ValueError with the library's word where it refuses."""
+        """Returns a finalized descriptor; ValueError with the library's message if it refuses."""
         one = ctypes.c_void_p()
         self.check(self.calls.cudnnBackendCreateDescriptor(self[kind + "_DESCRIPTOR"], ctypes.byref(one)))
         for name, (kind_of, value) in attributes.items():
@@ -89,7 +91,7 @@ class Library:
         return list(into)[:min(count.value, most)]
 
     def parts(self, one, name, kind, most):
-        """Attributes that are descriptors."""
+        """Returns the attributes that are descriptors."""
         made = (ctypes.c_void_p * most)()
         for i in range(most):
             part = ctypes.c_void_p()
@@ -107,24 +109,24 @@ class Library:
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """A convolution in NHWC with what follows it."""
+    """A convolution in NHWC and the operations after it."""
     c: int
     k: int
-    size: int  # of the image, square
+    size: int  # of the square image
     window: int
     stride: int = 1
     groups: int = 1
     z: bool = False
     tail: str = "relu"  # bias and: relu, relu6, none; "alone": not even a bias
-    before: int = -1  # rows of padding; -1: as many as behind: half the window
+    before: int = -1  # rows of padding before; -1: the same as after, half the window
     behind: int = -1
-    channels_of_y: int = 0  # of the tensor that the output is part of; 0: of its own
+    channels_of_y: int = 0  # of the tensor that the output is a slice of; 0: of its own
     batch: int = 1
     dtype: str = "HALF"
-    last: bool = True  # channels; else NCHW
-    sums: str = "FLOAT"  # the convolution's, and of its virtual output
+    last: bool = True  # channels last; otherwise NCHW
+    sums: str = "FLOAT"  # dtype of the convolution's sums, and of its virtual output
     y: str = ""  # the output's dtype; "": dtype
-    scaled: bool = False  # a factor by channel in front of the bias
+    scaled: bool = False  # a factor by channel before the bias
 
     def text(self):
         words = [f"{self.window}x{self.window}/{self.stride}" if self.stride > 1 else f"{self.window}x{self.window}",
@@ -146,7 +148,7 @@ def strides(dims, last, channels=0):
 
 
 def engines(library, problem):
-    """The configurations of the heuristics, in their order; a string where there are none."""
+    """Returns the configurations of the heuristics, in their order; a string if there are none."""
     p, half = problem, problem.window // 2
     before, behind = (half if rows < 0 else rows for rows in (p.before, p.behind))
     columns = (p.size + 2 * half - p.window) // p.stride + 1
@@ -224,7 +226,7 @@ def engine(library, config):
 
 
 def counter(batch):
-    """By problem how many, and the function that counts one more."""
+    """Returns the counts by problem, and the function that counts one more."""
     found = {}
 
     def add(*shape, **rest):
@@ -235,7 +237,7 @@ def counter(batch):
 
 
 def resnet50(batch):
-    """The stride is in the 3x3 convolutions."""
+    """Counts ResNet-50's problems, with the stride in the 3x3 convolutions."""
     found, add = counter(batch)
     add(3, 64, 224, 7, 2)
     channels, size = 64, 56
@@ -272,7 +274,7 @@ def mobilenet_v2(batch):
 
 
 def questions(batch):
-    """Problems that are asked about and not in a model as it is, under what the question is."""
+    """Returns problems that occur in no model but answer a question, by question."""
     stem, conv = Problem(3, 64, 224, 7, 2, batch=batch), Problem(64, 64, 56, 3, batch=batch)
     pointwise = Problem(256, 64, 56, 1, batch=batch)
     change = dataclasses.replace
@@ -289,7 +291,9 @@ def questions(batch):
 
 
 def eight_bits(found):
-    """The problems of a model in 8 bits: images with 4 channels for 3, as rows of words; by dtype of the image and what follows."""
+    """Returns the problems of a model in 8 bits, by dtype of the image and following operations.
+    Images have 4 channels for 3, as rows of words.
+    """
     change = dataclasses.replace
 
     def of(dtype, y, scaled, tail):
@@ -310,7 +314,7 @@ def eight_bits(found):
 
 
 def head(rows):
-    """What a list says in a few words: how many there are, of them compiled, which come first."""
+    """Summarizes a list: how many engines, how many of them compiled, and the first ones."""
     if isinstance(rows, str):
         return ["0", "-", "-", "-", f"none: {rows}"]
     fine = [row for row in rows if "refused" not in row]
@@ -348,7 +352,8 @@ def main():
     document = []
 
     def show(title, about, problems):
-        """A table of problems with their counts, or one line where nothing is listed for any of them."""
+        """Prints a table of problems with their counts, or one line if nothing is listed for any.
+        """
         print(f"## {title}\n")
         lines = []
         for problem, count in problems:
@@ -371,7 +376,7 @@ def main():
             show(f"{model} in 8 bits, batch {args.batch[0]}: {kind}", {"model": model + " in 8 bits"}, problems.items())
     if args.json:
         args.json.write_text(json.dumps(document, indent=1) + "\n")
-    # What plans of ResNet-50 rest upon.
+    # Plans of ResNet-50 assume an engine on tensor cores for each of its problems.
     bare = [row["problem"] for row in document if row.get("model") == "ResNet-50"
             and not any(one["tensor_cores"] and "workspace" in one for one in row["engines"] if isinstance(one, dict))]
     if bare:

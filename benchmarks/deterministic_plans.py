@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Whether a plan depends on anything but its inputs: each model at a row of budgets, planned in several processes, half
-of them beside a process that keeps a core busy. Equal questions must have equal answers: exit code, messages, and the
-JSON document but for the times that planning took.
+"""Tests whether a plan depends on its inputs alone.
 
-    benchmarks/deterministic_plans.py [--ashlar build/release/ashlar] [--processes 10] [--budgets 12] [--models a,b]
-        [--image 64] [--plan-time 20ms] [--state answers.jsonl]
+Plans each model at a series of budgets in several processes, half of them next to a process that
+keeps a core busy. Equal requests must give equal results: exit code, messages, and the JSON
+document without the times of planning.
 
-With --state a run that was ended goes on where it stopped.
+    benchmarks/deterministic_plans.py [--ashlar build/release/ashlar] [--processes 10]
+        [--budgets 12] [--models a,b] [--image 64] [--plan-time 20ms] [--state answers.jsonl]
+
+With --state an interrupted run continues.
 """
 import argparse
 import json
@@ -23,7 +25,7 @@ TIMES = ("plan_ms", "memory_plan_ms", "search_ms", "total_ms")
 
 
 def answer(command):
-    """What a process says, without the times."""
+    """Returns the output of a process, without the times."""
     done = subprocess.run(command, capture_output=True, text=True)
     document = json.loads(done.stdout) if done.stdout.strip() else None
     for key in TIMES:
@@ -33,7 +35,9 @@ def answer(command):
 
 
 def answers_of(command, processes):
-    """How many different answers so many processes give, every second one beside a busy one."""
+    """Returns the number of different results of several processes, every second one next to a busy
+    one.
+    """
     answers = set()
     for process in range(processes):
         beside = None
@@ -53,7 +57,9 @@ def busy():
 
 
 def budgets_of(ashlar, model, options, count):
-    """From the smallest budget to the arena of the whole, in equal ratios; one too small, too."""
+    """Returns budgets from the smallest to the untiled arena, in equal ratios, and one that is too
+    small.
+    """
     def arena(*more):
         command = [ashlar, "plan", model, "--json", *options, *more]
         document = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)

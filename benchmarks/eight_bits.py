@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Models of 8 bits and of Float32, here and in ONNX Runtime, interleaved.
+"""Compares models in 8 bits and in Float32, in Ashlar and in ONNX Runtime, interleaved.
 
     pip install onnx onnxruntime numpy
     cmake --build --preset release --target ashlar latency_server
-    benchmarks/eight_bits.py [--models resnet50 mobilenet_v2] [--batch 1] [--threads 1 2] [--folder DIR]
+    benchmarks/eight_bits.py [--models resnet50 mobilenet_v2] [--batch 1] [--threads 1 2]
+                             [--folder DIR]
 
-ONNX Runtime's quantiser makes a QDQ model of one of the zoo: u8 activations, s8 weights with a scale a channel,
-ranges from four seeded random images. Both run that file. Each of the four is a long-lived process pinned to the
-same cores; in every round each gets a burst, in rotating order, and the first round is dropped. With one thread the
-time is the processor's (user and system, as the scheduler counts it), which others on the machine disturb little;
-with more it is the clock's, as threads that spin while they wait would count. Reported: medians over the rounds of
-the times, and of their ratios to ONNX Runtime's Float32; the interval of the first (ratios.py); the part of the quantised
-models' outputs that differ, and the largest difference over the largest output.
+ONNX Runtime's quantiser makes a QDQ model from a model of the zoo: u8 activations, s8 weights with
+a scale a channel, ranges from four seeded random images. Both systems run that file. Each of the
+four is a long-lived process pinned to the same cores. In every round each gets a burst, in rotating
+order; the first round is dropped. With one thread the time is the processor's (user and system, as
+the scheduler counts it), which other load disturbs little. With more threads it is wall time,
+because threads that spin while waiting would count. Reported: medians of the times over the rounds,
+and of their ratios to ONNX Runtime's Float32; the interval of the first (ratios.py); the share of
+the quantised models' outputs that differ, and the largest difference over the largest output.
 """
 import pathlib
 import statistics
@@ -45,7 +47,7 @@ def quantise(source, target):
 
 
 def make_models(folder, name, batch):
-    """By system its files, as cpu_peers.start takes them."""
+    """Returns the files of each system, in the format of cpu_peers.start."""
     files = cpu_peers.make_model(folder, name, batch)
     onnx, ash = folder / f"{name}-{batch}.qdq.onnx", folder / f"{name}-{batch}.qdq.ash"
     if not onnx.exists():
@@ -55,13 +57,13 @@ def make_models(folder, name, batch):
 
 
 def processor_ms(server):
-    """That all threads of the process have had."""
+    """Returns the processor time of all threads of the process."""
     tasks = pathlib.Path(f"/proc/{server.process.pid}/task").glob("*/schedstat")
     return sum(int(task.read_text().split()[0]) for task in tasks) / 1e6
 
 
 def burst(server, runs, threads):
-    """Milliseconds of a run."""
+    """Returns the milliseconds of a run."""
     before = processor_ms(server)
     times = server.burst(runs)
     return (processor_ms(server) - before) / runs if threads == 1 else statistics.median(times)

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Exports PyTorch models and layers to ONNX, with whole seeded weights, by both exporters.
+"""Exports PyTorch models and layers to ONNX, with complete seeded weights, by both exporters.
 
     pip install torch torchvision onnx onnxscript
     benchmarks/export_models.py --list
-    benchmarks/export_models.py resnet50 lraspp layers -o models [--exporter dynamo ts] [--opset 13 17] [--dynamic]
+    benchmarks/export_models.py resnet50 lraspp layers -o models [--exporter dynamo ts]
+                                [--opset 13 17] [--dynamic]
     benchmarks/compare_onnxruntime.py models/*.onnx
 
-A name is one of the catalogue below, any model of torchvision (`torchvision.models.list_models()`), or "layers" for
-all layers of the catalogue. Files are called NAME.EXPORTER[_OPSET][_dynamic].onnx; weights lie in the file.
-A model that PyTorch does not export is named and the others go on: exit code 1.
+A name is one of the catalogue below, any model of torchvision (`torchvision.models.list_models()`),
+or "layers" for all layers of the catalogue. Files are named NAME.EXPORTER[_OPSET][_dynamic].onnx
+and contain their weights. A model that PyTorch cannot export is reported, and the others continue:
+exit code 1.
 """
 import argparse
 import contextlib
@@ -24,7 +26,9 @@ from torchvision.models import detection, get_model, list_models, segmentation, 
 
 
 class Part(nn.Module):
-    """What `compute` makes of the inputs and `inner`: a model's head without its post-processing, or a layer."""
+    """Applies `compute` to `inner` and the inputs: a model's head without its post-processing, or a
+    layer.
+    """
 
     def __init__(self, inner, compute):
         super().__init__()
@@ -35,7 +39,7 @@ class Part(nn.Module):
 
 
 def detector(build, *arguments):
-    """Feature pyramid and head of a detector; boxes are made outside of the graph."""
+    """Feature pyramid and head of a detector; boxes are computed outside of the graph."""
     def compute(model, x):
         heads = model.head(list(model.backbone(x).values()))
         return tuple(heads[name] for name in sorted(heads))
@@ -73,7 +77,7 @@ F = nn.functional
 IMAGE, SEQUENCE, SIGNAL, VOLUME = (1, 6, 13, 17), (1, 9, 12), (1, 6, 31), (1, 4, 7, 9, 11)
 TOKENS = (1, 10, 32)
 
-# name: how it is built, the shapes of its inputs.
+# By name: the function that builds it, the shapes of its inputs.
 MODELS = {
     "lraspp": (segmenter("lraspp_mobilenet_v3_large"), [(1, 3, 200, 264)]),
     "deeplabv3_resnet50": (segmenter("deeplabv3_resnet50"), [(1, 3, 160, 224)]),
@@ -198,7 +202,9 @@ LAYERS = {
 
 
 def build(name):
-    """The model and its inputs, seeded; statistics of batch norms are no longer zeros and ones."""
+    """Returns the seeded model and its inputs; statistics of batch norms are no longer zeros and
+    ones.
+    """
     torch.manual_seed(sum(name.encode()))
     if name in MODELS or name in LAYERS:
         make, shapes = {**MODELS, **LAYERS}[name]
@@ -215,7 +221,8 @@ def build(name):
             if getattr(module, "bias", None) is not None:
                 nn.init.normal_(module.bias, 0, 0.1)
     for weights in model.parameters():
-        if weights.dim() > 1 and not weights.any():  # a head that begins as zeros, whose outputs would prove nothing
+        # A head initialised with zeros, whose outputs would prove nothing.
+        if weights.dim() > 1 and not weights.any():
             nn.init.normal_(weights, 0, 0.02)
     return model.eval(), tuple(torch.randn(shape) for shape in shapes)
 
@@ -223,7 +230,7 @@ def build(name):
 def export(model, inputs, path, exporter, opset, dynamic):
     names = [f"input{i}" for i in range(len(inputs))]
     settings = {"input_names": names, **({"opset_version": opset} if opset else {})}
-    printed = io.StringIO()  # the exporters print graphs
+    printed = io.StringIO()  # hides graphs printed by exporters
     with torch.no_grad(), warnings.catch_warnings(), contextlib.redirect_stdout(printed), \
             contextlib.redirect_stderr(printed):
         warnings.simplefilter("ignore")
@@ -248,7 +255,8 @@ def main():
     if args.list:
         print("\n".join([*MODELS, *LAYERS, *list_models(module=torchvision.models)]))
         return
-    torch.backends.mha.set_fastpath_enabled(False)  # TorchScript's exporter does not know the fused layers
+    # TorchScript's exporter does not support the fused layers.
+    torch.backends.mha.set_fastpath_enabled(False)
     args.output.mkdir(parents=True, exist_ok=True)
     failed = []
     names = [layer for name in args.names for layer in (LAYERS if name == "layers" else [name])]
@@ -261,7 +269,7 @@ def main():
                     model, inputs = build(name)
                     export(model, inputs, path, exporter, opset, args.dynamic)
                     print(path, flush=True)
-                except Exception as error:  # of PyTorch's exporters, which raise anything
+                except Exception as error:  # PyTorch's exporters raise any exception
                     failed.append(path.stem)
                     message = str(error).strip().splitlines() or [""]
                     print(f"{path.stem}: not exported: {type(error).__name__}: {message[0][:160]}", flush=True)

@@ -1,9 +1,10 @@
-"""What versus_gpu_frameworks.py runs beside Ashlar: PyTorch and JAX as processes that time when told to.
+"""Runs the peers of versus_gpu_frameworks.py: PyTorch and JAX, as processes that time runs on
+request.
 
-A process prints "imported", waits for a line, takes the GPU and warms up, and prints "ready" and its memory
-as JSON. For each line with a number k it runs k times, with a synchronisation after each run, and prints the k
-latencies in milliseconds on one line. So the imports of all may go on at once, and the warm-ups, in which the
-frameworks choose kernels by time, one after the other.
+A process prints "imported", waits for a line, takes the GPU and warms up, and prints "ready" and
+its memory as JSON. For each line with a number k it runs k times, synchronising after each run, and
+prints the k latencies in milliseconds on one line. So all processes can import at the same time,
+and warm up one after the other, because the frameworks choose kernels by time meanwhile.
 """
 import json
 import os
@@ -23,7 +24,9 @@ def peer_command(way, batch, precision):
 
 
 def device_limits(timeout):
-    """The limits of the device as pytorch_limits.py prints them; empty, with a word on stderr, if PyTorch does not run."""
+    """Returns the limits of the device, printed by pytorch_limits.py; empty, with a message on
+    stderr, if PyTorch cannot run.
+    """
     try:
         probe = subprocess.run([sys.executable, str(PEERS / "pytorch_limits.py")], capture_output=True, text=True,
                                timeout=timeout)
@@ -37,7 +40,7 @@ def device_limits(timeout):
 
 
 def smi(field):
-    """A field of the first GPU as nvidia-smi prints it; None where it does not answer."""
+    """Returns a field of the first GPU from nvidia-smi; None if it does not answer."""
     try:
         answer = subprocess.run(["nvidia-smi", f"--query-gpu={field}", "--format=csv,noheader,nounits"],
                                 capture_output=True, text=True, timeout=30)
@@ -47,17 +50,17 @@ def smi(field):
 
 
 def used_bytes():
-    """Of the device's memory, by all processes; None where nvidia-smi does not say."""
+    """Returns the device memory used by all processes; None if nvidia-smi does not report it."""
     text = smi("memory.used")
     return int(text) << 20 if text and text.isdigit() else None
 
 
 class Server:
-    """Starts at once. failure: why it is of no use, None as long as it is."""
+    """Starts the process at once. failure: the reason why it is unusable; None if it is usable."""
 
     def __init__(self, name, command, errors, environment=None, imports=True):
         self.name = name
-        self.imports = imports  # it has the first line, "imported"
+        self.imports = imports  # whether its first line, "imported", was read
         self.memory = {}
         self.failure = None
         self._errors = errors
@@ -69,7 +72,7 @@ class Server:
                 env=dict(environment or os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false"))
 
     def prepare(self, deadline):
-        """Waits until it is ready, or has failed."""
+        """Waits until the process is ready, or has failed."""
         if self.imports:
             if self._expect("imported", deadline) is None:
                 return False
@@ -85,13 +88,13 @@ class Server:
         return True
 
     def burst(self, runs, deadline):
-        """Latencies in milliseconds; None if it has failed."""
+        """Returns latencies in milliseconds; None if the process failed."""
         self._write(f"{runs}\n")
         while (line := self._line(deadline)) is not None:
             try:
                 times = [float(word) for word in line.split()]
             except ValueError:
-                continue  # a word of a library's
+                continue  # a message of a library
             if len(times) == runs:
                 return times
         return None
@@ -105,10 +108,10 @@ class Server:
             self._process.stdin.write(text.encode())
             self._process.stdin.flush()
         except OSError:
-            pass  # the next line that is read says so
+            pass  # the next read reports it
 
     def _expect(self, word, deadline):
-        """What follows the word in the line that begins with it."""
+        """Returns the text after `word` in the next line that begins with it."""
         while (line := self._line(deadline)) is not None:
             if line.split(" ", 1)[0] == word:
                 return line[len(word):].strip()

@@ -1,16 +1,19 @@
-"""Markdown tables for benchmarks/results, of versus_gpu_frameworks.py's rows and of plans."""
+"""Makes Markdown tables for benchmarks/results from rows of versus_gpu_frameworks.py and from
+plans.
+"""
 import datetime
 import json
 
 PEERS = {"eager": "PyTorch", "graph": "PyTorch, CUDA graph", "folded": "CUDA graph, folded", "compile": "torch.compile",
          "freeze": "torch.compile, freezing", "jax": "JAX"}
 ORDER = {"fp32": 0, "tf32": 1, "fp16": 2, "bf16": 3}
-# The largest difference from the CPU's outputs over the largest output that sums in a precision may have.
+# Largest accepted difference from the CPU's outputs, over the largest output, for sums in each
+# precision.
 TOLERANCE = {"fp32": 1e-3, "tf32": 1e-1, "fp16": 1e-1, "bf16": 4e-1}
 
 
 def read_rows(path):
-    """The rows of a file; the last line may be half a line."""
+    """Returns the rows of a file; the last line may be incomplete."""
     rows = []
     for line in path.read_text().splitlines():
         try:
@@ -30,7 +33,7 @@ def mib(value):
 
 
 def place(row):
-    """Where a row was measured: rows of two places are not in one table."""
+    """Returns a key of the machine of a row: rows of different machines are in different tables."""
     return json.dumps([row["device"], row["driver"], row["versions"], row["doctor"]], sort_keys=True)
 
 
@@ -78,7 +81,7 @@ def speed_of_place(rows):
 
 
 def error_of(row):
-    """The error of a row's outputs; "-" if they were not compared."""
+    """Formats the error of a row's outputs; "-" if they were not compared."""
     if "wrong" not in row:
         return "-"
     text = "not finite" if row["error"] is None else f"{row['error']:.1g}"
@@ -86,7 +89,7 @@ def error_of(row):
 
 
 def memory(rows, names):
-    """Peak of device memory, MiB."""
+    """Formats the peaks of device memory, in MiB."""
     how = {}
     lines = []
     for row in rows:
@@ -134,7 +137,7 @@ def kinds(rows):
 
 
 def planned(ashlar, folder, batches, precisions):
-    """What `ashlar plan` expects as device memory; needs no device."""
+    """Makes the table of device memory planned by `ashlar plan`; needs no device."""
     lines, facts = [], ashlar.run("doctor", json_output=True)["facts"]
     for batch in batches:
         model = ashlar.model(folder, batch)

@@ -1,11 +1,11 @@
-// The gradients of the convolutions of ResNet-50, and of some of VGG-19 and MobileNetV2, beside the
-// convolutions themselves: GFLOP/s by layer. Filters are not constant, as in training.
+// Measures the gradients of the convolutions of ResNet-50, and of some of VGG-19 and MobileNetV2,
+// next to the convolutions: GFLOP/s by layer. Filters are not constant, as in training.
 //
 //   gradient_benchmark [--batch N] [--threads N] [--seconds S] [--layer TEXT]
 //
-// The best of many runs, in turn, is shown; behind a gradient its rate over the forward's. Batch
-// normalisation and pooling are bound by memory: GB/s of the images that they have to read and
-// write, each once.
+// Runs alternate, and the best of many is shown. After a gradient comes its rate relative to the
+// forward pass. Batch normalisation and pooling are limited by memory: GB/s of the images that they
+// read and write once.
 #include <chrono>
 #include <cstdio>
 #include <limits>
@@ -43,7 +43,7 @@ constexpr Layer kOthers[] = {
 
 using Options = benchmarks::LayerOptions;
 
-// An operator on tensors of its own.
+// An operator with its own tensors.
 class Task {
  public:
   Task(const Operator& op, std::vector<TensorType> inputs, std::vector<TensorType> outputs,
@@ -92,8 +92,8 @@ void RunInTurn(absl::Span<Task> tasks, const Options& options) {
   }
 }
 
-// Of a layer, its data and its filter gradient, and perhaps of the first two again with the kernels
-// of the least workspace; each of so many multiplications and additions.
+// Prints the rates of a layer, its data gradient and its filter gradient, and optionally of the
+// first two with low-workspace kernels. Each has `products` multiplications and additions.
 void PrintRates(const std::string& name, int64_t products, absl::Span<const Task> tasks) {
   const auto rate = [&](const Task& task) {
     return 2e-9 * static_cast<double>(products) / task.best();
@@ -110,7 +110,7 @@ void PrintRates(const std::string& name, int64_t products, absl::Span<const Task
   std::fflush(stdout);
 }
 
-// Of one layer's output.
+// Measures operators on one layer's output.
 void MeasureImages(int64_t channels, int64_t size, const Options& options, Device& device) {
   const std::string name = absl::StrCat("images ", channels, "x", size);
   if (name.find(options.layer) == std::string::npos) return;
@@ -145,7 +145,7 @@ void Measure(const Layer& layer, const Options& options, Device& device) {
   param.pad_h = param.pad_w = layer.window / 2;
   ConvolutionParam back = param;
   const int64_t out_size = (layer.size - 1) / layer.stride + 1;
-  // An even size is not told by what a stride leaves of it.
+  // An output size does not determine an even input size, because of the stride.
   back.pad_h_end = back.pad_w_end =
       (out_size - 1) * layer.stride + layer.window - param.pad_h - layer.size;
   TensorType filter{DType::kFloat32, {layer.out, layer.in, layer.window, layer.window}};
@@ -171,7 +171,7 @@ void Measure(const Layer& layer, const Options& options, Device& device) {
   PrintRates(layer.name, options.batch * out_size * out_size * filter.shape.num_elements(), tasks);
 }
 
-// A fully connected layer, whose weights are [out, in].
+// Measures a fully connected layer with weights [out, in].
 void MeasureMatrix(int64_t in, int64_t out, const Options& options, Device& device) {
   const std::string name = absl::StrCat("fc ", in, "-", out);
   if (name.find(options.layer) == std::string::npos) return;

@@ -1,5 +1,9 @@
-"""Answers of a program to long rows of questions, kept in a file as they come, so that a run that was ended goes on where it
-stopped. A line a question, as JSON; those of another program (by the SHA-256 of its file) are not taken for this one's."""
+"""Saves a program's results in a file as they arrive, so that an interrupted series of runs
+continues.
+
+Each line holds a question and its answer as JSON. Answers of another program (by the SHA-256 of its
+file) are ignored.
+"""
 import hashlib
 import json
 import os
@@ -17,7 +21,7 @@ class KeptAnswers:
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
                 for line in file:
-                    if not line.endswith("\n"):  # the run was ended while it wrote
+                    if not line.endswith("\n"):  # the run was interrupted while writing
                         break
                     entry = json.loads(line)
                     if entry["program"] == self.program:
@@ -25,7 +29,7 @@ class KeptAnswers:
         self.file = open(path, "a", encoding="utf-8")
 
     def ask(self, question, answer):
-        """What was kept for the text `question`, or what answer() says, which is kept."""
+        """Returns the saved answer to `question`, or calls answer() and saves its result."""
         if question not in self.answers:
             self.answers[question] = answer()
             if self.file:

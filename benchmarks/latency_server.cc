@@ -1,14 +1,13 @@
-// A long-lived process that runs a model when it is told to: one side of a side-by-side
-// measurement.
+// A long-lived process that runs a model on request: one side of a side-by-side measurement.
 //
 //   latency_server MODEL.ash THREADS INPUT.npy OUTPUT.npy [WORD...]
 //
-// "exact", "memory", "tile=SPEC" and "processor=SPEC" are --exact, --prefer memory, --tile SPEC and
-// --processor SPEC of the command;
-// tf32, fp16 and bf16 are --allow-tf32 and --precision, "tuned" takes what `ashlar tune` found out
-// for the device, which is named before: by any other word. On a device with memory of its own
-// input and output stay there.
-// Prints "ready" after three warm-up runs (whose output it writes to OUTPUT.npy); then, for each
+// Words: "exact", "memory", "tile=SPEC" and "processor=SPEC" stand for the options --exact,
+// --prefer memory, --tile SPEC and --processor SPEC of the command; tf32, fp16 and bf16 for
+// --allow-tf32 and --precision. "tuned" uses the record of `ashlar tune` for the device. Any other
+// word names the device. On a device with its own memory, input and output stay there.
+//
+// Prints "ready" after three warm-up runs, whose output it writes to OUTPUT.npy. Then, for each
 // line with a number k on stdin, runs k times and prints the k latencies in milliseconds on one
 // line.
 #include <chrono>

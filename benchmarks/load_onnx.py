@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""How long a model whose weights lie beside it takes to load, and how much memory, beside ONNX Runtime.
+"""Measures loading a model with external weights: time and memory, next to ONNX Runtime.
 
     pip install onnx onnxruntime numpy
     cmake --build --preset release --target ashlar
     benchmarks/load_onnx.py [--mebibytes 200] [--rounds 5] [--threads 1]
 
-Writes convolutions with seeded weights and runs each program from exec to the end of its first result, one after
-the other, the page cache warm. Peaks are those of the resident set (VmHWM); "beyond weights" is what is left when the
-weights are taken away. `--prefer memory`: kernels whose weights are no larger than the filters. The peer's time is
-that of importing it, loading and running, in a Python that runs already.
+Writes convolutions with seeded weights and runs each program from exec to the end of its first
+result, one after the other, with a warm page cache. Peaks are of the resident set (VmHWM); "beyond
+weights" is the peak without the size of the weights. `--prefer memory`: kernels whose weights are
+no larger than the filters. The peer's time is for importing it, loading and running, in a Python
+that is already running.
 """
 import argparse
 import os
@@ -35,7 +36,7 @@ print((time.perf_counter() - start) * 1e3)
 
 
 def write_model(path, mebibytes):
-    """Convolutions of 512 channels, 3 x 3, on 8 x 8 pixels: 9 MiB each."""
+    """Writes convolutions of 512 channels, 3 x 3, on 8 x 8 pixels: 9 MiB each."""
     import numpy
     import onnx
     from onnx import TensorProto, helper, numpy_helper
@@ -58,7 +59,7 @@ def write_model(path, mebibytes):
 
 
 def run(command):
-    """Milliseconds from exec to end, peak resident bytes, what was printed."""
+    """Returns the milliseconds from exec to end, the peak resident bytes, and the output."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     output = process.stdout.read()
@@ -81,14 +82,15 @@ def main():
         return
     with tempfile.TemporaryDirectory() as folder:
         model = pathlib.Path(folder) / "tower.onnx"
-        # A process of its own: what this one once had, its children would be said to have, too.
+        # Runs in a separate process, because this process's past memory would count for its
+        # children.
         weights = int(subprocess.check_output([sys.executable, __file__, "--write", str(model), "--mebibytes",
                                                str(args.mebibytes)]))
         ours = [str(BUILD / "ashlar"), "run", str(model), "--threads", str(args.threads), "-q"]
         rows = {"Ashlar": ours, "Ashlar, --prefer memory": ours + ["--prefer", "memory"],
                 "ONNX Runtime": [sys.executable, "-c", PEER, str(model), str(args.threads)]}
         results = {name: [] for name in rows}
-        for round_number in range(args.rounds + 1):  # the first warms the page cache
+        for round_number in range(args.rounds + 1):  # the first round warms the page cache
             for name, command in rows.items():
                 ms, peak, output = run(command)
                 own = float(output.split()[-1]) if name == "ONNX Runtime" else ms

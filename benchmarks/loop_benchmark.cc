@@ -1,7 +1,7 @@
-// What a loop on the thread pool costs beside the work in it:
+// Measures the overhead of a loop on the thread pool:
 //   loop_benchmark [--threads N]
-// Loops of one chunk a thread, each of which computes for so long; the median of 200 times 50
-// loops.
+// Loops have one chunk a thread, and each chunk computes for a given time. Shows the median of 200
+// times 50 loops.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -16,13 +16,13 @@ namespace {
 
 constexpr int kTimes = 200, kLoops = 50;
 
-// A chain of multiplications, which takes as long on every core.
+// A chain of multiplications, which takes equally long on every core.
 void Compute(const void* context, int64_t, int) {
   volatile double product = 1;
   for (int i = 0; i < *static_cast<const int*>(context); ++i) product = product * 1.0000001;
 }
 
-// Microseconds of one loop.
+// Returns the microseconds of one loop.
 double Measure(int threads, int64_t chunks, int length) {
   std::vector<double> times;
   for (int i = 0; i < kTimes; ++i) {

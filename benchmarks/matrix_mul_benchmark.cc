@@ -1,11 +1,11 @@
-// The products of ResNet, of ViT-B/16 and of an MLP, by Ashlar's kernel and by oneDNN's: GFLOP/s of
-// each and their ratio, one line a product.
+// Measures the matrix products of ResNet, of ViT-B/16 and of an MLP with Ashlar's kernel and with
+// oneDNN's: GFLOP/s of each and their ratio, one line a product.
 //
 //   matrix_mul_benchmark [--threads N] [--seconds S] [--only TEXT] [--markdown]
 //
-// Kernels run in turn, and the best run of each counts, so that what else the machine does weighs
-// on all alike; with one thread its processor time is taken, which leaves out the time that others
-// had the core. oneDNN gets its weights in the order that it asks for, packed beforehand.
+// Kernels run alternately, and the best run of each counts, so that other load affects all alike.
+// With one thread processor time is measured, which excludes time when others had the core. oneDNN
+// gets its weights packed beforehand in its own format.
 #include <omp.h>
 #include <time.h>
 
@@ -30,7 +30,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of this thread, or on the wall; seconds.
+// Returns the time of this thread, or wall time; seconds.
 double Now(bool of_thread) {
   timespec time;
   clock_gettime(of_thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
@@ -40,8 +40,8 @@ double Now(bool of_thread) {
 struct Product {
   const char* name;
   int64_t batch, m, k, n;
-  bool constant;     // B: a matrix of weights
-  bool transpose_b;  // keys of attention
+  bool constant;     // B is a matrix of weights
+  bool transpose_b;  // e.g. keys of attention
 };
 
 constexpr Product kProducts[] = {
@@ -67,7 +67,7 @@ constexpr Product kProducts[] = {
 
 struct Options {
   int threads = 1;
-  double seconds = 0.5;  // a kernel
+  double seconds = 0.5;  // for a kernel
   std::string only;
   bool markdown = false;
 };
@@ -110,7 +110,7 @@ KernelRequest RequestFor(const Product& product, const MatrixMul& op, const Opti
   return request;
 }
 
-// Prints one line; exits where a kernel fails.
+// Prints one line; exits if a kernel fails.
 void Measure(const Product& product, const Options& options, Device& device) {
   const auto check = [&](const absl::Status& status) {
     if (status.ok()) return;
@@ -193,7 +193,7 @@ int Main(int argc, char** argv) {
   cpu::RegisterDevice();
   Device& device = **OpenDevice(CompNode());
   device.UseThreads(options.threads);
-  omp_set_num_threads(options.threads);  // oneDNN's
+  omp_set_num_threads(options.threads);  // for oneDNN
   for (const Product& product : kProducts) {
     if (std::string(product.name).find(options.only) == std::string::npos) continue;
     Measure(product, options, device);

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""By model: the arena, its lower bound, the memory of ONNX Runtime and OpenVINO, and latencies beside ONNX Runtime's.
+"""Measures models: the arena, its lower bound, the memory of ONNX Runtime and OpenVINO, and
+latencies next to ONNX Runtime's.
 
     pip install -r benchmarks/requirements.txt
     cmake --build --preset release --target ashlar
     benchmarks/models.py ../shared/data/onnx/exports/*.onnx --seeded --memory-only
-    benchmarks/models.py ../shared/data/onnx/exports/*.onnx --seeded        # latencies, too: on an idle machine
+    benchmarks/models.py ../shared/data/onnx/exports/*.onnx --seeded    # latencies: idle machine
 
-Batch 1, one thread. Memory of ONNX Runtime: the block that its memory pattern plans for what is computed between
-inputs and outputs (what its kernels need beside is not in it), and what its arena takes for a run where it takes
-no more than is asked for and plans nothing. Of OpenVINO: the resident set over that before the model, weights
-included. Each is measured in a process of its own. Latencies are medians of rounds in turns, 1 and 2 threads.
-Rows are kept in --json as they come, and what is there is not measured again: a run that was cut off goes on.
+Batch 1, one thread. Memory of ONNX Runtime: the block that its memory pattern plans for
+intermediate values, without the workspaces of kernels; and the growth of its arena in a run without
+a pattern, when it allocates exact sizes. Memory of OpenVINO: the growth of the resident set by the
+model, weights included. Each is measured in its own process. Latencies are medians of alternating
+rounds, with 1 and 2 threads. Rows are saved in --json as they arrive, and saved rows are not
+measured again: an interrupted run continues.
 """
 import argparse
 import json
@@ -28,7 +30,7 @@ import cpu_peers
 
 RESULTS = pathlib.Path(__file__).resolve().parent / "results" / "models.md"
 MIB = 2**20
-# What was found out about rows that miss a target: written below the table, and to be measured anew by hand.
+# Findings about rows that miss a target, printed below the table. Measure them again by hand.
 REMARKS = """
 - mnist: its 8 channels lie in blocks of 16, so that 25 KiB become 50. Row-major (`--passes
   fold_constants,recognise,fold_scale,fuse`) it is 31,360 bytes, less than ONNX Runtime's 32 KiB, and takes 51 us
@@ -55,7 +57,7 @@ def load_feeds(folder):
 
 
 def run_onnxruntime(path, folder, pattern):
-    """Runs the model three times; the arena says on stderr what it takes."""
+    """Runs the model three times; the arena logs its growth on stderr."""
     import onnxruntime
 
     onnxruntime.set_default_logger_severity(0)
@@ -91,20 +93,20 @@ def child(kind, path, folder):
 
 
 def taken(log):
-    """Bytes by which ONNX Runtime's arena grew, by run."""
+    """Returns the bytes by which ONNX Runtime's arena grew, by run."""
     runs = log.split("a run begins")[1:]
     return [[int(n) for n in re.findall(r"Extended allocation by (\d+) bytes", run)] for run in runs]
 
 
 def peers_memory(path, folder):
     row = {"onnxruntime_arena_bytes": sum(sum(run) for run in taken(child("arena", path, folder).stderr))}
-    # The pattern is known behind the first run; the second takes its block, if it has one.
+    # The pattern is known after the first run; the second run allocates its block, if there is one.
     blocks = [n for run in taken(child("pattern", path, folder).stderr)[1:] for n in run]
     row["onnxruntime_pattern_bytes"] = max(blocks, default=None)
     try:
         row["openvino_resident_bytes"] = int(child("openvino", path, folder).stdout.split()[-1])
     except subprocess.CalledProcessError:
-        row["openvino_resident_bytes"] = None  # it does not take every model
+        row["openvino_resident_bytes"] = None  # it does not support every model
     return row
 
 
@@ -178,7 +180,7 @@ def main():
         row.pop("error", None)
         try:
             measure(args, source, row)
-        except Exception as error:  # of any of the three: the other models go on
+        except Exception as error:  # from any of the three; the other models continue
             detail = getattr(error, "stderr", None) or str(error)
             row["error"] = (detail.strip().splitlines() or ["unknown"])[-1][:200]
         print(json.dumps(row), flush=True)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that benchmarks/results/planner.md reports: instances, scale, orders, and the command.
+# Measures all figures of benchmarks/results/planner.md: instances, scale, orders, and the command.
 # Usage: benchmarks/planner.sh [BUILD_FOLDER [SHARED_DATA]]   (build/release, ../shared/data)
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,8 +1,8 @@
-// Plans buffers and prints what came out:
+// Plans buffers and prints the results:
 //   planner_benchmark [--planner=NAME] [--capacity=BYTES] [--time=MS] [--synthetic=COUNT]
 //   [--training=SEEDS] [FILE.csv...]
 // The millisecond columns: wall time of the planner alone, wall time with bound and validation, and
-// the processor time of the latter, which other people's work on the machine disturbs least.
+// processor time of the latter, which other load disturbs least.
 
 #include <sys/resource.h>
 #include <time.h>

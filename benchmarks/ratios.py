@@ -1,16 +1,20 @@
-"""The median of paired ratios, and how sure it is.
+"""The median of paired ratios, with its confidence interval.
 
-The interval is that of order statistics: the median of the population lies between the k-th smallest and the k-th
-largest of n samples with the probability that a binomial variable of n trials at 1/2 lies from k to n - k (W. J.
-Conover, Practical Nonparametric Statistics, 3.2). Nothing is supposed of the distribution.
+The interval comes from order statistics. The median of the population lies between the k-th
+smallest and the k-th largest of n samples with a known probability: that a binomial variable of n
+trials at 1/2 lies from k to n - k (W. J. Conover, Practical Nonparametric Statistics, 3.2). No
+distribution is assumed.
 """
 import math
 import statistics
 
 
 def median_interval(values, confidence=0.95):
-    """(low, high, how sure): the narrowest such interval of at least this confidence; where there are too few
-    values for it (fewer than six at 0.95), the least and the greatest."""
+    """Returns (low, high, confidence): the narrowest such interval of at least the given
+    confidence.
+
+    With too few values (fewer than six at 0.95) it is the smallest and the largest value.
+    """
     ordered = sorted(values)
     n = len(ordered)
     best = 1
@@ -22,18 +26,20 @@ def median_interval(values, confidence=0.95):
 
 
 def coverage(n, k):
-    """The probability that the median lies between the k-th smallest and the k-th largest of n."""
+    """Returns the probability that the median lies between the k-th smallest and the k-th largest
+    of n.
+    """
     if n < 2:
         return 0.0
     return 1 - 2 * sum(math.comb(n, i) for i in range(k)) / 2 ** n
 
 
 def summary(ratios):
-    """For a row of a table: {"ratio", "interval", "confidence"}."""
+    """Returns a row of a table: {"ratio", "interval", "confidence"}."""
     low, high, sure = median_interval(ratios)
     return {"ratio": statistics.median(ratios), "interval": [low, high], "confidence": round(sure, 3)}
 
 
 def percentile_90(values):
-    """By the nearest rank: of one value that value."""
+    """Returns the 90th percentile by the nearest rank; of a single value that value."""
     return sorted(values)[math.ceil(0.9 * len(values)) - 1]

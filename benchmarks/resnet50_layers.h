@@ -12,7 +12,7 @@ struct Layer {
   const char* name;
   int64_t in, out, size, window, stride;
   bool residual;
-  int count;  // in ResNet-50
+  int count;  // occurrences in ResNet-50
   int64_t groups = 1;
 };
 

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Ashlar against others on the same weights, inputs and threads, interleaved.
+"""Compares Ashlar with others on the same weights, inputs and threads, interleaved.
 
     pip install -r benchmarks/requirements.txt
     cmake --build --preset release --target ashlar latency_server
-    benchmarks/side_by_side.py [--models all] [--peers onnxruntime openvino] [--batch 1 10] [--threads 1 2]
+    benchmarks/side_by_side.py [--models all] [--peers onnxruntime openvino] [--batch 1 10]
+                               [--threads 1 2]
 
-Each system is a long-lived process pinned to the same cores. In every round each gets a burst of k runs,
-in rotating order; the first round is dropped. Reported: medians and 90th percentiles over all runs, and the
-median of the per-round ratios Ashlar / peer with its interval (ratios.py). Processor time of others in the window is
-printed beside them. With --contended, another process computes on the same cores all the time.
+Each system is a long-lived process pinned to the same cores. In every round each gets a burst of k
+runs, in rotating order; the first round is dropped. Reported: medians and 90th percentiles over all
+runs, and the median of the per-round ratios Ashlar / peer with its interval (ratios.py). The
+processor time of other processes meanwhile is printed too. With --contended, another process
+computes on the same cores all the time.
 """
 import pathlib
 import statistics

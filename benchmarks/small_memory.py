@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Arenas of small networks in 8 bits, beside those that others publish or plan.
+"""Measures the arenas of small networks in 8 bits, next to published or planned sizes of others.
 
     pip install onnx numpy
     cmake --build --preset release --target ashlar
-    benchmarks/small_memory.py [--ashlar build/release/ashlar] [--nets ../shared/data/int8/nets.json] [--verify]
-        [--processor avx2/32K/512K] [--networks mcunet-in0,tiny-ic] > benchmarks/results/small-memory.md
+    benchmarks/small_memory.py [--ashlar build/release/ashlar]
+        [--nets ../shared/data/int8/nets.json] [--verify] [--processor avx2/32K/512K]
+        [--networks mcunet-in0,tiny-ic] > benchmarks/results/small-memory.md
 
-Each network is written as an ONNX model of QuantizeLinear and DequantizeLinear with any weights, its input of bytes,
-planned whole and as `--memory-budget min --max-extra-flops 0` finds it, with the image given up, too, and with --verify
-run: then planned and used bytes must agree. Columns of others are not measured here: SOURCES says where each is from and what it counts.
+Each network is written as an ONNX model of QuantizeLinear and DequantizeLinear with arbitrary
+weights and an input of bytes. It is planned untiled, with `--memory-budget min --max-extra-flops
+0`, and with a donated input. With --verify it also runs: then planned and used bytes must be equal.
+Columns of others are not measured here: SOURCES has their sources and definitions.
 """
 import argparse
 import json
@@ -17,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-# Of bytes, by network: TFLM, TinyEngine, X-CUBE-AI (kB), Vela, MCUNetV2's patches (kB).
+# Bytes by network: TFLM, TinyEngine, X-CUBE-AI (kB), Vela, MCUNetV2's patches (kB).
 OTHERS = {
     "mbv2-1.0-224": (1505280, None, None, 361984, 172),
     "mcunet-in0": (46080, 49, 69, 33792, None),
@@ -40,7 +42,9 @@ read make room, and "given up, with output" is all there is."""
 
 
 def add_network(net, path):
-    """The network as QDQ; int8 weights of any values, scales so that few results saturate."""
+    """Returns the network as QDQ, with arbitrary int8 weights and scales so that few results
+    saturate.
+    """
     import numpy
     from onnx import TensorProto, helper, numpy_helper, save
 

@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""Whether `--memory-budget min` is what it says: for each model the arena that it gives, beside the least arena that
-any other option reaches: both --prefer, every planner, the specs of budgets in between, of the smallest plans for other
-processors and of the frontier, and for several images those of one of them, given as --tile, each in several times of
-planning. Specs of whose tiles no plan can be
-smaller than `min` (by the lower bound that the plan states, or as it is proven to be the best) are asked once. And
-whether more memory is ever expected to be slower, in the plans of the budgets in between.
+"""Tests whether `--memory-budget min` gives the smallest arena.
 
-    benchmarks/smallest_budget.py [--ashlar build/release/ashlar] [--models a,b] [--image 97,224] [--batch 1]
-        [--processors avx512/32K/1M,...] [--plan-times 250ms,1s] [--state answers.jsonl] [--seconds 600]
+Compares, for each model, its arena with the smallest arena that any other option reaches: both
+values of --prefer, every planner, and tiles given by --tile. The tiles come from
+budgets in between, from the smallest plans for other processors, and from the frontier. With
+several images, tiles of the plans of one image are tried too. Each is planned with several times of
+planning. Tiles that cannot need less than `min` (by the plan's lower bound, or because it is proven
+optimal) are planned once. Also tests whether, in the plans of the budgets in between, more memory
+is ever predicted to be slower.
 
-With --state a run that was ended goes on where it stopped; --seconds ends the questions about a model after so much
-processor time, and says how many were left.
+    benchmarks/smallest_budget.py [--ashlar build/release/ashlar] [--models a,b] [--image 97,224]
+        [--batch 1] [--processors avx512/32K/1M,...] [--plan-times 250ms,1s]
+        [--state answers.jsonl] [--seconds 600]
+
+With --state an interrupted run continues. --seconds limits the processor time for a model; the
+number of remaining plans is printed.
 """
 import argparse
 import itertools
@@ -28,7 +32,7 @@ from kept_answers import KeptAnswers
 PLANNERS = ["auto", "exact", "dive"]
 PROCESSORS = ["avx512/32K/1M", "avx2/32K/512K", "baseline/32K/256K"]
 PLAN_TIMES = ["250ms", "1s"]
-STEPS = 8  # budgets between the smallest and the whole
+STEPS = 8  # budgets between the smallest and the untiled arena
 PREFER = ([], ["--prefer", "memory"])
 
 
@@ -42,19 +46,19 @@ class OutOfTime(Exception):
 
 
 class Sweep:
-    """The questions about one model, and what came of them."""
+    """The plans of one model, and their results."""
 
     def __init__(self, arguments, kept, model, seconds, image=None):
-        """`image`: the model for one image, where `model` is for several."""
+        """`image`: the model for one image, if `model` is for several."""
         self.arguments, self.kept, self.model, self.seconds, self.image = arguments, kept, model, seconds, image
         self.start = processor_seconds()
-        self.least = None  # what `min` gives
-        self.other = None  # (bytes, options): the least of all others
+        self.least = None  # the result of `min`
+        self.other = None  # (bytes, options): the smallest of all others
         self.asked = self.left = 0
         self.slower = []  # pairs of budgets
 
     def plan(self, *options, model=None):
-        """What matters of the document of a plan; None where there is none."""
+        """Returns the relevant part of a plan's document; None if there is no plan."""
         model = model or self.model
         def run():
             if self.seconds and processor_seconds() - self.start > self.seconds:
@@ -92,7 +96,7 @@ class Sweep:
             self.left += count - done if count else 1
 
     def sources(self, specs):
-        """Asks where specs come from, and what these questions themselves reach."""
+        """Plans the sources of tiles, and considers their own arenas."""
         for prefer in PREFER:
             whole = self.plan(*prefer)["arena"]
             self.consider(whole, prefer)
@@ -133,7 +137,7 @@ class Sweep:
                 return
             self.consider(found["arena"], options)
             if found["bound"] >= self.least or found["bound"] == found["arena"]:
-                return  # no planner makes it smaller
+                return  # no planner can make it smaller
 
 
 def main():

@@ -1,4 +1,4 @@
-// Random buffers with lifetimes as a network has them, for measuring planners on many.
+// Generates random buffers with lifetimes like a network's, to measure planners on many buffers.
 #ifndef ASHLAR_BENCHMARKS_SYNTHETIC_BUFFERS_H_
 #define ASHLAR_BENCHMARKS_SYNTHETIC_BUFFERS_H_
 
@@ -11,10 +11,10 @@
 
 namespace ashlar::benchmarks {
 
-// Buffers as a large training step has them: 90 % live 1 to 60 steps, 9.5 % to 5000, 0.5 % to
-// 200,000, with births spread evenly over `count` steps; sizes are multiples of 256 bytes, their
-// number log-normal(4, 2). About 780 are live at a time. The same on every machine: only the bits
-// of the generator are taken from the standard library.
+// Returns buffers like a large training step's. 90 % live 1 to 60 steps, 9.5 % up to 5000, 0.5 % up
+// to 200,000; births are spread evenly over `count` steps. Sizes are multiples of 256 bytes, with
+// log-normal(4, 2) factors. About 780 are live at a time. The same on every machine: only the
+// generator's bits come from the standard library.
 inline memory::Problem SyntheticBuffers(int64_t count, uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto uniform = [&] { return (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53; };
@@ -31,7 +31,7 @@ inline memory::Problem SyntheticBuffers(int64_t count, uint64_t seed) {
     b.upper = b.lower + (kind < 0.9     ? between(1, 60)
                          : kind < 0.995 ? between(60, 5000)
                                         : between(5000, 200000));
-    // Box and Muller's transform.
+    // Box-Muller transform.
     const double normal = std::sqrt(-2 * std::log(uniform())) * std::cos(2 * M_PI * uniform());
     b.size = 256 * std::max<int64_t>(1, static_cast<int64_t>(std::exp(4 + 2 * normal)));
     problem.buffers.push_back(b);

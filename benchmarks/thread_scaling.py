@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""What each operator of a model takes on one thread and on two, and what is lost: by how much the latter is above half of the former.
+"""Measures each operator of a model with one thread and with two, and the loss: the excess of the
+latter over half of the former.
 
     cmake --build --preset release --target ashlar
-    benchmarks/thread_scaling.py resnet50.ash [--rounds 8] [--top 20] [--ashlar build/release/ashlar]
+    benchmarks/thread_scaling.py resnet50.ash [--rounds 8] [--top 20]
+                                 [--ashlar build/release/ashlar]
 
-Profiles take turns, and the least of each operator counts: what is left is imbalance, waiting, and what both cores share, as the way to memory.
-Kernels are by the table. The processor, and what else runs, are for whoever quotes the figures to say.
+Profiles alternate, and the least time of each operator counts: the rest is imbalance, waiting, and
+shared resources, such as the memory bus. Kernels are chosen by the table. Quote the processor and
+other load with the figures.
 """
 import argparse
 import json

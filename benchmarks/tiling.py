@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Everything that benchmarks/results/tiling.md reports.
+"""Measures all figures of benchmarks/results/tiling.md.
 
 Usage: tiling.py PART...   with PART among plans, frontier, proofs, times (default: all)
    --ashlar PATH   the command (default: build/release/ashlar)
    --wrap COMMAND  put before every timed process (default: none)
 
-plans     budgets: arena, bound, extra FLOPs, and the time of planning on one core, search included
+plans     budgets: arena, bound, extra FLOPs, and the time of planning on one core with the search
 frontier  ResNet-50 at batch 10: predicted and measured time of every point, 1 and 2 threads
 proofs    `ashlar verify` of every point of that curve
 times     ratios of tiled plans to the untiled one, processes interleaved, the median of each
@@ -33,7 +33,7 @@ MODELS = {
     "tiling_chain": "tiling_chain --image 16",
 }
 
-# Budget and the recomputation that is allowed.
+# Budgets and allowed recomputation.
 PLANS = [
     ("resnet50-b10", "5.6MB", 0), ("resnet50-b10", "3.3MB", 0), ("resnet50-b10", "2.5MB", 0),
     ("resnet50-b10", "2.1MB", 0), ("resnet50-b10", "min", 0), ("resnet50", "3.3MB", 0),
@@ -60,7 +60,7 @@ class Bench:
         return path
 
     def json(self, *arguments, timed=False):
-        """The document that a command writes; empty where it fails."""
+        """Returns the document that a command writes; empty if it fails."""
         result = os.path.join(self.folder, "result.json")
         command = [self.ashlar, *arguments, f"--json={result}", "--quiet"]
         done = subprocess.run((self.wrap if timed else []) + command, stdout=subprocess.DEVNULL,
@@ -103,7 +103,7 @@ def proofs(bench):
     print("\n| tiles | planned | actual | heap calls | ok |")
     print("|---|---:|---:|---:|---|")
     for point in bench.json("plan", model, "--frontier")["frontier"]:
-        tile = ["--tile", point["tile"] or "none"]  # whatever is on record
+        tile = ["--tile", point["tile"] or "none"]  # regardless of tuned tiles
         proof = bench.json("verify", model, *tile)
         arena = proof["pools"]["arena"]
         print(f"| `{point['tile'] or '(none)'}` | {arena['planned_bytes']} "

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""A step of training beside PyTorch's: time, interleaved, and memory without weights, momentum and images.
+"""Compares a training step with PyTorch's: time, interleaved, and memory without weights, momentum
+and images.
 
     pip install torch torchvision
     cmake --build --preset release --target ashlar
-    benchmarks/training.py [--models resnet50 mobilenet_v2] [--batch 8] [--threads 1 2] [--recompute none cheap]
+    benchmarks/training.py [--models resnet50 mobilenet_v2] [--batch 8] [--threads 1 2]
+                           [--recompute none cheap]
 
-In every round each gets some steps on the same cores, in turn; the first round is dropped. Reported: medians over all steps, the
-median of the per-round ratios Ashlar / PyTorch, and of those to the first `--recompute`, beside what the plans predict of it. Ashlar's memory is its arena as `bench` planned and took it, PyTorch's what its
-allocator held (peers/pytorch_train.py).
+In every round each gets some steps on the same cores, alternately; the first round is dropped.
+Reported: medians over all steps; the median of the per-round ratios Ashlar / PyTorch; the ratios to
+the first `--recompute`, next to the plans' predictions. Ashlar's memory is the arena that `bench`
+planned and used, PyTorch's the peak of its allocator (peers/pytorch_train.py).
 """
 import json
 import statistics
@@ -17,7 +20,7 @@ import cpu_peers
 
 
 def steps_of(model, batch, threads, recompute, steps):
-    """Milliseconds a step, the median of some, and the arena's bytes."""
+    """Returns the milliseconds of a step, the median of several, and the arena's bytes."""
     command = [str(cpu_peers.BUILD / "ashlar"), "bench", str(model), "--train", "--batch", str(batch), "--recompute", recompute,
                "--threads", str(threads), "--iterations", str(steps), "--warmup", "1", "--json", "-q"]
     cores = ",".join(str(core) for core in range(threads))
@@ -26,7 +29,7 @@ def steps_of(model, batch, threads, recompute, steps):
 
 
 def predicted(model, batch, threads, recompute):
-    """Milliseconds a step, by the plan."""
+    """Returns the predicted milliseconds of a step."""
     command = [str(cpu_peers.BUILD / "ashlar"), "plan", str(model), "--train", "--batch", str(batch), "--recompute", recompute,
                "--threads", str(threads), "--json", "-q"]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["predicted_ms"]

@@ -1,23 +1,26 @@
 #!/usr/bin/env python3
-"""ResNet-50 on one GPU: Ashlar beside PyTorch (eager, CUDA graph, torch.compile) and JAX, interleaved.
+"""Compares ResNet-50 on one GPU: Ashlar, PyTorch (eager, CUDA graph, torch.compile) and JAX,
+interleaved.
 
     benchmarks/versus_gpu_frameworks.py --build build/release --tune --json speed.jsonl
     benchmarks/versus_gpu_frameworks.py --peers graph compile freeze --precision fp16 --json speed.jsonl
-    benchmarks/versus_gpu_frameworks.py --table speed.jsonl          # Markdown, for benchmarks/results
-    benchmarks/versus_gpu_frameworks.py --planned --build build/release   # planned memory; needs no GPU
+    benchmarks/versus_gpu_frameworks.py --table speed.jsonl      # Markdown, for benchmarks/results
+    benchmarks/versus_gpu_frameworks.py --planned --build build/release     # memory; needs no GPU
 
-Each system is a long-lived process with its tensors on the GPU. In every round each gets a burst of runs,
-in rotating order, and synchronises after each run, by the host's clock; the first round is dropped. All have
-the same layers (the stride in the 3x3 convolutions) and channels last; weights are random. Ashlar also
-converts from fp32 in NCHW and back and ends in a softmax, which PyTorch does not. Reported: medians over all
-runs, and the median of the per-round ratios to each other system.
+Each system is a long-lived process with its tensors on the GPU. In every round each gets a burst of
+runs, in rotating order, and synchronises after each run, by the host's clock; the first round is
+dropped. All have the same layers (the stride in the 3x3 convolutions) and channels last; weights
+are random. Ashlar also converts from fp32 in NCHW and back and ends in a softmax, unlike PyTorch.
+Reported: medians over all runs, and the median of the per-round ratios to each other system.
 
-A row has its error: the largest difference of Ashlar's outputs from those of the CPU's exact kernels, over the largest
-output. It counts as wrong beyond what that precision may lose, and is measured anew by the next call.
+A row includes its error: the largest difference of Ashlar's outputs from the outputs of the CPU's
+exact kernels, over the largest output. A row beyond the tolerance of its precision counts as wrong,
+and the next call measures it again.
 
-A row is a batch in a precision. It is written when it is measured, or as far as it is measured when time
-(--limit) is out or the process is told to end. `compile` is torch.compile(mode="max-autotune") and takes
-minutes a row; `freeze` is the same, and `folded` a CUDA graph, with normalisation folded into the filters.
+A row is a batch in a precision. It is written when measured, or as far as it is measured when time
+(--limit) is out or the process is told to end. `compile` is torch.compile(mode="max-autotune") and
+takes minutes a row; `freeze` is the same, and `folded` a CUDA graph, with normalisation folded into
+the filters.
 """
 import argparse
 import datetime
@@ -50,14 +53,18 @@ class Ashlar:
             self.environment["LD_LIBRARY_PATH"] = libraries
 
     def run(self, *arguments, json_output=False, timeout=None):
-        """stdout, or what it says in JSON; CalledProcessError and TimeoutExpired with its words."""
+        """Returns stdout, or the JSON document; CalledProcessError and TimeoutExpired with its
+        messages.
+        """
         command = [str(self.build / "ashlar"), *map(str, arguments), "--quiet"] + ["--json"] * json_output
         output = subprocess.run(command, check=True, capture_output=True, text=True, timeout=timeout,
                                 env=self.environment).stdout
         return json.loads(output) if json_output else output
 
     def tune(self, *arguments, timeout):
-        """The times of engines by `ashlar tune`, in JSON. At the timeout it is interrupted, and records what it timed."""
+        """Returns the times of engines by `ashlar tune`, in JSON. At the timeout it is interrupted,
+        and records the engines timed so far.
+        """
         command = [str(self.build / "ashlar"), "tune", *map(str, arguments), "--quiet", "--json"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               env=self.environment) as process:
@@ -67,7 +74,7 @@ class Ashlar:
                 except subprocess.TimeoutExpired:
                     process.send_signal(signal.SIGINT)
                     output, errors = process.communicate(timeout=10)
-            except BaseException:  # told to end, too
+            except BaseException:  # also when told to end
                 process.kill()
                 raise
         if process.returncode != 0 and not is_timed(output):
@@ -92,7 +99,7 @@ def reason_of(error):
 
 
 def is_timed(trials):
-    """Whether a document of `ashlar tune` has a problem of which anything was timed."""
+    """Whether a document of `ashlar tune` has a problem with any timed kernel."""
     try:
         return any(trial["ms"] > 0 for problem in json.loads(trials)["problems"] for trial in problem["trials"])
     except (ValueError, KeyError):
@@ -100,7 +107,7 @@ def is_timed(trials):
 
 
 def versions(ashlar, limits, commit):
-    """What ran where, for every row."""
+    """Returns the versions and the machine for every row."""
     facts = {}
     try:
         facts = ashlar.run("doctor", json_output=True, timeout=60)["facts"]
@@ -120,7 +127,9 @@ def versions(ashlar, limits, commit):
 
 
 def shares(rows, flops, transferred):
-    """By operator kind: milliseconds, and the share of the nearer limit that they would take at it."""
+    """Returns by operator kind the milliseconds, and the share of them that the device's limits
+    (operations, bandwidth) require.
+    """
     kinds = {}
     for row in rows:
         floor = max(row["computation"] / flops, row["memory"] / transferred) * 1e3
@@ -129,7 +138,7 @@ def shares(rows, flops, transferred):
 
 
 def rows_of(path, what, batch, precision):
-    """The rows of this build on this device in a file that may not be there, without those of wrong outputs."""
+    """Returns the correct rows of this build on this device in a file, which may not exist."""
     rows = gpu_tables.read_rows(path) if path and path.exists() else []
     return [row for row in rows
             if (row["versions"]["ashlar"], row["device"], row["batch"], row["precision"])
@@ -137,7 +146,7 @@ def rows_of(path, what, batch, precision):
 
 
 def limits_of(folder, timeout):
-    """The limits of the device, which are measured once for a folder."""
+    """Returns the limits of the device, measured once for a folder."""
     path, device = folder / "limits.json", gpu_peers.smi("name")
     if path.exists():
         limits = json.loads(path.read_text())
@@ -150,12 +159,14 @@ def limits_of(folder, timeout):
 
 
 class Row:
-    """One batch in one precision. Its measurement can end at any time; what there is is in `row`."""
+    """One batch in one precision. Its measurement can end at any time; `row` has the results so
+    far.
+    """
 
     def __init__(self, args, ashlar, folder, batch, precision, limits, what):
         self.args, self.ashlar, self.folder = args, ashlar, folder
         self.batch, self.precision, self.limits = batch, precision, limits
-        # On record: the rows of a batch and a precision are of the same kernels.
+        # Recorded kernels are used again: all rows of a batch and a precision use the same kernels.
         self.tuned = any(row["tuned"] for row in rows_of(args.json, what, batch, precision))
         self.servers = []
         self.times, self.rounds = {}, []
@@ -169,7 +180,7 @@ class Row:
         model = self.ashlar.model(self.folder, self.batch)
         source = self.folder / f"input-{self.batch}.npy"
         numpy.save(source, numpy.random.default_rng(0).standard_normal((self.batch, 3, 224, 224), dtype="float32"))
-        # torch.compile chooses kernels by time: it comes first, when no other is on the device.
+        # torch.compile chooses kernels by time: it comes first, before others use the device.
         peers = sorted(args.peers, key=lambda way: way not in SLOW)
         self.servers = [gpu_peers.Server(way, gpu_peers.peer_command(way, self.batch, self.precision),
                                          self.folder / f"{way}.err") for way in peers]
@@ -178,7 +189,7 @@ class Row:
             self.tune(model, options)
         self.row["tuned"] = self.tuned
         options += [] if self.tuned else ["--no-autotune"]
-        # The memory of the kernels that run.
+        # The memory of the chosen kernels.
         plan = self.ashlar.run("plan", model, *options, json_output=True)
         self.row["planned"] = {name: pool["planned_bytes"] for name, pool in plan["pools"].items()}
         words = [str(self.ashlar.build / "latency_server"), str(model), "1", str(source), str(self.folder / "out.npy"),
@@ -192,14 +203,15 @@ class Row:
         self.compare(model, source)
         self.interleave()
         self.stop()
-        if not set(args.peers) & set(SLOW):  # which come beside a row that has it
+        if not set(args.peers) & set(SLOW):  # added to a row that already has it
             self.describe(model, options)
 
     def tune(self, model, options):
-        """Times engines. If that fails, the row is of the kernels that are planned without a record."""
+        """Times engines. If that fails, the row uses the kernels planned without a record."""
         seconds = self.args.tune_seconds
         try:
-            # Preparing engines may take longer than timing them; half of the time is for the row.
+            # Preparing engines may take longer than timing them; half of the time is reserved for
+            # the row.
             timeout = self.left(min(60 + 4 * seconds, (self.args.deadline - time.monotonic()) / 2))
             trials = self.ashlar.tune(model, *options, "--seconds", seconds, timeout=timeout)
             self.tuned = True
@@ -210,7 +222,9 @@ class Row:
             print(f"tune: {reason_of(error)}", file=sys.stderr, flush=True)
 
     def compare(self, model, source):
-        """Compares what the server computed with the CPU's `--exact`: the largest difference over the largest output."""
+        """Compares the server's output with the CPU's `--exact`: the largest difference over the
+        largest output.
+        """
         import numpy
 
         reference = self.folder / f"reference-{self.batch}.npz"
@@ -233,7 +247,7 @@ class Row:
                   f"{gpu_tables.TOLERANCE[self.precision]:g} are allowed", file=sys.stderr, flush=True)
 
     def left(self, most):
-        """Seconds that a step may take, at most `most`."""
+        """Returns the seconds that a step may take, at most `most`."""
         return max(1, min(most, self.args.deadline - time.monotonic()))
 
     def prepare(self, server, seconds):
@@ -268,7 +282,7 @@ class Row:
                 self.rounds.append(medians)
 
     def describe(self, model, options):
-        """What `verify` measures on the device, and what each kind of operator reaches."""
+        """Adds the results of `verify` on the device, and the speed of each kind of operator."""
         try:
             verified = self.ashlar.run("verify", model, *options, json_output=True, timeout=self.left(60))
             self.row["verify"] = {"ok": verified["ok"], **verified.get("device_memory", {})}
@@ -287,7 +301,7 @@ class Row:
             server.stop()
 
     def result(self):
-        """None where no round was finished."""
+        """Returns None if no round was finished."""
         if not any("ashlar" in medians for medians in self.rounds):
             return None
         self.row["rounds"] = len(self.rounds)
@@ -311,7 +325,7 @@ def add_line(path, row):
 
 
 class Ended(Exception):
-    """Told to by a signal."""
+    """Handles a signal to end."""
 
 
 def end(number, _):
@@ -319,14 +333,16 @@ def end(number, _):
 
 
 def command_of(args):
-    """What was asked for, without this machine's paths."""
+    """Returns the arguments, without this machine's paths."""
     words = ["versus_gpu_frameworks.py", "--batch", *map(str, args.batch), "--precision", *args.precision,
              "--rounds", str(args.rounds)] + ["--tune", "--tune-seconds", f"{args.tune_seconds:g}"] * args.tune
     return " ".join(words + ["--peers", *args.peers])
 
 
 def measure_all(args, ashlar, folder):
-    """The rows that are not in the file yet; the number of those that failed, were wrong or had no time."""
+    """Measures the rows that the file lacks; returns the number of rows that failed, were wrong or
+    had no time.
+    """
     limits = limits_of(folder, min(120, max(1, args.deadline - time.monotonic())))
     what = versions(ashlar, limits, args.commit)
     longest, missing = args.row_seconds or (150 if set(args.peers) & set(SLOW) else 40), 0
@@ -349,7 +365,7 @@ def measure_all(args, ashlar, folder):
                 complete = len(row.rounds) == args.rounds and not row.row.get("wrong")
             except subprocess.SubprocessError as error:
                 print(f"{name}: {reason_of(error)}", file=sys.stderr, flush=True)
-            finally:  # told to end, too
+            finally:  # also when told to end
                 row.stop()
                 result = row.result()
                 if result:

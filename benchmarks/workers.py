@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Memory of 1, 2, 4 ... workers of a model on one machine, as the kernel charges it, and the images that they do a second.
+"""Measures 1, 2, 4 ... workers of a model on one machine: memory charged by the kernel, and images
+a second.
 
     pip install -r benchmarks/requirements.txt
     cmake --build --preset release --target ashlar ashlar_shared
     benchmarks/workers.py [--models resnet50] [--workers 1 2 4 8] [--runs 5]
 
-Workers are processes of one thread, in a memory control group of their own (root is needed). What is charged is the anonymous
-memory of the group less that of the same interpreters when they have imported numpy and the runtime, and no model. Ashlar's model is
-packed: its weights are pages of the file, which the machine has once. All workers run at the same time.
+Workers are processes of one thread, in their own memory control group (needs root). The charged
+memory is the anonymous memory of the group. The memory of the same interpreters with numpy and the
+runtime imported, but without a model, is subtracted. Ashlar's model is packed: its weights are
+pages of the file, which exist once in the machine. All workers run at the same time.
 """
 import os
 import subprocess
@@ -22,7 +24,7 @@ MIB = 1 << 20
 
 
 class Workers:
-    """Processes of one kind, which go from step to step together."""
+    """Processes of one kind, which perform each step together."""
 
     def __init__(self, group, count, system, model, runs):
         environment = dict(os.environ, LD_LIBRARY_PATH=str(cpu_peers.BUILD), PYTHONPATH=str(cpu_peers.ROOT / "python"))
@@ -45,7 +47,7 @@ class Workers:
 
 
 def measure(count, system, model, runs):
-    """Bytes charged, and images a second of all workers."""
+    """Returns the charged bytes, and the images a second of all workers."""
     with MemoryGroup() as group:
         workers = Workers(group, count, system, model, runs)
         if set(workers.answers()) != {"idle"}:
@@ -63,7 +65,7 @@ def measure(count, system, model, runs):
 
 
 def planned(model):
-    """Bytes of a worker, and of the weights once."""
+    """Returns the bytes of a worker, and of the weights."""
     os.environ["LD_LIBRARY_PATH"] = str(cpu_peers.BUILD)
     program = ("import sys, ashlar_runtime as a; m = a.load(sys.argv[1]).plan(threads=1).memory; "
                "assert m.weights == m.weights_in_file; print(m.arena + m.input + m.output, m.weights)")

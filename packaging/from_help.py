@@ -14,14 +14,16 @@ LIST = re.compile(rf"(?:.*: )?({WORD.pattern}(?:, {WORD.pattern})+)(?: \(default
 
 
 def choices(value, text):
-    """The words that a value can be: alternatives of its placeholder (SIZE|min has one), or all that the text lists."""
+    """Returns the possible words of a value: alternatives in its placeholder (SIZE|min has one), or
+    the list in its text.
+    """
     words = [word for word in value.split("|") if WORD.fullmatch(word)] if "|" in value else []
     listed = LIST.fullmatch(text)
     return words or (listed.group(1).split(", ") if listed else [])
 
 
 class Help:
-    """What a help text says: usage, sections of (names, value, text), and the lines behind them."""
+    """A parsed help text: usage, sections of (names, value, text), and the lines after them."""
 
     def __init__(self, text):
         self.summary, self.usage, self.sections, self.footer = "", "", [], []
@@ -37,12 +39,12 @@ class Help:
                 self.sections[-1][1].append((entry.group(1), entry.group(2) or ""))
             elif self.footer or (line and not line.startswith(" ")):
                 self.footer.append(line)
-            elif line.strip() and self.sections and self.sections[-1][1]:  # the text goes on
+            elif line.strip() and self.sections and self.sections[-1][1]:  # the text continues
                 left, begin = self.sections[-1][1][-1]
                 self.sections[-1][1][-1] = (left, f"{begin} {line.strip()}".strip())
 
     def options(self):
-        """(names, placeholder or "", text) of every option."""
+        """Yields (names, placeholder or "", text) of every option."""
         for _, entries in self.sections:
             for left, text in entries:
                 if left.startswith("-"):
@@ -50,7 +52,9 @@ class Help:
                     yield names.split(","), value.strip(), text
 
     def arguments(self):
-        """The words of arguments that are one of a list, as the models of the zoo are."""
+        """Returns the possible words of arguments that take one of a list, such as the models of
+        the zoo.
+        """
         return [word for title, entries in self.sections if title == "Positionals" for _, text in entries for word in choices("", text)]
 
     def subcommands(self):

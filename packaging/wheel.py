@@ -14,13 +14,15 @@ import zipfile
 
 import tomllib
 
-# What manylinux has on every system; anything else would have to lie beside the library.
+# The libraries that manylinux guarantees; others would have to be in the wheel.
 EVERYWHERE = {"libc.so.6", "libm.so.6", "libmvec.so.1", "libstdc++.so.6", "libgcc_s.so.1", "libz.so.1", "libdl.so.2", "libpthread.so.0",
               "ld-linux-x86-64.so.2"}
 
 
 def platform_tag(library):
-    """manylinux_MAJOR_MINOR_MACHINE by the newest symbol of the C library that it wants."""
+    """Returns manylinux_MAJOR_MINOR_MACHINE, by the newest symbol of the C library that the library
+    needs.
+    """
     dynamic = subprocess.run(["objdump", "-p", str(library)], check=True, capture_output=True, text=True).stdout
     others = set(re.findall(r"NEEDED\s+(\S+)", dynamic)) - EVERYWHERE
     if others:
@@ -53,7 +55,8 @@ def main(sources, library, folder):
     wheel = pathlib.Path(folder) / f"{name}-{project['version']}-{tag}.whl"
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for path, data in files.items():
-            entry = zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0))  # the same bytes each time
+            # A fixed date, so that wheels are reproducible.
+            entry = zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0))
             entry.external_attr = 0o100644 << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, data)

@@ -1,9 +1,9 @@
 // Bias correction: Nagel et al., "Data-free quantization through weight equalization and bias
-// correction" (2019), with means of data in place of assumed ones, and each layer for itself, as
-// NNCF's fast one does. Convolutions are linear: what one makes on average of all samples is what
-// it makes of their mean. So one run of the samples in floats is enough: it gives the mean of what
-// a layer reads, as its type of 8 bits has it, of which the rounded weights make their mean sums,
-// and the mean of the layer's own.
+// correction" (2019), with means of data instead of assumed means. Each layer is corrected by
+// itself, like NNCF's fast bias correction. Convolutions are linear: the mean of their outputs is
+// their output for the mean input. So one run of the samples in floats gives the mean input of each
+// layer, in its 8-bit type, and the layer's mean sums. The rounded weights are applied to the mean
+// input and compared with the mean sums.
 #include "quantization/bias_correction.h"
 
 #include <algorithm>
@@ -21,8 +21,9 @@ namespace {
 
 constexpr double kMostSteps = 1 << 30;
 
-// The sums of the layer whose output is var `id`: its first operator's, which has its name, with
-// what is added to them; and whether an activation is behind. Null where none of that is seen.
+// Returns the var with the sums of layer `fused`, whose output is var `id`: the output of the
+// operator with its name, after additions. Sets whether an activation follows. Null if the var is
+// not observed.
 const Var* SumsOf(const Graph& floats, const OperatorNode& fused, int id, bool& behind_activation) {
   for (const OperatorNode& node : floats.nodes()) {
     if (node.name != fused.name || node.outputs.size() != 1) continue;
@@ -40,7 +41,7 @@ const Var* SumsOf(const Graph& floats, const OperatorNode& fused, int id, bool& 
   return nullptr;
 }
 
-// The convolution of 8 bits that makes a var, or what is a view of it; null where none does.
+// Returns the 8-bit convolution that makes a var, or a view of it; null if there is none.
 const OperatorNode* ConvolutionOf(const Graph& bytes, const Var& var) {
   const OperatorNode* node = &bytes.node(var.producer);
   while (node->op->type() == "Reshape") node = &bytes.node(bytes.var(node->inputs[0]).producer);
@@ -63,7 +64,7 @@ BiasCorrection::BiasCorrection(const Graph& floats, const Graph& fused, const La
     const int rank = sums->type.shape.rank();
     layer.source = fused.var(node.inputs[0]).id;
     layer.sums = sums->id;
-    // Images have their channels behind the batch, rows of products at the end.
+    // Images have channels after the batch; rows of products have them last.
     sums_[layer.sums].axis = rank == 4 && node.op->type() == "ConvBiasForward" ? 1 : rank - 1;
     sources_[layer.source].type = types[static_cast<size_t>(node.inputs[0])];
     layers_.push_back(layer);
@@ -150,7 +151,7 @@ absl::StatusOr<CorrectedGraph> BiasCorrection::Correct(const Graph& bytes) const
     if (found == vars.end() || sums_.at(layer.sums).count == 0) continue;
     const OperatorNode* const node = ConvolutionOf(bytes, bytes.var(found->second));
     if (node == nullptr || sources_.at(layer.source).count == 0) continue;
-    // An activation that was the layer's own has hidden its sums.
+    // An activation fused into the float layer hides its sums.
     const auto& op = static_cast<const ConvBiasForward&>(*node->op);
     if (op.param().nonlineMode != ScalarFunction::kIdentity && !layer.behind_activation) continue;
     ASHLAR_ASSIGN_OR_RETURN(const std::vector<double> excess, ExcessOf(layer, bytes, *node));

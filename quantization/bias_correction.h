@@ -1,4 +1,5 @@
-// Biases of layers in 8 bits, less what rounding and clipping add to their outputs on average.
+// Corrects the biases of 8-bit layers by the mean error that rounding and clipping add to their
+// outputs.
 #ifndef ASHLAR_QUANTIZATION_BIAS_CORRECTION_H_
 #define ASHLAR_QUANTIZATION_BIAS_CORRECTION_H_
 
@@ -15,30 +16,32 @@ namespace ashlar {
 
 struct CorrectedGraph {
   Graph graph;
-  int biases = 0;  // that are others than before
+  int biases = 0;  // the number that changed
 };
 
 class BiasCorrection {
  public:
-  // `floats`: the graph that runs; `fused`: of FuseForQuantization; `types`: by var of `fused`.
+  // `floats`: the graph that runs; `fused`: result of FuseForQuantization; `types`: by var of
+  // `fused`.
   BiasCorrection(const Graph& floats, const Graph& fused, const LayerPlan& plan,
                  const std::vector<TensorType>& types);
 
-  // A value of a run of `floats`.
+  // Adds the value of a var in a run of `floats`.
   void Add(const Var& var, const HostTensor& value);
 
-  // `bytes`: of RewriteInEightBits. Layers of which no run has shown sums stay as they are.
+  // Returns `bytes` with corrected biases. `bytes` comes from RewriteInEightBits. Layers whose sums
+  // no run has shown are not changed.
   absl::StatusOr<CorrectedGraph> Correct(const Graph& bytes) const;
 
  private:
-  // Of a tensor that a layer reads, summed over runs and its first dimension: its elements as the
-  // type has them.
+  // An input tensor of layers, summed over runs and its first dimension, in the tensor's own
+  // format.
   struct Source {
     TensorType type;
     std::vector<double> sums;
     int64_t count = 0;
   };
-  // Of a layer's sums before the activation, by channel.
+  // The sums of a layer before its activation, by channel.
   struct Sums {
     int axis = 0;
     std::vector<double> sums;
@@ -46,10 +49,10 @@ class BiasCorrection {
   };
   struct Layer {
     int source = 0, sums = 0, output = 0;  // ids of vars
-    bool behind_activation = false;        // `output` is
+    bool behind_activation = false;        // whether `output` is
   };
 
-  // By output channel, how much more a convolution makes than the layer in floats.
+  // Returns, by output channel, the mean excess of a convolution's output over the float layer's.
   absl::StatusOr<std::vector<double>> ExcessOf(const Layer& layer, const Graph& bytes,
                                                const OperatorNode& node) const;
 

@@ -1,9 +1,9 @@
 // Cross-layer equalisation: Nagel et al., "Data-free quantization through weight equalization and
-// bias correction" (2019). There a channel's scale balances weights before a tensor with weights
-// behind it; here, as weights have a scale for each output channel, what the tensor was seen to
-// hold with the share of the weights behind it that read it, as in Xiao et al., "SmoothQuant"
-// (2022): both are rounded in steps that their largest channel sets. Tensors with activations,
-// pools and sums between them that scales pass through are scaled as one.
+// bias correction" (2019). They balance the weights before a tensor with the weights after it. Here
+// weights have a scale for each output channel; so the observed values of a tensor are balanced
+// with the weights that read them, as in Xiao et al., "SmoothQuant" (2022). In both, the largest
+// channel sets the rounding step. Tensors are scaled together if only activations, pools and sums
+// are between them, which scales pass through.
 #include "quantization/equalise.h"
 
 #include <algorithm>
@@ -24,12 +24,12 @@ constexpr int kMostExponent = 20;
 
 int64_t ChannelsOf(const Shape& shape) { return shape.rank() >= 2 ? shape[1] : 0; }
 
-// Tensors whose channels have one scale.
+// A group of tensors whose channels share one scale.
 struct ScaleGroup {
-  bool fixed = false;          // something before or behind it takes no scales
-  std::vector<double> peaks;   // by channel, of what the tensors hold
-  std::vector<double> shares;  // of the weights that read them
-  std::vector<double> scales;  // that are found; empty where they are all the same
+  bool fixed = false;          // an operator before or after it cannot take scales
+  std::vector<double> peaks;   // by channel, the largest values of the tensors
+  std::vector<double> shares;  // by channel, the share of the weights that read it
+  std::vector<double> scales;  // the result; empty if all scales are equal
 };
 
 class Equaliser {
@@ -71,7 +71,7 @@ class Equaliser {
            });
   }
 
-  // What the node says of the groups that it reads and makes.
+  // Applies a node's constraints to the groups that it reads and writes.
   void Examine(const OperatorNode& node) {
     if (node.op->role() == Role::kConstant) return;
     const bool passes = PassesScales(node);
@@ -113,7 +113,7 @@ class Equaliser {
     for (size_t c = 0; c < values.size(); ++c) most[c] = std::max<double>(most[c], values[c]);
   }
 
-  // The tensor is multiplied by the scales, and what reads it divides by them.
+  // Finds the scales of a group: the tensor is multiplied by them, and its readers divide by them.
   static bool FindScales(ScaleGroup& group) {
     if (group.fixed || group.peaks.empty() || group.shares.size() != group.peaks.size()) {
       return false;
@@ -197,7 +197,7 @@ class Equaliser {
 
   const Graph& graph_;
   const ChannelPeaks& peaks_;
-  std::vector<int> group_of_;  // by var, another one of its group, or itself
+  std::vector<int> group_of_;  // by var, another var of its group, or itself
   std::map<int, ScaleGroup> groups_;
 };
 

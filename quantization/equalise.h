@@ -1,5 +1,5 @@
-// Channels of one tensor brought nearer to one another, where the operators before and behind it
-// take the scales into their weights.
+// Equalises the channels of a tensor, if the operators before and after it can take the scales into
+// their weights.
 #ifndef ASHLAR_QUANTIZATION_EQUALISE_H_
 #define ASHLAR_QUANTIZATION_EQUALISE_H_
 
@@ -10,16 +10,16 @@
 
 namespace ashlar {
 
-// By var, the largest absolute value of each channel (dimension 1); empty where it is not known.
+// By var, the largest absolute value of each channel (dimension 1); empty if not known.
 using ChannelPeaks = std::vector<std::vector<float>>;
 
 struct EqualisedGraph {
-  Graph graph;             // the same vars, of the same ids
-  int scaled_tensors = 0;  // groups of tensors that got scales
+  Graph graph;             // the same vars, with the same ids
+  int scaled_tensors = 0;  // number of groups of tensors that were scaled
 };
 
-// Scales are powers of two: in floats the graph computes the same function to the bit, as long as
-// nothing under- or overflows.
+// Scales the channels by powers of two: in floats the graph computes the same function to the bit,
+// unless a value under- or overflows.
 absl::StatusOr<EqualisedGraph> EqualiseChannels(const Graph& graph, const ChannelPeaks& peaks);
 
 }  // namespace ashlar

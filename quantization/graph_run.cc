@@ -23,7 +23,7 @@ absl::StatusOr<std::unique_ptr<GraphRun>> GraphRun::Create(Graph graph, const Wi
 absl::StatusOr<const std::vector<HostTensor>*> GraphRun::Run(const InputTensors& inputs,
                                                              ValueVisitor visit) {
   ASHLAR_RETURN_IF_ERROR(BindTensors(*session_, inputs, outputs_));
-  // What shares the caller's memory is seen by nobody else.
+  // Visits values that share the caller's memory, because the session does not show them.
   const Graph& graph = session_->executable().graph();
   for (const Binding& input : graph.inputs()) {
     const auto given = inputs.find(input.name);

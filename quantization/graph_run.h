@@ -1,4 +1,4 @@
-// A graph run on the host's kernels, every value of which can be seen.
+// Runs a graph on the host's kernels and shows the value of each var.
 #ifndef ASHLAR_QUANTIZATION_GRAPH_RUN_H_
 #define ASHLAR_QUANTIZATION_GRAPH_RUN_H_
 
@@ -17,11 +17,11 @@ using ValueVisitor = absl::FunctionRef<absl::Status(const Var& var, const HostTe
 
 class GraphRun {
  public:
-  // Passes: Means::passes. Values of vars that they merge are not seen.
+  // Passes as in Means::passes. Vars that passes merge are not shown.
   static absl::StatusOr<std::unique_ptr<GraphRun>> Create(Graph graph, const Wishes& wishes,
                                                           const std::string& passes);
 
-  // The outputs, in the order of the graph, which stay until the next run.
+  // Returns the outputs, in the order of the graph. Valid until the next run.
   absl::StatusOr<const std::vector<HostTensor>*> Run(const InputTensors& inputs,
                                                      ValueVisitor visit);
 

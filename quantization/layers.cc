@@ -8,13 +8,13 @@
 namespace ashlar {
 namespace {
 
-// Any type of 8 bits, to ask with.
+// An arbitrary 8-bit type for queries.
 TensorType AnyBytes(const Shape& shape) {
   return {DType::kQuantized8Asymm, shape, Format::kDefault,
           *Quantization::Make(DType::kQuantized8Asymm, {1.0f})};
 }
 
-// Whether the operator, as it is, hands bytes on, and the device runs it so.
+// Whether the operator only moves bytes, and the device has a kernel for it.
 bool MovesBytes(const Graph& graph, const OperatorNode& node, const Device& device) {
   std::vector<InputInfo> infos = graph.InputInfos(node);
   for (size_t i = 0; i < infos.size(); ++i) {
@@ -95,14 +95,14 @@ class LayerPlanner {
            plan_.treatment[static_cast<size_t>(producer)] == Treatment::kRounded;
   }
 
-  // The node's tensors become ones of 8 bits, and their types one where they have to be.
+  // Assigns 8-bit types to the node's tensors, and joins the types that must be equal.
   void Type(const OperatorNode& node, Treatment treatment) {
     const int output = node.outputs[0];
     plan_.type_of[static_cast<size_t>(output)] = output;
     plan_.ranged[static_cast<size_t>(output)] = true;
     for (const size_t i : ComputedInputs(graph_, node)) {
       const auto input = static_cast<size_t>(node.inputs[i]);
-      if (plan_.type_of[input] < 0) plan_.ranged[input] = true;  // of floats, quantised here
+      if (plan_.type_of[input] < 0) plan_.ranged[input] = true;  // float, quantised here
       plan_.type_of[input] = node.inputs[i];
       if (treatment == Treatment::kMoved || treatment == Treatment::kSaturated) {
         joined_[static_cast<size_t>(RootOf(node.inputs[i]))] = RootOf(output);
@@ -120,7 +120,7 @@ class LayerPlanner {
   const std::set<std::string>& keep_;
   const Device& device_;
   LayerPlan plan_;
-  std::vector<int> joined_;  // by var, another one of its type, or itself
+  std::vector<int> joined_;  // by var, another var of its type, or itself
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace ashlar {
 namespace {
 
-// The place of the largest element of a row, the first of equal ones.
+// Returns the position of the largest element of a row, the first of equal ones.
 int64_t LargestOf(const HostTensor& tensor, int64_t row, int64_t elements) {
   int64_t largest = 0;
   for (int64_t i = 1; i < elements; ++i) {

@@ -1,4 +1,4 @@
-// How far values of 8 bits are from those of floats.
+// Measures the error of 8-bit values against float values.
 #ifndef ASHLAR_QUANTIZATION_NOISE_H_
 #define ASHLAR_QUANTIZATION_NOISE_H_
 
@@ -6,11 +6,11 @@
 
 namespace ashlar {
 
-// Sums of squares over tensors; the second of them may be quantised.
+// Sums of squares over pairs of tensors; the second tensor of a pair may be quantised.
 class Noise {
  public:
   void Add(const HostTensor& expected, const HostTensor& value);
-  // 10 log10(signal / noise), at most kMostDecibels: that of equal values.
+  // Returns 10 log10(signal / noise), at most kMostDecibels, which is returned for equal values.
   static constexpr double kMostDecibels = 200;
   double sqnr_db() const;
 
@@ -18,7 +18,7 @@ class Noise {
   double signal_ = 0, noise_ = 0;
 };
 
-// Of a model's output, batch by batch.
+// The error of a model's outputs, accumulated batch by batch.
 class OutputNoise {
  public:
   void Add(const HostTensor& before, const HostTensor& after, const CalibrationRun& run);

@@ -1,5 +1,5 @@
-// Entropy: the divergence of Kullback and Leibler between the values and what 8 bits make of them,
-// as in Migacz, "8-bit inference with TensorRT" (2017), here of ranges with two ends.
+// Entropy: the Kullback-Leibler divergence between the values and their 8-bit quantisation, as in
+// Migacz, "8-bit inference with TensorRT" (2017), here for ranges with two ends.
 #include "quantization/range.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kLevels = 256;
 
-// The loss of a range, to be least.
+// A loss of a range, to be minimized.
 using Loss = double (*)(const Histogram& histogram, const ValueRange& range);
 
 double SquaredErrors(const Histogram& histogram, const ValueRange& range) {
@@ -31,8 +31,8 @@ double SquaredErrors(const Histogram& histogram, const ValueRange& range) {
   return sum;
 }
 
-// Bins outside are part of the outermost ones; each level spreads what it holds evenly over its
-// bins that hold anything.
+// Bins outside the range are added to the outermost bins. Each level spreads its count evenly over
+// its non-empty bins.
 double Divergence(const Histogram& histogram, const ValueRange& range) {
   const double step = (range.most - range.least) / (kLevels - 1);
   std::vector<double> clipped(histogram.counts().size(), 0);
@@ -57,7 +57,7 @@ double Divergence(const Histogram& histogram, const ValueRange& range) {
     }
   }
   if (inside == 0) return std::numeric_limits<double>::infinity();
-  constexpr double kNothing = 1e-6;  // of a bin that holds values and gets none
+  constexpr double kNothing = 1e-6;  // for a bin that has values but no share
   double sum = 0;
   for (size_t i = 0; i < clipped.size(); ++i) {
     if (clipped[i] == 0) continue;
@@ -70,7 +70,7 @@ double Divergence(const Histogram& histogram, const ValueRange& range) {
   return sum;
 }
 
-// Both ends moved towards zero together, then each by itself.
+// Shrinks both ends towards zero together, then each end alone.
 ValueRange LeastLoss(const Histogram& histogram, const ValueRange& whole, Loss loss) {
   constexpr int kSteps = 64;
   ValueRange best = whole;
@@ -164,7 +164,7 @@ ValueRange ChooseRange(const Histogram& histogram, RangeMethod method, double pe
 }
 
 double ClippedShare(const Histogram& histogram, const ValueRange& range) {
-  // Bounds that are those of the values clip nothing, whatever the last step rounds to.
+  // A range with the bounds of the values clips nothing, whatever the rounding of the last step.
   const double slack = (range.most - range.least) / (kLevels - 1) / 2;
   int64_t outside = 0;
   for (size_t i = 0; i < histogram.counts().size(); ++i) {

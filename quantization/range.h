@@ -1,4 +1,4 @@
-// The range of a tensor's values that 8 bits stand for, chosen by a histogram of values.
+// Chooses, by a histogram of values, the range of a tensor that 8 bits represent.
 #ifndef ASHLAR_QUANTIZATION_RANGE_H_
 #define ASHLAR_QUANTIZATION_RANGE_H_
 
@@ -13,13 +13,14 @@
 
 namespace ashlar {
 
-// How a range is found: all values (minmax), all but a share of them (percentile), the least mean
-// square of the errors (mse), or the least information lost (entropy).
+// The method of choosing a range: all values (minmax), all but a share of them (percentile), the
+// least mean square error (mse), or the least loss of information (entropy).
 enum class RangeMethod { kMinMax, kPercentile, kMse, kEntropy };
 inline constexpr const char* kRangeMethodNames[] = {"minmax", "percentile", "mse", "entropy"};
 absl::StatusOr<RangeMethod> ParseRangeMethod(absl::string_view name);
 
-// Values in equal bins between two bounds. Zeros, which no range loses, are counted in no bin.
+// A histogram of values in equal bins between two bounds. Zeros are not counted, because every
+// range includes zero.
 class Histogram {
  public:
   static constexpr int kBins = 2048;
@@ -43,16 +44,16 @@ class Histogram {
   int64_t zeros_ = 0;
 };
 
-// `percentile` is of kPercentile: 99.99 leaves out a ten-thousandth, half of it at each end that is
-// not zero.
+// Chooses a range. `percentile` is for kPercentile: 99.99 leaves out a ten-thousandth, half of it
+// at each end that is not zero.
 ValueRange ChooseRange(const Histogram& histogram, RangeMethod method, double percentile);
 
-// The share of values outside a range, as a histogram knows it.
+// Returns the share of values outside a range, estimated by a histogram.
 double ClippedShare(const Histogram& histogram, const ValueRange& range);
 
-// Quantized8Asymm of this range and zero; of zero alone, any.
+// Returns the Quantized8Asymm type for this range extended to zero; any type for zero alone.
 absl::StatusOr<TensorType> TypeOfRange(const ValueRange& range, const Shape& shape);
-// The real numbers that a type of 8 bits stands for.
+// Returns the range of real numbers that an 8-bit type represents.
 ValueRange RangeOfType(const TensorType& type);
 
 }  // namespace ashlar

@@ -44,7 +44,7 @@ class EightBitRewriter {
     return made[0];
   }
 
-  // The var as one of floats, or of 8 bits: a conversion that all its readers share.
+  // Returns the var in floats, or in 8 bits, through a conversion that all its readers share.
   absl::StatusOr<int> InFloats(int var) {
     int& made = floats_[static_cast<size_t>(var)];
     if (made < 0 && bytes_[static_cast<size_t>(var)] >= 0) {
@@ -98,7 +98,7 @@ class EightBitRewriter {
       const int var = node.inputs[i];
       const bool is_computed = next < computed.size() && computed[next] == i;
       next += is_computed;
-      // A part that is known is of the type of the others.
+      // A constant input takes the type of the other inputs.
       const bool known_part = !is_computed && treatment == Treatment::kMoved &&
                               source().var(var).type.dtype == DType::kFloat32;
       if (is_computed) {
@@ -129,7 +129,7 @@ class EightBitRewriter {
     return absl::OkStatus();
   }
 
-  // Within half a step, which is rounded away.
+  // Whether the range is exceeded by less than half a step, which rounding removes.
   static bool IsWithin(const TensorType& type, const ValueRange& range) {
     const ValueRange own = RangeOfType(type);
     const double slack = type.quantization.scale() / 2;
@@ -141,7 +141,7 @@ class EightBitRewriter {
   const std::optional<TensorType>& input_;
   const bool weights_by_channel_;
   GraphRewriter rewriter_;
-  std::vector<int> bytes_, floats_;  // by var of the source, a new one; -1: not there
+  std::vector<int> bytes_, floats_;  // by var of the source: its new var, or -1
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The graph of 8 bits, once the types of its tensors are known.
+// Builds the 8-bit graph from the types of its tensors.
 #ifndef ASHLAR_QUANTIZATION_REWRITE_H_
 #define ASHLAR_QUANTIZATION_REWRITE_H_
 
@@ -11,9 +11,9 @@
 
 namespace ashlar {
 
-// `types`: by var of the graph that has a type of 8 bits. Vars keep their ids and names, in 8 bits
-// or not; conversions stand where floats meet bytes. With `input`, the type of the graph's input in
-// `types`, too, the input is of these bytes (Uint8).
+// Rewrites `graph` in 8 bits. `types`: by var, for vars with an 8-bit type. Vars keep their ids and
+// names, in 8 bits or not; conversions are inserted between floats and bytes. With `input`, the
+// type of the graph's input in `types` too, the graph's input takes these bytes (Uint8).
 absl::StatusOr<Graph> RewriteInEightBits(const Graph& graph, const LayerPlan& plan,
                                          const std::vector<TensorType>& types,
                                          bool weights_by_channel,

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""Checks that no folder includes upward, that none is in a circle, and that graph/ and opr/ name no device.
+"""Checks that no folder includes upward, that there is no circle of folders, and that graph/ and
+opr/ name no device.
 
-usage: check_layers.py [ROOT]    exit 0: the house stands, 1: each wrong include is printed, as FILE:LINE: ...
+usage: check_layers.py [ROOT]
+
+Exit code 0: the layers are right; 1: each wrong include is printed, as FILE:LINE: ...
 """
 import pathlib
 import re
 import sys
 
-# Every room, and the rooms below it. A room sees itself, these, and all that they see; a row names rows above it only,
-# so there is no circle of rooms. A folder without a row belongs to the room of the folder above it.
+# Each layer (a "room") and the rooms directly below it. A room may include itself, these, and every
+# room that these may include. A row names only rooms of rows above it, so there is no circle. A
+# folder without a row belongs to the room of its parent folder.
 ROOMS = {
     "graph": "",
     "graph/passes": "graph",
@@ -75,7 +79,7 @@ ROOMS = {
     "tests/tools": "tools tests/runtime tests/support/model tests/support/command",
 }
 DEVICE = re.compile(r"\b(cpu|gpu|cuda|cudnn|cublas|onednn|avx2|avx512)\b|Cpu|Gpu|Cuda|Cudnn|Onednn")
-NAMES_DEVICES = {"graph/comp_node.h", "graph/comp_node.cc"}  # their subject
+NAMES_DEVICES = {"graph/comp_node.h", "graph/comp_node.cc"}  # devices are their subject
 
 
 def room_of(path):
@@ -86,7 +90,7 @@ def room_of(path):
 
 
 def visible():
-    """Room -> all rooms that it sees."""
+    """Returns for each room all rooms that it may include."""
     sees = {}
     for room, below in ROOMS.items():
         sees[room] = {room}.union(*(sees[other] for other in below.split()))
@@ -94,12 +98,12 @@ def visible():
 
 
 def code_of(line):
-    """The line without texts and without a comment at its end."""
+    """Returns the line without strings and without a comment at its end."""
     return re.sub(r"//.*", "", re.sub(r'"(\\.|[^"\\])*"', '""', line))
 
 
 def circle(arrows):
-    """Folders that include one another, as a path from one back to itself; empty where there are none."""
+    """Returns a circle of folders that include one another, as a path; empty if there is none."""
     done, path = set(), []
 
     def visit(folder):
@@ -134,7 +138,7 @@ def main(root):
                     errors.append(f"{file}:{number}: names the device {device.group()}; {room}/ knows none")
             include = re.match(r'#include "([^"]+)"', line)
             target = pathlib.PurePath(include.group(1)) if include else None
-            if target is None or room_of(target) is None:  # a library's
+            if target is None or room_of(target) is None:  # of a library
                 continue
             if room_of(target) not in sees[room]:
                 errors.append(f"{file}:{number}: includes {target}; {room}/ may not include {room_of(target)}/")

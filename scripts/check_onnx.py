@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the ONNX models that the tests write in ONNX Runtime, and compares with host evaluation.
+"""Runs the ONNX models written by tests in ONNX Runtime, and compares the results with host
+evaluation.
 
     pip install -r benchmarks/requirements.txt
     mkdir cases
     ASHLAR_ONNX_CASES=cases build/release/serialization_test --gtest_filter='OnnxWriter.*'
-    ASHLAR_ONNX_CASES=cases build/release/training_test --gtest_filter='*LossesAndDigits*'  # trained nets
+    ASHLAR_ONNX_CASES=cases build/release/training_test --gtest_filter='*LossesAndDigits*'
     scripts/check_onnx.py cases
 """
 import pathlib
@@ -13,8 +14,8 @@ import sys
 import numpy
 import onnxruntime
 
-TOLERANCE = 1e-5  # of the largest magnitude in the output
-NOT_IN_ONNX_RUNTIME = {"lrn_even"}  # ONNX has LRN of an even size, ONNX Runtime has not
+TOLERANCE = 1e-5  # relative to the largest magnitude of the output
+NOT_IN_ONNX_RUNTIME = {"lrn_even"}  # ONNX allows LRN of an even size, ONNX Runtime does not
 
 
 def check(model):
@@ -40,7 +41,7 @@ def main():
     for model in models:
         try:
             problem = check(model)
-        except Exception as error:  # ONNX Runtime's own types
+        except Exception as error:  # also ONNX Runtime's own types
             problem = str(error)
         if problem:
             failures += 1

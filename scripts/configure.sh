@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Configures a preset in build/PRESET and shows CMake's output only if that fails. Refuses a build folder that came along
-# with a copied or moved clone, because CMake cannot use it.
-# Usage: scripts/configure.sh [--check] PRESET [option of cmake]...     (--check: only looks at the build folder)
+# Configures a preset in build/PRESET and shows CMake's output only if that fails. Refuses a build
+# folder that was copied or moved together with its clone, because CMake cannot use it.
+# Usage: scripts/configure.sh [--check] PRESET [option of cmake]...
+#        --check: only checks the build folder
 set -euo pipefail
 cd "$(dirname "$0")/.."
 check_only=

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Random small ONNX models by seed: Ashlar against onnx.reference and ONNX Runtime, whole, by two threads, in the least memory,
-in tiles, and written back.
+"""Tests random small ONNX models, by seed: compares Ashlar with onnx.reference and ONNX Runtime.
+
+Each model runs untiled, with two threads, in the least memory, in tiles, and after writing it back.
 
     python3 -m venv build/differential.venv
     build/differential.venv/bin/pip install onnx onnxruntime
     cmake --build --preset release --target ashlar ashlar_shared
     build/differential.venv/bin/python scripts/differential.py --models 10000
-    build/differential.venv/bin/python scripts/differential.py --seed 17          # one model again
+    build/differential.venv/bin/python scripts/differential.py --seed 17          # repeat one model
     build/differential.venv/bin/python scripts/differential.py --only Conv,QDQ    # these operators
 
-Integers agree bit for bit, floats to what rounding does (differential/compare.py). A model is kept in build/differential/SEED
-where it has a difference that differential/known.py does not explain; so are crashes, and models that take longer than --limit.
+Integers must be equal bit for bit, floats up to rounding (differential/compare.py). A model is
+saved in build/differential/SEED if it has a difference that differential/known.py does not explain.
+Crashes are saved too, and models that take longer than --limit.
 """
 import argparse
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that the build needs and that are missing. Does nothing when all are there.
+# Installs the missing Debian packages that the build needs. Does nothing if all are installed.
 # Usage: scripts/install_packages.sh [further package]...
 set -euo pipefail
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Long runs that CI has no time for. Packages of PyPI go into a folder of their own; nothing else needs them.
+# Runs long tests that CI has no time for. Packages from PyPI go into a folder of their own; nothing
+# else needs them.
 # Usage: scripts/nightly.sh [minutes of random models, default 60]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,7 +9,7 @@ ASHLAR_LONG_TESTS=1 scripts/test.sh release
 python=build/differential.venv/bin/python
 [ -x $python ] || python3 -m venv build/differential.venv
 $python -m pip install -q onnx onnxruntime
-# Other seeds every night; a finding names its own.
+# Uses other seeds every night; a finding names its seed.
 $python scripts/differential.py --seed $(($(date +%j) * 1000000)) --minutes "$minutes"
 scripts/test_threads.sh
 scripts/test_wheel.sh

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the Debian packages libashlar1, libashlar-dev and ashlar, and the Python wheel, into build/release/packages.
+# Builds the Debian packages libashlar1, libashlar-dev and ashlar, and the Python wheel, into
+# build/release/packages.
 # Usage: scripts/package.sh [deb|wheel]    (default: both)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -23,7 +24,7 @@ for kind in $what; do
     wheel)
       cmake --build --preset release --target wheel_library
       python3 packaging/wheel.py python build/release/wheel/libashlar.so.1 build/release/packages
-      # By another deflate, a twenty-fifth smaller.
+      # Compresses again with another implementation of deflate: a twenty-fifth smaller.
       ! command -v advzip >/dev/null || advzip -q -z -3 build/release/packages/*.whl
       ls -l build/release/packages/*.whl
       ;;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds static Abseil and protobuf-lite, from the sources of Debian's packages that are installed, into a folder: a
-# wheel brings them inside of its library. Debian's own archives are not for shared libraries. The code is not ours, so
-# its warnings are off.
-# Usage: scripts/static_libraries.sh FOLDER    (exit 77 where the sources cannot be had)
+# Builds static Abseil and protobuf-lite into a folder, from the sources of the installed Debian
+# packages: a wheel includes them in its library. Debian's own archives cannot be linked into shared
+# libraries. The code is not ours, so its warnings are off.
+# Usage: scripts/static_libraries.sh FOLDER    (exit 77 if the sources are not available)
 set -euo pipefail
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
@@ -27,7 +27,7 @@ flags=(-G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_POSITION_INDEPENDENT_CODE=ON 
        -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 cmake -S abseil-*/ -B abseil "${flags[@]}" >abseil.log
 cmake -S protobuf-*/ -B protobuf "${flags[@]}" -Dprotobuf_BUILD_TESTS=OFF -Dprotobuf_BUILD_PROTOC_BINARIES=OFF >protobuf.log
-cmake --build abseil --target statusor str_format_internal raw_hash_set hash cord # and the parts that these need
+cmake --build abseil --target statusor str_format_internal raw_hash_set hash cord # with dependencies
 cmake --build protobuf --target libprotobuf-lite
 find abseil protobuf -name '*.a' -exec cp {} . \;
 echo "$wanted" >built

@@ -3,8 +3,9 @@
 
 usage: validate_json.py [--closed] SCHEMA.json DOCUMENT.json...
 
-Profile dumps: serialization/megengine/profile_dump.schema.json; what `--json` writes: docs/json.schema.json.
---closed: keys that the schema does not name are errors, too, so that what is written is what is documented.
+Profile dumps: serialization/megengine/profile_dump.schema.json.
+Output of `--json`: docs/json.schema.json.
+--closed: keys that the schema does not name are errors, so that all output is documented.
 Exit code 0: all are valid, 1: not, 2: usage, 77: jsonschema is missing.
 """
 import json
@@ -24,7 +25,7 @@ except ImportError:
 
 
 def close(schema):
-    """No further keys in objects whose keys the schema names."""
+    """Forbids further keys in objects whose keys the schema names."""
     if isinstance(schema, dict):
         if "properties" in schema and "allOf" not in schema:
             schema.setdefault("additionalProperties", False)
@@ -37,7 +38,8 @@ def close(schema):
 
 
 def innermost(error):
-    """Of several alternatives, none of which fits, what is wrong with the one that has the fewest errors."""
+    """Returns the error to show if no alternative fits: of the alternative with the fewest errors.
+    """
     while error.context:
         alternatives = {}
         for inner in error.context:

@@ -1,4 +1,4 @@
-// ashlar bench: how long a run takes.
+// ashlar bench: measures the time of runs.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -41,7 +41,7 @@ absl::StatusOr<std::vector<double>> ParsePercentiles(absl::string_view text) {
   return percentiles;
 }
 
-// Runs with the same inputs, several on the way.
+// Runs with the same inputs, several in flight.
 class Load {
  public:
   static absl::StatusOr<Load> Create(std::shared_ptr<const Executable> executable,
@@ -56,7 +56,8 @@ class Load {
     return load;
   }
 
-  // Milliseconds of the first one. Where runs are recorded, all slots are ready then.
+  // Runs once in each slot and returns the milliseconds of the first run. If runs are recorded, all
+  // slots are recorded afterwards.
   absl::StatusOr<double> RunEachOnce() {
     std::vector<double> latencies;
     for (size_t i = 0; i < slots_.size(); ++i) {
@@ -66,7 +67,7 @@ class Load {
     return latencies[0];
   }
 
-  // Starts a run, for which others may have to be waited for; appends their milliseconds.
+  // Starts a run; appends the milliseconds of the runs that it waits for.
   absl::Status StartOne(std::vector<double>& latencies) {
     if (pipeline_->next() == nullptr) ASHLAR_RETURN_IF_ERROR(WaitForOne(latencies));
     Slot& slot = slots_[started_++ % slots_.size()];
@@ -81,12 +82,12 @@ class Load {
     return absl::OkStatus();
   }
 
-  // Whether a run goes on while the next one is started.
+  // Whether a run continues while the next one is started.
   bool overlaps() const { return slots_.size() > 1 && !planned_->device->is_host(); }
   const Pipeline& pipeline() const { return *pipeline_; }
   const PlannedGraph& planned() const { return *planned_; }
   const Graph& graph() const { return *graph_; }
-  // The first dimension of the first input that can be images; 0: none can.
+  // Returns the first dimension of the first input that can be images; 0 if none can.
   int64_t images_per_run() const {
     for (const Binding& binding : graph_->inputs()) {
       const Shape& shape = graph_->var(binding.var).type.shape;
@@ -97,7 +98,7 @@ class Load {
 
  private:
   struct Slot {
-    std::vector<HostTensor> outputs;  // as Graph::outputs()
+    std::vector<HostTensor> outputs;  // in the order of Graph::outputs()
     Clock::time_point start;
   };
 
@@ -110,9 +111,9 @@ class Load {
   const Graph* graph_ = nullptr;
   const PlannedGraph* planned_ = nullptr;
   InputTensors inputs_;
-  std::vector<Slot> slots_;  // take turns
+  std::vector<Slot> slots_;  // used in turn
   size_t started_ = 0, ended_ = 0;
-  std::unique_ptr<Pipeline> pipeline_;  // goes before the tensors
+  std::unique_ptr<Pipeline> pipeline_;  // destroyed before the tensors
 };
 
 class BenchCommand final : public Command {
@@ -193,9 +194,9 @@ class BenchCommand final : public Command {
  private:
   struct Report {
     double load_ms = 0, first_run_ms = 0, warmup_ms = 0;
-    int64_t warmup_runs = 0;        // behind the first
+    int64_t warmup_runs = 0;        // after the first
     std::vector<double> latencies;  // ms, of each run
-    double elapsed_ms = 0;          // from the start of the first to the end of the last
+    double elapsed_ms = 0;          // from the start of the first run to the end of the last
     bool interrupted = false;
   };
 
@@ -270,7 +271,7 @@ class BenchCommand final : public Command {
     return console.Write(document);
   }
 
-  // The measured setting, so that a log stands by itself.
+  // Describes the measured setting, so that a log is complete by itself.
   std::string SubjectText(const Load& load, const Report& report, const Console& console) const {
     const Graph& graph = load.graph();
     std::string inputs;

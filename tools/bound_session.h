@@ -1,4 +1,4 @@
-// A model compiled, with tensors bound to all of its inputs and outputs: ready to run.
+// A compiled model with tensors bound to all of its inputs and outputs: ready to run.
 #ifndef ASHLAR_TOOLS_BOUND_SESSION_H_
 #define ASHLAR_TOOLS_BOUND_SESSION_H_
 
@@ -17,13 +17,13 @@ namespace ashlar {
 
 class BoundSession {
  public:
-  // Plans and packs `model`, whose file's pages are then let go.
+  // Plans and packs `model`, then releases the pages of its file.
   static absl::StatusOr<std::unique_ptr<BoundSession>> Create(Model model,
                                                               const PlanRequest& request,
                                                               InputTensors inputs,
                                                               Console& console);
 
-  // From a plan made before.
+  // Creates a session from an existing plan.
   static absl::StatusOr<std::unique_ptr<BoundSession>> FromPlan(
       std::unique_ptr<PlannedGraph> planned, InputTensors inputs);
 
@@ -32,7 +32,7 @@ class BoundSession {
 
   Session& session() { return *session_; }
   const PlannedGraph& planned() const { return session_->executable().planned(); }
-  // By name, in the order of the graph; the results of the last run.
+  // Returns the results of the last run, by name, in the order of the graph.
   const NamedTensors& outputs() const { return outputs_; }
 
  private:
@@ -45,7 +45,7 @@ class BoundSession {
   std::unique_ptr<Session> session_;
 };
 
-// Says so where runs could not be recorded (Session::recording_status).
+// Prints a note if runs could not be recorded (Session::recording_status).
 void NoteRecording(const absl::Status& status, Console& console);
 
 }  // namespace ashlar

@@ -1,4 +1,4 @@
-// Whether a plan fits the limits of the command line.
+// Checks a plan against the limits of the command line.
 #ifndef ASHLAR_TOOLS_BUDGET_CHECKS_H_
 #define ASHLAR_TOOLS_BUDGET_CHECKS_H_
 
@@ -8,8 +8,8 @@
 
 namespace ashlar {
 
-// Errors end in ExitCode::kDoesNotFit, and name the least that would do: of --memory-budget, and of
-// --total-budget. `path` is the model's.
+// Check --memory-budget and --total-budget. Errors have ExitCode::kDoesNotFit, and name the
+// smallest sufficient value. `path` is the model's.
 absl::Status CheckBudget(const PlannedGraph& planned, const std::string& path);
 absl::Status CheckTotal(const PlannedModel& made, const std::string& path);
 

@@ -129,7 +129,7 @@ class ArrayData final : public CalibrationData {
     return absl::OkStatus();
   }
 
-  // --mean and --scale by channel: element i of a row.
+  // Applies --mean and --scale by channel to element i of a row.
   double Prepared(const Input& input, int64_t at, int64_t i, int64_t elements) const {
     const double value = input.array.At(at);
     if (flags_.mean.empty() && flags_.scale.empty()) return value;
@@ -198,7 +198,7 @@ class FolderData final : public CalibrationData {
       flags.files.push_back(flags.files.back());
     }
     if (run.labels.size() != static_cast<size_t>(run.rows)) run.labels.clear();
-    // What is worth a note is said of the first run.
+    // Notes are printed for the first run only.
     Console& console = noted_ ? silent_ : console_;
     noted_ = true;
     ASHLAR_ASSIGN_OR_RETURN(run.inputs, MakeInputs(graph_, flags, 0, console));
@@ -243,7 +243,7 @@ class FolderData final : public CalibrationData {
   mutable Console silent_;
   mutable bool noted_ = false;
   std::vector<Sample> samples_;
-  int64_t others_ = 0;  // files beside them
+  int64_t others_ = 0;  // other files in the folder
   std::vector<std::vector<size_t>> runs_;
 };
 

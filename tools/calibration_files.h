@@ -12,15 +12,15 @@
 
 namespace ashlar {
 
-// `path`:
+// Opens calibration data at `path`:
 //   .npz      for each input an array of its name, or `images` for the only one, of as many rows as
-//             there are samples; and perhaps `labels` [count]. --mean and --scale are applied
+//             there are samples; optionally `labels` [count]. --mean and --scale are applied
 //             channel by channel
-//   a folder  of pictures and .npy files, a sample each, made inputs as `run` does it; and of .npz
-//             files, each of which holds the inputs of one run; other files are left out. Folders
-//             in it are classes, in the order of their names, whose files are labelled so
-// The model's batch is filled with samples in their order, the last one perhaps with the last
-// sample again. At most `most_samples` are taken. Errors have exit codes.
+//   a folder  of pictures and .npy files, a sample each, converted to inputs as `run` does it; and
+//             of .npz files, each with the inputs of one run; other files are left out. Subfolders
+//             are classes, in the order of their names, and label their files
+// The model's batch is filled with samples in their order; the last batch is padded by repeating
+// the last sample. At most `most_samples` are taken. Errors have exit codes.
 absl::StatusOr<std::unique_ptr<CalibrationData>> OpenCalibrationData(const std::string& path,
                                                                      const Graph& graph,
                                                                      const InputFlags& flags,

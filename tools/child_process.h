@@ -1,4 +1,4 @@
-// Work done by a child, which may end as it likes.
+// Runs work in a child process, which may crash safely.
 #ifndef ASHLAR_TOOLS_CHILD_PROCESS_H_
 #define ASHLAR_TOOLS_CHILD_PROCESS_H_
 
@@ -8,8 +8,8 @@
 
 namespace ashlar {
 
-// The result of `work` in a forked child whose limits and memory are its own. An error of it keeps
-// its code and message. Unknown where the child ended by itself, and says how.
+// Returns the result of `work`, run in a forked child with its own limits and memory. An error
+// keeps its code and message. Unknown, saying how the child ended, if it ended without a result.
 absl::StatusOr<Json> InChild(absl::FunctionRef<absl::StatusOr<Json>()> work);
 
 }  // namespace ashlar

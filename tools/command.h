@@ -19,13 +19,16 @@ class Command {
   virtual ~Command() = default;
   // Adds its options. They keep pointers into the command.
   virtual void Declare(CLI::App& app) = 0;
-  // Called once the options are parsed, before Run: a usage error where they do not go together.
+  // Checks combinations of options; called after parsing, before Run. Returns a usage error if they
+  // conflict.
   virtual absl::Status CheckOptions() const { return absl::OkStatus(); }
-  // Options that Run would not read, as things stand: to give one of them is a usage error.
+  // Returns the options that Run would not read, given the others: giving one of them is a usage
+  // error.
   virtual std::vector<IdleOptions> Idle(const ConsoleFlags&) const { return {}; }
-  // The files that Run will write; "" are none. That they can be written is checked before it.
+  // Returns the files that Run will write; "" means none. Before Run, each is checked to be
+  // writable.
   virtual std::vector<std::string> OutputFiles() const { return {}; }
-  // Errors say how the program ends (tools/exit_code.h).
+  // Runs the command. Errors carry the program's exit code (tools/exit_code.h).
   virtual absl::Status Run(Console& console) = 0;
 };
 
@@ -36,7 +39,7 @@ struct CommandRow {
   std::unique_ptr<Command> (*make)();
 };
 
-// All subcommands, in the order of the help text.
+// Returns all subcommands, in the order of the help text.
 absl::Span<const CommandRow> Commands();
 
 std::unique_ptr<Command> MakeRunCommand();

@@ -1,4 +1,4 @@
-// ashlar compare: outputs, and values on the way to them, against a reference.
+// ashlar compare: compares outputs and intermediate values with a reference.
 #include <algorithm>
 #include <utility>
 
@@ -24,20 +24,20 @@
 namespace ashlar {
 namespace {
 
-// One compared value.
+// A compared value.
 struct Comparison {
   std::string name;
   std::string type;  // of the operator that made it; empty for outputs
   Difference difference;
 };
 
-// Compares the values of one run with those of another, as the other makes them.
+// Compares the values of one run with the reference values, when these are computed.
 class LayerComparer {
  public:
   LayerComparer(LayerValues actual, const Tolerance& tolerance, bool fail_fast)
       : actual_(std::move(actual)), tolerance_(tolerance), fail_fast_(fail_fast) {}
 
-  // Cancelled where nothing more needs to be compared.
+  // Compares one value. Cancelled if nothing more needs to be compared.
   absl::Status Visit(const Graph& graph, const Var& var, const HostTensor& reference) {
     const auto it = actual_.find(var.id);
     if (it == actual_.end() || it->second.shape() != reference.shape()) return absl::OkStatus();
@@ -130,7 +130,8 @@ class CompareCommand final : public Command {
 
   absl::Status Run(Console& console) override {
     if (ComparesDumps()) return CompareDumps(model_.path, other_, console);
-    if (layers_ == "all") planning_.tuned_tiles = false;  // whose values are parts of the layers'
+    if (layers_ == "all")
+      planning_.tuned_tiles = false;  // values of tiles are not values of layers
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kAll));
     ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
@@ -175,7 +176,7 @@ class CompareCommand final : public Command {
     return absl::OkStatus();
   }
 
-  // The model of the other side, which has to take the inputs of the first one.
+  // Loads the model of the other side, which must take the inputs of the first one.
   absl::StatusOr<Model> LoadOther(const Graph& graph, Console& console) const {
     ModelFlags flags = model_;
     flags.path = other_;
@@ -218,8 +219,8 @@ class CompareCommand final : public Command {
     return absl::OkStatus();
   }
 
-  // Options that are not given for the other side are as on this one, but for a precision that it
-  // cannot have.
+  // Returns the options of the other side: by default the options of this side, except a precision
+  // that the other device lacks.
   std::pair<ExecutionFlags, PlanningFlags> OtherFlags() const {
     ExecutionFlags execution = execution_;
     PlanningFlags planning = planning_;
@@ -255,7 +256,7 @@ class CompareCommand final : public Command {
     return RequestFor(model, execution, planning, console);
   }
 
-  // The reference's outputs; compares layers on the way.
+  // Returns the reference's outputs, and compares layers meanwhile.
   absl::StatusOr<NamedTensors> Reference(const Model& model, const InputTensors& inputs,
                                          LayerComparer& layers, Console& console) const {
     if (HasOtherPlan() || !other_.empty()) {
@@ -277,7 +278,8 @@ class CompareCommand final : public Command {
       ASHLAR_ASSIGN_OR_RETURN(const LayerValues values, RunAndRecord(*other));
       const Graph& graph = other->planned().graph;
       for (const Var& var : graph.vars()) {
-        if (var.id >= model.graph.next_id()) continue;  // a pass's, which has others in other plans
+        if (var.id >= model.graph.next_id())
+          continue;  // added by a pass; plans differ in such vars
         const auto it = values.find(var.id);
         if (it != values.end()) ASHLAR_RETURN_IF_ERROR(layers.Visit(graph, var, it->second));
       }

@@ -23,7 +23,7 @@ constexpr size_t kOperatorsShown = 20;
 struct Side {
   ProfileRecording recording;
   RecordedMemory memory;
-  std::map<int64_t, int64_t> offsets;  // in the memory, by var id
+  std::map<int64_t, int64_t> offsets;  // in the memory pool, by var id
 };
 
 absl::StatusOr<Side> ReadSide(const std::string& path, Console& console) {
@@ -43,7 +43,7 @@ std::string Milliseconds(double seconds) { return FormatMilliseconds(seconds * 1
 
 std::string RatioText(double a, double b) { return a > 0 ? absl::StrFormat("%.2f", b / a) : ""; }
 
-// Whole numbers of both sides.
+// Integers of both sides.
 class Figures {
  public:
   void Add(const char* key, const char* title, int64_t a, int64_t b) {

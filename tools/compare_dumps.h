@@ -1,4 +1,4 @@
-// Two profile dumps side by side.
+// Compares two profile dumps.
 #ifndef ASHLAR_TOOLS_COMPARE_DUMPS_H_
 #define ASHLAR_TOOLS_COMPARE_DUMPS_H_
 
@@ -9,9 +9,9 @@
 
 namespace ashlar {
 
-// Order, placement and peak, then time and bytes by operator type and of the operators whose times
-// differ most. Operators are the same where ids and types are. Finds no side wrong: differences
-// are no error.
+// Prints order, placement and peak, then time and bytes by operator type, and the operators whose
+// times differ most. Operators are matched by id and type. Differences are not errors: neither side
+// is the reference.
 absl::Status CompareDumps(const std::string& path_a, const std::string& path_b, Console& console);
 
 }  // namespace ashlar

@@ -1,4 +1,4 @@
-// ashlar compile: a model as a program in C99.
+// ashlar compile: writes a model as a program in C99.
 #include <filesystem>
 #include <system_error>
 
@@ -92,8 +92,8 @@ class CompileCommand final : public Command {
     return ToPlanRequest(execution, planning, console);
   }
 
-  // The largest error of an output of the test over the largest element, by the model as this
-  // machine runs it whole. An error if it is more than rounding makes.
+  // Returns the largest error of an output of the self-test, relative to the largest element,
+  // against the untiled model on this machine. An error if rounding cannot explain it.
   absl::StatusOr<double> CheckAgainstDesktop(const Model& model, const SelfTest& test,
                                              Console& console) const {
     InputTensors inputs;

@@ -12,9 +12,9 @@
 namespace ashlar {
 
 struct ConsoleFlags {
-  bool quiet = false;             // no progress, no notes, no comment
-  std::string json;               // where the document goes: "" nowhere, "-" to stdout, else a file
-  Json options = Json::object();  // as GivenOptions has them
+  bool quiet = false;  // no progress, no notes, no commentary
+  std::string json;    // the document's destination: "" none, "-" stdout, otherwise a file
+  Json options = Json::object();               // in the format of GivenOptions
   bool prints() const { return json != "-"; }  // whether results go to stdout as text
 };
 
@@ -23,27 +23,27 @@ class Console {
   Console(std::string command, ConsoleFlags flags);
   ~Console();
 
-  // A result. Swallowed where the JSON document goes to stdout.
+  // Prints a result. Does nothing if the JSON document goes to stdout.
   void Print(absl::string_view text);
-  // Says that the result is in a file ("": in none), for which Print is then mere comment.
+  // States that the result is in a file ("": in none), so that Print writes mere commentary.
   void ResultIsIn(absl::string_view file) { result_is_in_file_ = !file.empty(); }
-  // The present work of the program: one line that the next one replaces, on a terminal only.
+  // Shows the current work in one line that the next one replaces, on a terminal only.
   void Progress(absl::string_view text);
-  // Something worth knowing, on stderr: "note: TEXT".
+  // Prints a note on stderr: "note: TEXT".
   void Note(absl::string_view text);
 
-  // A document with the keys that all have.
+  // Returns a document with the keys common to all commands.
   Json Document(const CompNode& device, int threads) const;
-  // The options of the command line as text: "--exact --threads 2".
+  // Returns the options of the command line as text: "--exact --threads 2".
   std::string OptionsText() const;
   bool wants_json() const { return !flags_.json.empty(); }
-  // Puts the document where --json says, if it was given.
+  // Writes the document to the destination of --json, if given.
   absl::Status Write(const Json& document);
-  // The document of a command that ended with `error` before it had a result; nothing where it has
-  // written one.
+  // Writes the document of a command that ended with `error` before it had a result. Does nothing
+  // if the command has written a document.
   absl::Status WriteRefusal(absl::string_view error, int exit_code);
 
-  // Whether all results reached stdout.
+  // Returns an error unless all results reached stdout.
   absl::Status Finish();
 
  private:
@@ -51,10 +51,10 @@ class Console {
 
   const std::string command_;
   const ConsoleFlags flags_;
-  const bool terminal_;  // stderr is one
+  const bool terminal_;  // whether stderr is a terminal
   bool progress_shown_ = false;
   bool result_is_in_file_ = false;
-  bool written_ = false;  // the document
+  bool written_ = false;  // the document was written
 };
 
 }  // namespace ashlar

@@ -1,4 +1,4 @@
-// ashlar convert: from or to another format.
+// ashlar convert: converts models between formats.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/status.h"

@@ -1,4 +1,4 @@
-// ashlar demo: a network whole, and in an arena of 512 KiB: both measured, and drawn.
+// ashlar demo: runs a network untiled and in an arena of 512 KiB; measures and draws both.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -37,12 +37,12 @@ struct Way {
 };
 constexpr Way kWays[] = {{"whole", 0}, {"in 512 KiB", kBudget}};
 
-// The result of one of them.
+// The result of one of the plans.
 struct Shown {
   PlannedBuffers plan;
   Measurement measured;
   std::unique_ptr<BoundSession> session;
-  // The best run.
+  // The fastest run.
   double milliseconds = std::numeric_limits<double>::infinity();
 };
 
@@ -95,7 +95,7 @@ class DemoCommand final : public Command {
     return shown;
   }
 
-  // Runs the plans in turn, so that other work on the machine slows all of them.
+  // Runs the plans alternately, so that other work on the machine slows all of them.
   static absl::Status Time(std::vector<Shown>& shown) {
     for (int run = 0; run < kTimedRuns; ++run) {
       for (Shown& one : shown) {
@@ -109,8 +109,8 @@ class DemoCommand final : public Command {
     return absl::OkStatus();
   }
 
-  // Returns the file to write: by default plan.html, or plan-1.html and so on, as a page that is
-  // there may show another model.
+  // Returns the file to write: by default plan.html, or plan-1.html and so on, because an existing
+  // page may show another model.
   std::string FreeFile() const {
     std::string file = output_;
     std::error_code error;

@@ -8,7 +8,7 @@
 namespace ashlar {
 namespace {
 
-// Of integers the exact one, also where doubles are rounded.
+// Returns the difference of two elements; exact for integers, even if doubles would round.
 double Distance(const HostTensor& actual, const HostTensor& reference, int64_t i) {
   const auto integers = [](const HostTensor& tensor) { return !IsFloat(tensor.dtype()); };
   if (integers(actual) && integers(reference)) {

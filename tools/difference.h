@@ -1,4 +1,4 @@
-// How far a tensor is from its reference.
+// Measures the difference between a tensor and its reference.
 #ifndef ASHLAR_TOOLS_DIFFERENCE_H_
 #define ASHLAR_TOOLS_DIFFERENCE_H_
 
@@ -17,16 +17,16 @@ enum class Metric {
   kNmse,         // sqrt(sum (a - r)^2 / sum r^2) <= rtol
 };
 
-// "elemwise", "max" or "nmse".
+// Parses "elemwise", "max" or "nmse".
 absl::StatusOr<Metric> ParseMetric(absl::string_view name);
 
 struct Tolerance {
   Metric metric = Metric::kMax;
   double atol = 1e-6;
-  // In single precision, logits of 50 layers are off by up to 5e-4, and so, relatively, are the
-  // probabilities made of them.
+  // In single precision, logits of 50 layers are off by up to 5e-4. So, relatively, are the
+  // probabilities computed from them.
   double rtol = 1e-3;
-  bool check_finite = false;  // NaN and infinity are errors even where both sides have them
+  bool check_finite = false;  // NaN and infinity are errors even if both sides have them
 };
 
 struct Difference {
@@ -37,11 +37,11 @@ struct Difference {
   bool ok = true;
 };
 
-// The keys name, max_abs, max_rel, nmse and ok.
+// Returns an object with the keys name, max_abs, max_rel, nmse and ok.
 Json DifferenceDocument(absl::string_view name, const Difference& difference);
 
-// Of tensors of equal shape. Where NaN or infinity stands on one side alone the difference is
-// infinite; where both sides have the same, it is 0.
+// Compares tensors of equal shape. The difference is infinite if only one side has NaN or infinity,
+// and 0 if both sides have the same.
 Difference Compare(const HostTensor& actual, const HostTensor& reference,
                    const Tolerance& tolerance);
 

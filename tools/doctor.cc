@@ -1,4 +1,4 @@
-// ashlar doctor: this machine and this build.
+// ashlar doctor: describes this machine and this build.
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -30,13 +30,13 @@
 namespace ashlar {
 namespace {
 
-// Instruction sets that make a difference to kernels, as /proc/cpuinfo calls them.
+// The instruction sets that kernels use, by their names in /proc/cpuinfo.
 constexpr const char* kFeatures[] = {
     "sse4_2",   "avx",      "avx2",     "fma",         "f16c",        "avx512f",
     "avx512bw", "avx512vl", "avx512dq", "avx512_vnni", "avx512_bf16", "amx_tile",
     "asimd",    "asimddp",  "i8mm",     "bf16",        "sve"};
 
-// The value of "key : value" or "key: value" in a file of /proc, the first one; else "".
+// Returns the first value of "key : value" or "key: value" in a file of /proc; "" if there is none.
 std::string ProcValue(const char* path, absl::string_view key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -50,7 +50,7 @@ std::string ProcValue(const char* path, absl::string_view key) {
 }
 
 std::string CpuFeatures() {
-  const std::string flags =  // of x86, and of Arm
+  const std::string flags =  // x86 and Arm
       absl::StrCat(ProcValue("/proc/cpuinfo", "flags"), " ",
                    ProcValue("/proc/cpuinfo", "Features"));
   const std::set<std::string> present = absl::StrSplit(flags, ' ');
@@ -61,7 +61,7 @@ std::string CpuFeatures() {
   return found.empty() ? "unknown" : absl::StrJoin(found, " ");
 }
 
-// "16041808 kB" of /proc/meminfo in bytes; nothing where it is not known.
+// Returns a value such as "16041808 kB" of /proc/meminfo in bytes; nothing if it is not known.
 std::optional<int64_t> Memory(absl::string_view key) {
   const std::string text = ProcValue("/proc/meminfo", key);
   int64_t kib = 0;
@@ -69,15 +69,15 @@ std::optional<int64_t> Memory(absl::string_view key) {
   return kib * 1024;
 }
 
-// Of the process's addresses, bytes; nothing where there is none.
+// Returns the limit of the process's address space in bytes; nothing if there is none.
 std::optional<int64_t> AddressLimit() {
   struct rlimit limit = {};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
   return static_cast<int64_t>(limit.rlim_cur);
 }
 
-// The memory limit of the control group, in either version of the interface, bytes; nothing where
-// there is none.
+// Returns the memory limit of the control group, in either version of the interface, in bytes;
+// nothing if there is none.
 std::optional<int64_t> GroupLimit() {
   for (const char* path :
        {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
@@ -105,8 +105,8 @@ std::string SystemKernel() {
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
-// Where `tune` keeps its measurements, how many of them are for the processor, and the speeds that
-// it measured.
+// Returns the path of the kernel record, the number of its measurements for the processor, and the
+// measured speeds.
 Facts KernelRecordFacts(const absl::StatusOr<Device*>& cpu,
                         const std::optional<Processor>& processor) {
   const std::string path = DefaultKernelRecordPath();
@@ -120,7 +120,7 @@ Facts KernelRecordFacts(const absl::StatusOr<Device*>& cpu,
   }
   Facts facts = {{"kernel record", absl::StrCat(path, ": ", known)}};
   for (const auto& [threads, speeds] : record->speeds) {
-    constexpr double kGiga = 1e6;  // of a second, in a millisecond
+    constexpr double kGiga = 1e6;  // 1e9 a second, in units per millisecond
     facts.push_back(
         {absl::StrCat("speed on ", threads),
          absl::StrFormat("%.1f GFLOP/s; GB/s read: %.1f second level, %.1f third level, "

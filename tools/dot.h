@@ -1,4 +1,4 @@
-// Graphs for Graphviz.
+// Writes graphs for Graphviz.
 #ifndef ASHLAR_TOOLS_DOT_H_
 #define ASHLAR_TOOLS_DOT_H_
 
@@ -8,8 +8,8 @@
 
 namespace ashlar {
 
-// A digraph: one box an operator, one arrow a value, with its shape. Constants are left out. Names
-// may hold any bytes.
+// Returns a digraph: one box an operator, one arrow a value, with its shape. Constants are left
+// out. Names may hold any bytes.
 std::string DotText(const Graph& graph);
 
 }  // namespace ashlar

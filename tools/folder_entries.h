@@ -9,8 +9,8 @@
 
 namespace ashlar {
 
-// Entries of a folder that are folders, or that are files, by name; hidden ones left out. An error
-// is kRejectedInput.
+// Returns the entries of a folder that are folders, or that are files, sorted by name, without
+// hidden ones. Errors are kRejectedInput.
 absl::StatusOr<std::vector<std::filesystem::path>> EntriesOf(const std::filesystem::path& folder,
                                                              bool folders);
 

@@ -17,7 +17,7 @@
 namespace ashlar {
 namespace {
 
-// Milliseconds of a run, the median of some.
+// Returns the milliseconds of a run, the median of several.
 absl::StatusOr<double> MeasureTime(BoundSession& session) {
   constexpr int kWarmup = 1, kRuns = 5;
   std::vector<double> times;

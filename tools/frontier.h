@@ -1,4 +1,4 @@
-// Curves of arena against price: the memory that a model can be had in, or a step of training.
+// Trade-off curves: arena against time for a model, arena against operations for a training step.
 #ifndef ASHLAR_TOOLS_FRONTIER_H_
 #define ASHLAR_TOOLS_FRONTIER_H_
 
@@ -15,20 +15,21 @@
 namespace ashlar {
 
 struct FrontierPoint {
-  std::string choice;  // as --tile or --recompute takes it; empty: none
-  std::string tiles;   // of a step, as --tile takes them; empty: none
+  std::string choice;  // in the format of --tile or --recompute; empty: none
+  std::string tiles;   // of a training step, in the format of --tile; empty: none
   int64_t arena_bytes = 0;
   double extra_flops_ratio = 0;
-  double predicted_ms = 0;  // 0: not predicted, nor measured
+  double predicted_ms = 0;  // 0: neither predicted nor measured
   double measured_ms = 0;
 };
 
-// Plans the frontier of a model, and predicts and measures each point (the median of some runs).
+// Plans the frontier of a model, and predicts and measures each point (the median of several runs).
 absl::StatusOr<std::vector<FrontierPoint>> MeasureFrontier(Graph graph, const PlanRequest& request,
                                                            const InputTensors& inputs,
                                                            Console& console);
 
-// `option`: what takes the choice, "tile" or "recompute". Times are shown where there are any.
+// Formats the points. `option`: the option that takes a point's choice, "tile" or "recompute".
+// Times are shown if there are any.
 std::string FrontierTable(absl::Span<const FrontierPoint> points, absl::string_view option);
 Json FrontierDocument(absl::Span<const FrontierPoint> points, const std::string& option);
 

@@ -15,11 +15,11 @@ namespace {
 // In the picture's own units; it scales to any size.
 constexpr double kWidth = 900;
 constexpr double kLeft = 90, kRight = 870, kTop = 50, kBottom = 400;
-constexpr double kRowHeight = 20;  // of the list below
+constexpr double kRowHeight = 20;  // in the list below the picture
 
 constexpr size_t kTilesShown = 78;  // characters
 
-// 1, 2 or 5 times a power of ten, so that four to ten of them make up `span`.
+// Returns 1, 2 or 5 times a power of ten, so that four to ten ticks make up `span`.
 double Tick(double span) {
   const double raw = span / 8, power = std::pow(10, std::floor(std::log10(raw)));
   for (double factor : {1.0, 2.0, 5.0}) {
@@ -28,7 +28,7 @@ double Tick(double span) {
   return 10 * power;
 }
 
-// 2^power bytes: "8 MiB".
+// Formats 2^power bytes: "8 MiB".
 std::string PowerText(int power) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   return absl::StrCat(1 << power % 10, " ", kUnits[power / 10]);
@@ -102,7 +102,7 @@ class Picture {
                           (kTop + kBottom) / 2);
   }
 
-  // Between two points memory is left over, and time as with the smaller one.
+  // Draws a step line: between two points the smaller one's time applies.
   void DrawLine() {
     std::string path = absl::StrFormat("M%.1f", kRight);
     for (const size_t i : pareto_) {
@@ -144,10 +144,10 @@ class Picture {
   const std::string& title_;
   const absl::Span<const FrontierPoint> points_;
   const std::vector<size_t> pareto_;
-  std::vector<size_t> shown_;    // of these points, and the model without tiles
+  std::vector<size_t> shown_;    // the Pareto points, and the untiled model
   double first_ = 0, last_ = 1;  // powers of two, bytes
   double slowest_ = 1;           // ms
-  int depth_ = 0;                // of the last number below its point, lines
+  int depth_ = 0;                // lines by which the last number was lowered
   std::string svg_;
 };
 

@@ -1,4 +1,4 @@
-// The curve of peak against time as a picture.
+// Draws the curve of arena against time.
 #ifndef ASHLAR_TOOLS_FRONTIER_PICTURE_H_
 #define ASHLAR_TOOLS_FRONTIER_PICTURE_H_
 
@@ -10,13 +10,13 @@
 
 namespace ashlar {
 
-// Indices of the points that no other beats in arena and measured time, the largest arena first; of
-// equal ones the first.
+// Returns the indices of the Pareto-optimal points in arena and measured time, the largest arena
+// first. Of equal points only the first is returned.
 std::vector<size_t> ParetoPoints(absl::Span<const FrontierPoint> points);
 
-// One SVG: arena across (each mark twice the one before), time up from zero, a numbered point for
-// each Pareto point and a hollow one for the model without tiles where it is none, and below their
-// tiles. The line is the time that so much memory buys.
+// Returns an SVG. Across: the arena (each mark twice the one before). Up: the time from zero.
+// Pareto points are numbered, with their tiles listed below. If the untiled model is not
+// Pareto-optimal, it is a hollow point. The line shows the least time for each amount of memory.
 std::string FrontierSvg(const std::string& title, absl::Span<const FrontierPoint> points);
 
 }  // namespace ashlar

@@ -10,7 +10,7 @@ namespace {
 
 constexpr absl::string_view kCommon[] = {"--json", "--quiet", "--help"};
 
-// "--output" of "-o,--output", "MODEL" of an argument.
+// Returns "--output" for "-o,--output", and "MODEL" for an argument.
 std::string NameOf(const CLI::Option& option) {
   return option.get_name(/*positional=*/option.get_lnames().empty());
 }
@@ -48,7 +48,9 @@ std::vector<std::string> AllBut(const CLI::App& app, absl::Span<const absl::stri
 
 absl::Status CheckIdle(const CLI::App& app, std::vector<IdleOptions> idle) {
   const CLI::Option* const input = app.get_option_no_throw("--input");
-  const bool files = input != nullptr && input->get_group() == "Inputs";  // else of another kind
+  const bool files =
+      input != nullptr &&
+      input->get_group() == "Inputs";  // other commands use --input for something else
   if (files && input->count() == 0) {
     idle.push_back(
         {{input->get_group()}, "no --input gives a file, and random inputs are as they are"});

@@ -1,4 +1,4 @@
-// The options that stand on a command line, and the ones among them that have no effect there.
+// Lists the options given on a command line, and finds options without effect.
 #ifndef ASHLAR_TOOLS_GIVEN_OPTIONS_H_
 #define ASHLAR_TOOLS_GIVEN_OPTIONS_H_
 
@@ -13,21 +13,21 @@
 
 namespace ashlar {
 
-// {"--threads": "2", "--exact": true}: names and values of the options given, an array where one is
-// given several times; without options that say where results go.
+// Returns the names and values of the options given, as {"--threads": "2", "--exact": true}. An
+// option given several times has an array. Options that only direct the output are left out.
 Json GivenOptions(const CLI::App& app);
 
 struct IdleOptions {
   std::vector<std::string> options;  // their names ("--seed"), or of whole groups ("Planning")
-  std::string why;                   // behind "--seed has no effect: "
+  std::string why;                   // ends the message "--seed has no effect: "
 };
 
-// All options and arguments of a command but these, and the ones that every command has: for the
-// forms of a command that read few of them.
+// Returns all options and arguments of a command except `names` and the options common to all
+// commands. For forms of a command that read few options.
 std::vector<std::string> AllBut(const CLI::App& app, absl::Span<const absl::string_view> names);
 
-// A usage error that names the first option given in vain. Options about input files are idle in
-// every command that is given none.
+// Returns a usage error that names the first given option without effect. Options about input files
+// are idle in every command that is given no input file.
 absl::Status CheckIdle(const CLI::App& app, std::vector<IdleOptions> idle);
 
 }  // namespace ashlar

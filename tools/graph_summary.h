@@ -13,7 +13,7 @@ namespace ashlar {
 
 struct GraphSummary {
   std::map<std::string, int> operators;  // nodes by type
-  int num_operators = 0;                 // that compute: no constants, inputs, outputs
+  int num_operators = 0;                 // nodes that compute: no constants, inputs or outputs
   int64_t computation = 0;               // scalar operations of all nodes
   int64_t weights_bytes = 0;             // of constants
   int num_constants = 0;

@@ -26,7 +26,7 @@ absl::StatusOr<NamedTensors> EvaluateOnHost(
       case Role::kOutput:
         outputs.emplace_back(node.binding, values[node.inputs[0]]);
         break;
-      case Role::kState:  // as it is at first
+      case Role::kState:  // with its initial value
       case Role::kCompute: {
         std::vector<HostTensor> operands;
         for (int input : node.inputs) operands.push_back(values[input]);

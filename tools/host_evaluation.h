@@ -1,4 +1,4 @@
-// The reference: a graph run by the host evaluation of its operators.
+// The reference evaluation: runs a graph by the host evaluation of its operators.
 #ifndef ASHLAR_TOOLS_HOST_EVALUATION_H_
 #define ASHLAR_TOOLS_HOST_EVALUATION_H_
 
@@ -10,8 +10,8 @@
 
 namespace ashlar {
 
-// Evaluates every node in order and returns the outputs by name. `visit` sees each value as it is
-// made; an error that it returns ends the evaluation. A value is dropped after its last reader.
+// Evaluates every node in order and returns the outputs by name. `visit` sees each value when it is
+// computed; an error that it returns ends the evaluation. A value is freed after its last reader.
 absl::StatusOr<NamedTensors> EvaluateOnHost(
     const Graph& graph, const InputTensors& inputs,
     absl::FunctionRef<absl::Status(const Var& var, const HostTensor& value)> visit);

@@ -45,7 +45,7 @@ FileKind KindByEnding(const std::string& path) {
   return FileKind::kRaw;
 }
 
-// By its ending, a picture of a kind that nobody reads here: its bytes are no tensor.
+// Whether the ending is of an unsupported kind of picture, whose bytes are not a tensor.
 bool IsUnknownPicture(const std::string& path) {
   for (const char* ending : {".bmp", ".gif", ".webp", ".tif", ".tiff", ".pgm", ".pbm", ".tga",
                              ".heic", ".avif", ".jxl", ".jp2", ".exr", ".ico", ".svg"}) {
@@ -64,7 +64,7 @@ FileKind KindByBytes(absl::Span<const uint8_t> bytes) {
   return FileKind::kRaw;
 }
 
-// A file that an input comes from.
+// A file for an input.
 struct InputFile {
   std::string name;  // for messages
   FileKind kind;
@@ -72,7 +72,7 @@ struct InputFile {
   absl::Span<const uint8_t> bytes() const { return content->bytes(); }
 };
 
-// [N, H, W, C] to [N, C, H, W], in Float32.
+// Transposes [N, H, W, C] to [N, C, H, W], in Float32.
 HostTensor ToChannelsFirst(const HostTensor& x) {
   const Shape& s = x.shape();
   HostTensor y = HostTensor::Zeros(DType::kFloat32, {s[0], s[3], s[1], s[2]});
@@ -88,13 +88,13 @@ HostTensor ToChannelsFirst(const HostTensor& x) {
   return y;
 }
 
-// The value of --mean or --scale for a channel.
+// Returns the value of --mean or --scale for a channel.
 double OfChannel(const std::vector<double>& values, size_t c, double fallback) {
   if (values.empty()) return fallback;
   return values.size() == 1 ? values[0] : values[c];
 }
 
-// (x - mean[c]) * scale[c] for the channels c of dimension 1, in Float32.
+// Computes (x - mean[c]) * scale[c] for the channels c of dimension 1, in Float32.
 HostTensor Normalised(const HostTensor& x, const std::vector<double>& mean,
                       const std::vector<double>& scale) {
   HostTensor y = HostTensor::Zeros(DType::kFloat32, x.shape());
@@ -108,7 +108,7 @@ HostTensor Normalised(const HostTensor& x, const std::vector<double>& mean,
   return y;
 }
 
-// InvalidArgument for a finite number that is infinite in the dtype.
+// Converts a tensor. InvalidArgument if a finite number becomes infinite.
 absl::StatusOr<HostTensor> Converted(const HostTensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   HostTensor y = HostTensor::Zeros(dtype, x.shape());
@@ -121,7 +121,7 @@ absl::StatusOr<HostTensor> Converted(const HostTensor& x, DType dtype) {
   return y;
 }
 
-// ResourceExhausted where the inputs alone are more than the machine's memory.
+// ResourceExhausted if the inputs alone exceed the machine's memory.
 absl::Status CheckSize(const Graph& graph) {
   const int64_t memory = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   int64_t bytes = 0;
@@ -131,7 +131,8 @@ absl::Status CheckSize(const Graph& graph) {
       "the inputs of the model are ", bytes, " bytes, and this machine's memory is ", memory));
 }
 
-// Whether an array for such an input is a picture's pixels: rows of red, green and blue bytes.
+// Whether an array for such an input holds the pixels of a picture: rows of red, green and blue
+// bytes.
 bool ArePixels(const HostTensor& array, const TensorType& type, bool nhwc) {
   const Shape& shape = array.shape();
   return array.dtype() == DType::kUint8 && shape.rank() == 3 && shape[2] == Pixels::kChannels &&
@@ -139,13 +140,13 @@ bool ArePixels(const HostTensor& array, const TensorType& type, bool nhwc) {
          type.shape[1] == Pixels::kChannels;
 }
 
-// The array with the first dimension that it lacks where it is one image of an input.
+// Adds the first dimension to an array that is one image of an input.
 HostTensor WithBatch(const HostTensor& array, const TensorType& type, bool nhwc) {
   const Shape& image = array.shape();
   const Shape& batch = type.shape;
   if (image.rank() + 1 != batch.rank()) return array;
   for (int i = 0; i < image.rank(); ++i) {
-    const int dim = nhwc && batch.rank() == 4 ? (i + 1) % 3 : i;  // H, W, C of C, H, W
+    const int dim = nhwc && batch.rank() == 4 ? (i + 1) % 3 : i;  // from H, W, C to C, H, W
     if (image[i] != batch[dim + 1]) return array;
   }
   std::vector<int64_t> dims(image.dims().begin(), image.dims().end());
@@ -158,10 +159,10 @@ class InputReader {
   InputReader(const Graph& graph, const InputFlags& flags, Console& console)
       : graph_(graph), flags_(flags), console_(console) {}
 
-  // Reads one value of --input into the parts of the inputs it is for.
+  // Reads one value of --input, for one input or several.
   absl::Status Read(const std::string& argument) {
     size_t equals = argument.find('=');
-    // A file may be called "a=b.png".
+    // A file may be named "a=b.png".
     std::error_code error;
     if (equals != std::string::npos && !Find(argument.substr(0, equals)).ok() &&
         std::filesystem::exists(argument, error)) {
@@ -181,7 +182,7 @@ class InputReader {
     return absl::OkStatus();
   }
 
-  // The parts of an input joined, or nullopt where none was given.
+  // Returns the tensor of an input, joined from its files; nullopt if none was given.
   absl::StatusOr<std::optional<HostTensor>> Take(const Binding& binding) {
     const auto it = parts_.find(binding.name);
     if (it == parts_.end()) return std::optional<HostTensor>();
@@ -231,7 +232,7 @@ class InputReader {
       return UsageError("--input: standard input is read only once");
     }
     read_standard_input_ = read_standard_input_ || standard_input;
-    // A picture without compression, or all inputs in the largest dtype there is.
+    // The largest file accepted: a picture without compression, or all inputs in the largest dtype.
     int64_t most = int64_t{1} << 28;
     for (const Binding& input : graph_.inputs()) {
       most += 8 * graph_.var(input.var).type.shape.num_elements();
@@ -272,8 +273,8 @@ class InputReader {
            });
   }
 
-  // How many there are in all of what such an input is a batch of; 0 where a part is something
-  // else.
+  // Returns the total number of rows of the tensors; 0 if the shape of one does not match the
+  // input.
   static int64_t RowsOf(const std::vector<HostTensor>& parts, const Shape& batch) {
     int64_t rows = 0;
     for (const HostTensor& part : parts) {
@@ -286,7 +287,7 @@ class InputReader {
     return rows;
   }
 
-  // By name, or by what no other input's name begins with: data_0 is found as data.
+  // Finds an input by its name, or by a prefix that no other input shares: "data" finds data_0.
   absl::StatusOr<Binding> Find(const std::string& name) const {
     const std::vector<Binding>& inputs = graph_.inputs();
     if (name.empty() && inputs.size() == 1) return inputs[0];
@@ -368,7 +369,7 @@ class InputReader {
     return ToPlanes(*fitted, channels);
   }
 
-  // ImageNet's statistics where nothing else is said; an input of bytes takes them as they are.
+  // Returns --mean and --scale; by default ImageNet's statistics, or none for an input of bytes.
   absl::StatusOr<ChannelOptions> Channels(DType dtype, const std::string& name) const {
     ChannelOptions options;
     options.bgr = flags_.pictures.bgr;
@@ -404,7 +405,7 @@ class InputReader {
                     file.name);
   }
 
-  // An array in the graph's order of dimensions, with --mean and --scale applied.
+  // Returns an array in the graph's order of dimensions, with --mean and --scale applied.
   absl::StatusOr<HostTensor> Prepared(HostTensor array, const TensorType& type,
                                       const std::string& path) {
     if (ArePixels(array, type, flags_.nhwc)) {
@@ -457,7 +458,7 @@ class InputReader {
 
 HostTensor RandomInput(const TensorType& type, uint64_t seed, int position) {
   HostTensor tensor = HostTensor::Zeros(type);
-  // Far from the stream of the same seed that the weights of the zoo are drawn from.
+  // Unrelated to the stream of the same seed that draws the weights of the zoo.
   Random random(~seed - static_cast<uint64_t>(position));
   if (type.dtype == DType::kFloat32) {
     for (float& x : tensor.mutable_data<float>()) x = static_cast<float>(random.Normal());

@@ -1,4 +1,4 @@
-// The tensors that go into a model: from files, or random.
+// The input tensors of a model: from files, or random.
 #ifndef ASHLAR_TOOLS_INPUTS_H_
 #define ASHLAR_TOOLS_INPUTS_H_
 
@@ -12,25 +12,24 @@
 
 namespace ashlar {
 
-// Random elements for one input: floats are normal with mean 0 and variance 1, integers uniform in
-// [0, 127]. Depends on the seed and the position of the input alone.
+// Returns random elements for one input: floats are normal with mean 0 and variance 1, integers
+// uniform in [0, 127]. They depend only on the seed and the position of the input.
 HostTensor RandomInput(const TensorType& type, uint64_t seed, int position);
 
-// A tensor for every input of the graph, in its dtype and shape.
+// Returns a tensor for every input of the graph, in its dtype and shape.
 //
 //   NAME=FILE   for the input NAME; FILE alone for the only input, or for all arrays of an .npz
 //   .npy, .npz  converted to the input's dtype
 //               Without the first dimension: one image. Uint8 {H,W,3} is a picture.
-//   .png, .jpg, .jpeg, .ppm  a picture: --resize, --crop, --letterbox, --color, or else stretched
-//   to
-//               the input's size (a note says so); without --mean and --scale, normalised by the
-//               statistics of ImageNet
+//   .png, .jpg, .jpeg, .ppm  a picture: --resize, --crop, --letterbox and --color apply, or else it
+//               is stretched to the input's size (a note says so); without --mean and --scale,
+//               normalised by the statistics of ImageNet
 //   any other   the bytes of the tensor, row-major
 //   -           standard input: any of these, by its first bytes
 //
-// Files for one input fill it along dimension 0 in their order; a single image fills the whole
-// batch. Files that cannot be used are kRejectedInput, wrong names kUsage; ResourceExhausted where
-// the inputs exceed the machine's memory.
+// Several files for one input fill it along dimension 0 in their order; a single image fills the
+// whole batch. Unusable files are kRejectedInput, wrong names kUsage. ResourceExhausted if the
+// inputs exceed the machine's memory.
 absl::StatusOr<InputTensors> MakeInputs(const Graph& graph, const InputFlags& flags, uint64_t seed,
                                         Console& console);
 

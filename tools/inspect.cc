@@ -1,4 +1,4 @@
-// ashlar inspect: the graph in a file.
+// ashlar inspect: shows the graph in a file.
 #include <map>
 #include <utility>
 
@@ -120,10 +120,10 @@ class InspectCommand final : public Command {
   }
 
  private:
-  // Whether a profile dump is to be looked at as such.
+  // Whether to show the file as a profile dump.
   bool IsDump() const { return HasEnding(model_.path, ".json") && !dot_ && !nodes_; }
 
-  // Names in a file are anybody's.
+  // FormatName, because names in a file are arbitrary.
   static std::string PackedLine(const PackedModel& packed) {
     return absl::StrFormat("packed for %s (%s): %d operators, weights %s in %d parts\n",
                            FormatName(packed.processor), FormatName(packed.options, 200),

@@ -21,9 +21,9 @@
 namespace ashlar {
 namespace {
 
-constexpr int64_t kRecordedAlignment = 512;  // of CUDA's comp node
+constexpr int64_t kRecordedAlignment = 512;  // alignment of CUDA's comp node
 
-// The problem that MegEngine had: its order, its workspaces, its alignment, no rewrites.
+// The recorded problem of MegEngine: its order, its workspaces, its alignment, no rewrites.
 PlanRequest RecordedProblem(const std::optional<Processor>& processor, bool inplace) {
   PlanRequest request;
   request.wishes.processor = processor;
@@ -159,7 +159,7 @@ absl::Status InspectDump(const InspectDumpFlags& flags, Console& console) {
     const Means& means = plan.request.means;
     if (!flags.own_plan.empty() && means.workspace == WorkspaceSource::kRecorded && means.inplace) {
       ASHLAR_ASSIGN_OR_RETURN(PlannedBuffers buffers, BuffersOf(*graph, *planned, flags.path));
-      // A page has the recorded placement beside it.
+      // A page also shows the recorded placement.
       ASHLAR_ASSIGN_OR_RETURN(ViewedPlan beside,
                               ViewOf(*recording, recorded, FileName(flags.path) + ", recorded"));
       buffers.viewed.push_back(std::move(beside));

@@ -1,4 +1,4 @@
-// The plan that a profile dump recorded, beside Ashlar's.
+// Compares the plan recorded in a profile dump with Ashlar's plan.
 #ifndef ASHLAR_TOOLS_INSPECT_DUMP_H_
 #define ASHLAR_TOOLS_INSPECT_DUMP_H_
 
@@ -11,13 +11,13 @@ namespace ashlar {
 
 struct InspectDumpFlags {
   std::string path;
-  // Where the recorded placement goes, and ours of the same problem: .csv, .svg or .html; empty:
-  // nowhere. In both, steps are those of the recorded order.
+  // The files for the recorded placement and for ours of the same problem: .csv, .svg or .html;
+  // empty: none. In both, steps follow the recorded order.
   std::string recorded_plan, own_plan;
 };
 
-// Memory of the run and of three plans (the recorded problem without and with in-place operators,
-// and Ashlar's own), and time by operator type.
+// Prints the memory of the run and of three plans: the recorded problem without and with in-place
+// operators, and Ashlar's own. Prints the time by operator type.
 absl::Status InspectDump(const InspectDumpFlags& flags, Console& console);
 
 }  // namespace ashlar

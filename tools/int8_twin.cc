@@ -18,7 +18,7 @@ struct CountedOperators {
   int bytes = 0, all = 0;
 };
 
-// Those that run, by whether they make integers of 8 bits.
+// Counts the operators that run, by whether they compute 8-bit integers.
 CountedOperators CountEightBits(const PlannedGraph& planned) {
   CountedOperators counted;
   for (const int index : planned.schedule.order) {

@@ -1,4 +1,4 @@
-// A model's plan in floats beside that of its twin in 8 bits.
+// Compares a model's plan in floats with the plan of its 8-bit version.
 #ifndef ASHLAR_TOOLS_INT8_TWIN_H_
 #define ASHLAR_TOOLS_INT8_TWIN_H_
 
@@ -13,15 +13,17 @@
 
 namespace ashlar {
 
-// {"arena": {"planned_bytes"}, "weights": ..., "input": ..., "output": ...}
+// Returns {"arena": {"planned_bytes"}, "weights": ..., "input": ..., "output": ...}.
 Json PoolsOfPlan(const PlannedGraph& planned);
 
-// The plan of the twin, as `request` says but for tiles by number, which are of another graph.
+// Plans the 8-bit version of `graph` by `request`, without numbered tiles, which refer to another
+// graph.
 absl::StatusOr<PlannedModel> PlanInt8Twin(const Graph& graph, PlanRequest request);
 
-// Pools, and the total of a process, side by side.
+// Formats pools and the total of a process, side by side.
 std::string TwinTable(const PlannedModel& floats, const PlannedModel& bytes);
-// The twin's pools and total, and how many operators compute with 8 bits.
+// Returns the pools and the total of the 8-bit version, and the number of its operators that
+// compute in 8 bits.
 Json TwinDocument(const PlannedModel& twin);
 
 }  // namespace ashlar

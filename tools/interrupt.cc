@@ -15,7 +15,7 @@ InterruptWatch::InterruptWatch() {
   if (before_.sa_handler == SIG_IGN) return;
   struct sigaction action = {};
   action.sa_handler = Remember;
-  // Back to the default with the first one; and an interrupted wait goes on.
+  // The first signal restores the default; interrupted waits continue.
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
   sigaction(SIGINT, &action, nullptr);
 }

@@ -1,4 +1,4 @@
-// SIGINT (Ctrl-C) while something is measured: the measurements so far are kept.
+// Handles SIGINT (Ctrl-C) during measurements: the measurements so far are reported.
 #ifndef ASHLAR_TOOLS_INTERRUPT_H_
 #define ASHLAR_TOOLS_INTERRUPT_H_
 
@@ -6,9 +6,9 @@
 
 namespace ashlar {
 
-// As long as one lives, the first SIGINT is only remembered: whoever measures ends at the next
-// whole run. The second one ends the process. A process that ignores SIGINT goes on to do so. One
-// at a time.
+// While an object exists, the first SIGINT is only recorded, and the measurement ends after the
+// current run. The second one ends the process. A process that ignores SIGINT continues to ignore
+// it. Only one object may exist at a time.
 class InterruptWatch {
  public:
   InterruptWatch();

@@ -13,10 +13,10 @@ using Json = nlohmann::ordered_json;
 
 inline constexpr int kJsonSchemaVersion = 1;
 
-// [{"name", "shape", "dtype"}] for the inputs or outputs of a graph.
+// Returns [{"name", "shape", "dtype"}] for the inputs or outputs of a graph.
 Json BindingsJson(const Graph& graph, const std::vector<Binding>& bindings);
 
-// [1, 3, 224, 224]
+// Returns e.g. [1, 3, 224, 224].
 Json ShapeJson(const Shape& shape);
 
 }  // namespace ashlar

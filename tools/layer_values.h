@@ -1,4 +1,4 @@
-// The value of every var of a run, copied as it is made.
+// Records the value of every var of a run.
 #ifndef ASHLAR_TOOLS_LAYER_VALUES_H_
 #define ASHLAR_TOOLS_LAYER_VALUES_H_
 
@@ -9,10 +9,11 @@
 
 namespace ashlar {
 
-// By var id, row-major.
+// Values by var id, row-major.
 using LayerValues = std::map<int, HostTensor>;
 
-// Runs the session once. Values that share the caller's input are left out.
+// Runs the session once, and copies each value when it is computed. Values that share the memory of
+// the caller's input are left out.
 absl::StatusOr<LayerValues> RunAndRecord(BoundSession& session);
 
 }  // namespace ashlar

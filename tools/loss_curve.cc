@@ -13,7 +13,7 @@ namespace {
 // In the picture's own units; it scales to any size.
 constexpr double kCurveWidth = 900, kCurveHeight = 440;
 constexpr double kCurveLeft = 80, kCurveRight = 870, kCurveTop = 50, kCurveBottom = 390;
-// Points of the thin line; of more steps each is the mean of some.
+// Most points of the thin line; with more steps each point is a mean.
 constexpr int64_t kMostPoints = 2000;
 
 bool IsShown(double loss) { return loss > 0 && std::isfinite(loss); }
@@ -81,7 +81,7 @@ class Curve {
            (kCurveBottom - kCurveTop) * (std::log10(loss) - first_) / (last_ - first_);
   }
 
-  // Through the means of every `stride` steps, each in their middle.
+  // Draws a line through the mean of every `stride` steps, at their middle.
   void Line(int64_t stride, const char* color, double width) {
     const int64_t steps = static_cast<int64_t>(losses_.size());
     absl::StrAppendFormat(

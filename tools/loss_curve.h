@@ -1,4 +1,4 @@
-// The losses of a training as a picture.
+// Draws the losses of a training.
 #ifndef ASHLAR_TOOLS_LOSS_CURVE_H_
 #define ASHLAR_TOOLS_LOSS_CURVE_H_
 
@@ -9,8 +9,8 @@
 
 namespace ashlar {
 
-// One self-contained SVG: steps across, losses up on a logarithmic scale; each step a thin line,
-// the mean of each epoch a thick one. Losses that are no positive numbers are left out.
+// Returns one self-contained SVG: steps across, losses up on a logarithmic scale; each step a thin
+// line, the mean of each epoch a thick one. Losses that are not positive numbers are left out.
 std::string DrawLossCurve(const std::string& title, absl::Span<const float> losses,
                           int64_t steps_per_epoch);
 

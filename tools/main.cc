@@ -1,4 +1,4 @@
-// The command `ashlar`: finds the subcommand, parses its options, runs it and decides the exit
+// The command `ashlar`: finds the subcommand, parses its options, runs it and returns the exit
 // code.
 #include <malloc.h>
 #include <sys/resource.h>
@@ -48,18 +48,18 @@ constexpr char kFooter[] =
     "ASHLAR_MAX_ISA, the most that is used of this one (baseline, neon, avx2, avx2_vnni, avx512,\n"
     "avx512_vnni).";
 
-// A subcommand as it stands in the parser.
+// A subcommand in the parser.
 struct Entry {
   explicit Entry(const CommandRow& r) : row(&r), command(r.make()) {}
   const CommandRow* row;
   std::unique_ptr<Command> command;
   CLI::App* app = nullptr;
   ConsoleFlags flags;
-  std::string json;  // "true" where --json has no value
+  std::string json;  // "true" if --json has no value
 };
 
-// The library's help text without its runs of blank lines and without unlisted options. (Those of
-// the library's own nameless group have no name in its messages either.)
+// Formats the help text of CLI11 without repeated blank lines and without unlisted options. Options
+// in its nameless group have no name in its messages either.
 class HelpFormatter final : public CLI::Formatter {
  public:
   std::string make_group(std::string group, bool is_positional,
@@ -74,7 +74,7 @@ class HelpFormatter final : public CLI::Formatter {
   }
 };
 
-// The command's own errors are values; the standard library throws when memory runs out.
+// Runs a command. Its own errors are values; the standard library throws if memory runs out.
 absl::Status RunCommand(const Entry& entry, Console& console) {
   Command& command = *entry.command;
   try {
@@ -97,7 +97,7 @@ absl::Status RunCommand(const Entry& entry, Console& console) {
   }
 }
 
-// With advice where a command ran out of the host's memory.
+// Adds advice if a command ran out of the host's memory.
 absl::Status WithMemoryHint(const absl::Status& status, const CLI::App& app) {
   const CLI::Option* const prefer = app.get_option_no_throw("--prefer");
   if (!status.GetPayload(kHostMemory) || prefer == nullptr || prefer->count() > 0) return status;
@@ -125,13 +125,13 @@ void Declare(CLI::App& app, Entry& entry) {
   entry.app->set_help_flag("-h,--help", "this text")->group("Output");
 }
 
-// The error of the command line, with the name that was perhaps meant.
+// Returns the error of the command line, with the nearest known name.
 absl::Status ParseFailure(const CLI::ParseError& error, const CLI::App& app) {
   const CLI::App* chosen = app.get_subcommands().empty() ? &app : app.get_subcommands()[0];
   const std::string hint =
       chosen == &app ? "`ashlar -h` lists the subcommands"
                      : absl::StrCat("`ashlar ", chosen->get_name(), " -h` lists the options");
-  bool behind_mark = false;  // "--", after which nothing is an option
+  bool behind_mark = false;  // after "--" nothing is an option
   for (const std::string& argument : app.remaining(/*recurse=*/true)) {
     if (behind_mark) {
       return UsageError(absl::StrCat("unexpected argument '", argument,
@@ -154,7 +154,7 @@ absl::Status ParseFailure(const CLI::ParseError& error, const CLI::App& app) {
     const std::string nearest = Nearest(flag, names);
     const bool close = EditDistance(flag, nearest) <= static_cast<int>(flag.size()) / 3;
     std::string meant = close ? nearest : "";
-    // "--budget" is the end of --memory-budget.
+    // Matches endings, too: "--budget" means --memory-budget.
     const std::string end = "-" + std::string(absl::StripPrefix(flag, "--"));
     for (const std::string& name : names) {
       if (meant.empty() && end.size() > 4 && absl::EndsWith(name, end)) meant = name;
@@ -166,8 +166,8 @@ absl::Status ParseFailure(const CLI::ParseError& error, const CLI::App& app) {
   return UsageError(absl::StrCat(error.what(), "; ", hint));
 }
 
-// The arguments from the last to the first, as the parser takes them. It knows "--name=value", but
-// of "-o=value" it would take "=value".
+// Returns the arguments from the last to the first, for the parser. Splits "-o=value", which the
+// parser would read as "=value".
 std::vector<std::string> Arguments(int argc, char** argv) {
   std::vector<std::string> arguments;
   // "help COMMAND" is "COMMAND --help".
@@ -187,7 +187,8 @@ std::vector<std::string> Arguments(int argc, char** argv) {
   return arguments;
 }
 
-// As on a lesser machine, where the environment names one; a usage error where it names none.
+// Limits instruction sets to the ones of an older processor, if ASHLAR_MAX_ISA is set; a usage
+// error if its value is unknown.
 absl::Status LimitProcessor() {
   const char* const text = std::getenv("ASHLAR_MAX_ISA");
   if (text == nullptr || *text == '\0') return absl::OkStatus();
@@ -231,7 +232,7 @@ int Main(int argc, char** argv) {
     if (!status.ok()) {
       status = WithMemoryHint(status, *entry.app);
       const ExitCode code = ExitCodeOf(status);
-      if (code == ExitCode::kDoesNotFit) {  // the document of what was refused, as of a result
+      if (code == ExitCode::kDoesNotFit) {  // with --json, a refusal is a document like a result
         console.WriteRefusal(status.message(), static_cast<int>(code)).IgnoreError();
       }
     }
@@ -245,10 +246,10 @@ int Main(int argc, char** argv) {
 }  // namespace ashlar
 
 int main(int argc, char** argv) {
-  // Planning makes large graphs and drops them: their memory stays for the next one, and goes back
-  // to the system when planning is done (ReturnFreedMemory).
+  // Planning makes and frees large graphs. Their memory stays in the heap for the next one, and
+  // returns to the system after planning (ReturnFreedMemory).
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
-  // A heap reserves 64 MiB of addresses.
+  // A heap reserves 64 MiB of address space.
   struct rlimit limit = {};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) ashlar::UseOneHeap();
   return ashlar::Main(argc, argv);

@@ -56,7 +56,7 @@ NoteListener NotesTo(Console& console) {
 
 namespace {
 
-// The same error, or what helps more where the file holds a plan.
+// Returns the same error, or better advice if the file holds a plan.
 absl::Status OfPlan(const std::string& path, const absl::Status& status) {
   if (!absl::IsInvalidArgument(status)) return status;
   if (!HasEnding(path, ".plan") && !ReadPlanFile(path).ok()) return status;
@@ -71,7 +71,7 @@ absl::StatusOr<Model> LoadOne(const ModelFlags& flags, Console& console, Weights
   ASHLAR_ASSIGN_OR_RETURN(options.shapes, ParseShapes(flags));
   ASHLAR_ASSIGN_OR_RETURN(options.values, ParseValues(flags));
   const std::string path = flags.path == "-" ? "/dev/stdin" : flags.path;
-  const bool onnx = IsOnnxFile(path) || IsPipe(path);  // what a pipe holds shows when it is read
+  const bool onnx = IsOnnxFile(path) || IsPipe(path);  // a pipe's format is known once it is read
   if (!flags.outputs.empty() && !onnx) {
     return UsageError(
         absl::StrCat("--outputs ", flags.outputs, ": ", flags.path, " is no .onnx file"));
@@ -133,8 +133,7 @@ int64_t AddressesNeeded(const PlannedModel& model) {
 
 namespace {
 
-// Before weights are packed: that there are addresses for them, and what planning has left behind
-// goes.
+// Prepares for packing weights: checks the address space, and releases memory freed by planning.
 absl::Status MakeRoom(const PlannedModel& model) {
   const PlannedGraph& planned = model.plan();
   if (!planned.device->is_host()) return absl::OkStatus();

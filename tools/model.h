@@ -1,4 +1,4 @@
-// Model files as options name them; errors with exit codes, notes on the console.
+// Opens the model files named by options; errors have exit codes, notes go to the console.
 #ifndef ASHLAR_TOOLS_MODEL_H_
 #define ASHLAR_TOOLS_MODEL_H_
 
@@ -12,24 +12,24 @@
 
 namespace ashlar {
 
-// OpenModel. A wrong or unsupported file is kRejectedInput; shapes and names
-// that do not go with the model are kUsage.
+// Calls OpenModel. A faulty or unsupported file is kRejectedInput; shapes and names that do not
+// match the model are kUsage.
 absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console,
                                 WeightsUse use = WeightsUse::kAsItRuns);
 
-// An error of a plan file, or of planning as one says: kUsage where the plan does not suit, and
-// kRejectedInput where it is none, or was changed.
+// Annotates an error from reading a plan file, or from planning with it: kUsage if the plan does
+// not suit; kRejectedInput if it is no plan, or was changed.
 absl::Status PlanFileError(const absl::Status& status);
 
 absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request, Console& console);
 
-// Of the process that runs it.
+// Returns the memory of the process that runs the model.
 MemoryNeed NeedOf(const PlannedModel& model);
 int64_t AddressesNeeded(const PlannedModel& model);
 
-// The model ready to run, its weights packed. The pages of the file are let go where they are not
-// needed any more. ResourceExhausted where there are not as many addresses as it takes, or where
-// planning took more than a total budget.
+// Returns the model ready to run, with packed weights. Pages of the file that are no longer needed
+// are released. ResourceExhausted if there is too little address space, or if planning exceeded a
+// total budget.
 absl::StatusOr<std::shared_ptr<const Executable>> CompileModel(Model model,
                                                                const PlanRequest& request,
                                                                Console& console);

@@ -1,4 +1,4 @@
-// The document that `plan --json` writes of a model.
+// The model part of the document of `plan --json`.
 #ifndef ASHLAR_TOOLS_MODEL_PLAN_DOCUMENT_H_
 #define ASHLAR_TOOLS_MODEL_PLAN_DOCUMENT_H_
 
@@ -8,7 +8,7 @@
 
 namespace ashlar {
 
-// Pools, arena, times, passes, workspaces and order.
+// Adds pools, arena, times, passes, workspaces and order.
 void AddModelPlan(const PlannedGraph& planned, const PeakReport& peak, Json& document);
 
 }  // namespace ashlar

@@ -1,5 +1,5 @@
-// ashlar ops: operators, and the devices that have kernels for them; operators of ONNX that come
-// in.
+// ashlar ops: lists operators and the devices that have kernels for them, and the ONNX operators
+// that can be read.
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
 #include "opr/table.h"
@@ -78,7 +78,7 @@ class OpsCommand final : public Command {
   struct Column {
     std::string name;
     const Device* device;  // null: cannot be opened
-    std::string missing;   // and why
+    std::string missing;   // the reason why
   };
   absl::Status ListOnnx(Console& console) const {
     Table table({"ONNX operator", "domain", "operator sets", "at run time", "limits"});

@@ -1,4 +1,4 @@
-// Messages of the library, which names no option, in the words of the command.
+// Rewrites messages of the library, which knows no options, for the command.
 #ifndef ASHLAR_TOOLS_OPTION_WORDS_H_
 #define ASHLAR_TOOLS_OPTION_WORDS_H_
 
@@ -9,7 +9,7 @@
 
 namespace ashlar {
 
-// Names the option of what a message advises: "--shape x=1x3x224x224 fixes them".
+// Names the option in a message's advice: "--shape x=1x3x224x224 fixes them".
 inline std::string InOptionWords(absl::string_view message) {
   return absl::StrReplaceAll(message,
                              {{"a shape such as ", "--shape "},

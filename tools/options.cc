@@ -364,7 +364,7 @@ void AddModelFlags(CLI::App& app, ModelFlags& flags, const std::string& what) {
   AddRepeated(app, "--then", flags.then, "MODEL",
               "a model that takes what comes out of the one before: both as one plan")
       ->group("Model");
-  // Named by the error of whoever needs it.
+  // Not listed: the error of a model that needs it names it.
   app.add_flag("--allow-external-symlinks", flags.follow_links,
                "take weights of an .onnx model from files behind links")
       ->group(kUnlistedGroup);

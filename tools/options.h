@@ -1,4 +1,4 @@
-// Groups of options that subcommands share, and how they are declared.
+// Groups of options that subcommands share, and their declarations.
 #ifndef ASHLAR_TOOLS_OPTIONS_H_
 #define ASHLAR_TOOLS_OPTIONS_H_
 
@@ -23,8 +23,8 @@
 
 namespace ashlar {
 
-// An option whose value `parse` reads: usage errors name the option. `metavar` stands for the value
-// in help texts.
+// Adds an option whose value `parse` reads; usage errors name the option. `metavar` stands for the
+// value in help texts.
 template <typename T>
 CLI::Option* AddParsed(CLI::App& app, const std::string& name, T& target,
                        absl::StatusOr<T> (*parse)(absl::string_view), const std::string& metavar,
@@ -37,47 +37,48 @@ CLI::Option* AddParsed(CLI::App& app, const std::string& name, T& target,
   return app.add_option_function<std::string>(name, store, help)->option_text(metavar);
 }
 
-// Checks of an option's text, whose messages name the given text and the expected one.
+// Validators of an option's text, whose messages name the given text and the expected one.
 CLI::Validator WholeNumber(int64_t least, int64_t most = std::numeric_limits<int64_t>::max());
 
-// An option for a whole number from `least` to `most`.
+// Adds an option for a whole number from `least` to `most`.
 template <typename T>
 CLI::Option* AddNumber(CLI::App& app, const std::string& name, T& target, int64_t least,
                        int64_t most, const std::string& help) {
   return app.add_option(name, target, help)->option_text("N")->check(WholeNumber(least, most));
 }
 
-// An option for a text, such as a file's name.
+// Adds an option for a text, such as a file's name.
 CLI::Option* AddText(CLI::App& app, const std::string& name, std::string& target,
                      const std::string& metavar, const std::string& help);
 
-// An option that may be given several times, each with one value.
+// Adds an option that may be given several times, each with one value.
 CLI::Option* AddRepeated(CLI::App& app, const std::string& name, std::vector<std::string>& target,
                          const std::string& metavar, const std::string& help);
 
-// Where a model runs, and in what precision.
+// The device that a model runs on, and the precision.
 struct ExecutionFlags {
   CompNode device;
   int threads = 1;    // from DefaultThreads
-  uint64_t seed = 0;  // of random inputs
+  uint64_t seed = 0;  // for random inputs
   DType precision = DType::kFloat32;
-  bool allow_tf32 = false;  // KernelPolicy
+  bool allow_tf32 = false;  // see KernelPolicy
 };
 
 void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags);
-// The device and its threads alone.
+// Adds the options for the device and its threads alone.
 void AddDeviceFlags(CLI::App& app, ExecutionFlags& flags);
 
 void AddThreadsFlag(CLI::App& app, int& threads);
 
 CLI::Validator NonNegativeReal();
 
-// The variable of the environment that names the processor to plan for, where no option does.
+// The environment variable that names the processor to plan for, if no option does.
 inline constexpr char kProcessorVariable[] = "ASHLAR_PROCESSOR";
-// Its processor; nullopt: this machine's. A usage error where it is no processor.
+// Returns the processor of that variable; nullopt: this machine's. A usage error if there is no
+// such processor.
 absl::StatusOr<std::optional<Processor>> DefaultProcessor();
 
-// How a model is planned.
+// The options of planning.
 struct PlanningFlags {
   std::optional<Processor> processor;  // from DefaultProcessor; nullopt: this machine's
   std::string planner = "auto";
@@ -87,78 +88,78 @@ struct PlanningFlags {
   bool release_input = false;
   bool prefer_memory = false;
   bool exact = false;
-  std::string record;  // file of measured kernels, from DefaultKernelRecordPath; empty: none
+  std::string record;  // file of tuned kernels, from DefaultKernelRecordPath; empty: none
   bool autotune = true;
   int64_t extra_scratch = 0;  // bytes
   int64_t align = 0;          // bytes; 0: the device's
   absl::Duration plan_time =
       absl::Milliseconds(memory::SearchLimits().work / memory::kWorkPerMillisecond);
-  int64_t plan_work() const;  // that it stands for
+  int64_t plan_work() const;  // as an amount of work
   TileSpec tiles;
-  bool tuned_tiles = true;     // those on record, where neither tiles nor a budget are asked for
-  int64_t memory_budget = -1;  // bytes; 0: as few as can be; -1: none
+  bool tuned_tiles = true;     // use tuned tiles if neither tiles nor a budget are requested
+  int64_t memory_budget = -1;  // bytes; 0: as few as possible; -1: none
   int64_t total_budget = -1;   // bytes; -1: none
   double max_extra_flops = std::numeric_limits<double>::infinity();
   std::string plan_file;  // AddPlanFileFlag; empty: none
 
-  // Whether an option ("--tile") stands on the command line, with the suffix or without.
+  // Whether an option ("--tile") is on the command line, with or without the suffix.
   bool Given(const std::string& option) const;
-  const CLI::App* app = nullptr;  // that has these options
+  const CLI::App* app = nullptr;  // which declares these options
   std::string suffix;
 };
 
-// Of options that the help text does not list.
+// The group of options that the help text does not list.
 inline constexpr char kUnlistedGroup[] = "unlisted";
-// A size in bytes, or 0 for "min".
+// Parses a size in bytes; "min" is 0.
 absl::StatusOr<int64_t> ParseBudget(absl::string_view text);
-// A number of at least 0.
+// Parses a number of at least 0.
 absl::StatusOr<double> ParseRatio(absl::string_view text);
-// An error for the name of a planner, with the names that there are; empty for a good name.
+// Checks the name of a planner. Returns an error that lists the planners; empty for a valid name.
 std::string CheckPlanner(const std::string& name);
-// `suffix` is appended to the name of every option, as in "--planner-b", and puts them into
-// kUnlistedGroup.
+// Adds the planning options. `suffix` is appended to the name of every option, as in "--planner-b",
+// and puts them into kUnlistedGroup.
 void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& suffix = "");
 
-// A plan made before, which takes the place of all planning options declared until then.
+// Adds the option for an existing plan, which replaces all planning options declared before.
 void AddPlanFileFlag(CLI::App& app, PlanningFlags& flags);
 
-// A usage error where these cannot be had together.
+// Returns a usage error if these options conflict.
 absl::Status CheckTogether(const ExecutionFlags& execution, const PlanningFlags& planning);
 
-// A usage error where `path` ends in none of these (".csv"), and where it is neither "" nor
-// something that exists and is no regular file, such as /dev/stdout. `option` names it in the
-// message.
+// Checks the ending of an output file. Usage error if `path` has none of `endings` (".csv"), unless
+// it is "" or an existing file that is not regular, such as /dev/stdout. `option` names the option
+// in the message.
 absl::Status CheckEnding(absl::string_view option, const std::string& path,
                          absl::Span<const absl::string_view> endings);
 
 PlanRequest ToPlanRequest(const ExecutionFlags& execution, const PlanningFlags& planning,
                           Console& console);
 
-// The model file, and shapes for its inputs that replace the file's.
+// The model file, and shapes of its inputs that override the file's.
 struct ModelFlags {
   std::string path;
-  std::vector<std::string> shapes;  // "name=1x3x224x224", of inputs of `path`
-  std::vector<std::string> values;  // "name=16000", of inputs of an ONNX model
-  std::vector<std::string> then;    // models behind it, each fed by all before
-  uint64_t weights_seed = 0;        // where the file has no weights: a profile dump
-  std::string outputs;              // of an ONNX model: names where it ends, with commas
-  bool follow_links = false;        // to its external data
+  std::vector<std::string> shapes;  // "name=1x3x224x224", for inputs of `path`
+  std::vector<std::string> values;  // "name=16000", for inputs of an ONNX model
+  std::vector<std::string> then;    // models that follow, each fed by all before
+  uint64_t weights_seed = 0;        // for files without weights: profile dumps
+  std::string outputs;  // of an ONNX model: names of the tensors to end at, separated by commas
+  bool follow_links = false;  // to external data
 };
 
-// `what` the file may be, for the help text.
+// Adds the options of the model file. `what` describes the file in the help text.
 void AddModelFlags(CLI::App& app, ModelFlags& flags,
                    const std::string& what = "the model file (.ash or .onnx)");
 
-// The inputs of a model: files, or else random numbers.
+// The inputs of a model: files, otherwise random numbers.
 struct InputFlags {
-  std::vector<std::string> files;   // "name=FILE", or "FILE" where there is one input
+  std::vector<std::string> files;   // "name=FILE", or "FILE" if there is one input
   std::vector<double> mean, scale;  // by channel, or one for all; empty: see tools/inputs.h
   bool nhwc = false;                // array files hold [N, H, W, C]
   PictureFlags pictures;
 };
 
 void AddInputFlags(CLI::App& app, InputFlags& flags);
-// The same without the files.
+// Adds the same options without the files.
 void AddPreparationFlags(CLI::App& app, InputFlags& flags);
 
 }  // namespace ashlar

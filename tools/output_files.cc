@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether both are one regular file, which need not be there yet.
+// Whether both are the same regular file, which need not exist yet.
 bool SameFile(const std::string& a, const std::string& b) {
   std::error_code error;
   const fs::file_status status = fs::status(a, error);
@@ -37,7 +37,7 @@ absl::Status CheckOutputFiles(const std::vector<std::string>& outputs,
       if (!SameFile(files[i], files[k])) continue;
       return UsageError(absl::StrCat(files[i], " would be written twice"));
     }
-    // Its own option is one of the values.
+    // `values` includes the output's own option.
     const auto own = std::find(values.begin(), values.end(), files[i]);
     if (own != values.end()) values.erase(own);
   }

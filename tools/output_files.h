@@ -1,4 +1,4 @@
-// The files that a command may write to.
+// Checks the files that a command may write to.
 #ifndef ASHLAR_TOOLS_OUTPUT_FILES_H_
 #define ASHLAR_TOOLS_OUTPUT_FILES_H_
 
@@ -9,10 +9,10 @@
 
 namespace ashlar {
 
-// A usage error where an output is a file that the command line names for something else, to be
-// read or to be written, under this name or another; an error where it could not be written.
-// `outputs`: paths, "" are none. `values`: of all arguments and options, those of the outputs among
-// them; "NAME=PATH" counts as both. Pipes, devices and terminals may be named twice.
+// Returns a usage error if the command line also names an output file for another purpose (reading
+// or writing), under the same name or another; an error if it cannot be written. `outputs`: paths;
+// "" means none. `values`: the values of all arguments and options, outputs included; "NAME=PATH"
+// counts as both. Pipes, devices and terminals may be named twice.
 absl::Status CheckOutputFiles(const std::vector<std::string>& outputs,
                               std::vector<std::string> values);
 

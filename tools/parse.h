@@ -1,4 +1,4 @@
-// Values as they stand on a command line.
+// Parses values of the command line.
 #ifndef ASHLAR_TOOLS_PARSE_H_
 #define ASHLAR_TOOLS_PARSE_H_
 
@@ -18,33 +18,33 @@ namespace ashlar {
 
 // All return InvalidArgument that quotes the text and the expected form.
 
-// Bytes: "4096", "16MiB", "16MB", "1.5GiB"; units B, kB, MB, GB, TB and KiB, MiB, GiB, TiB,
+// Parses bytes: "4096", "16MiB", "16MB", "1.5GiB"; units B, kB, MB, GB, TB and KiB, MiB, GiB, TiB,
 // in upper or lower case.
 absl::StatusOr<int64_t> ParseSize(absl::string_view text);
 
-// "3s", "200ms", "1.5s", "50us"; not negative.
+// Parses "3s", "200ms", "1.5s", "50us"; not negative.
 absl::StatusOr<absl::Duration> ParseDuration(absl::string_view text);
 
-// Seconds: "5", or a duration.
+// Parses seconds, "5", or a duration.
 absl::StatusOr<absl::Duration> ParseSeconds(absl::string_view text);
 
-// "10" or "200ms".
+// A number of runs, "10", or their duration, "200ms".
 using CountOrDuration = std::variant<int64_t, absl::Duration>;
 absl::StatusOr<CountOrDuration> ParseCountOrDuration(absl::string_view text);
 
-// "1x3x224x224"; also with commas.
+// Parses "1x3x224x224"; also with commas.
 absl::StatusOr<Shape> ParseShape(absl::string_view text);
 
-// "50,90,99.9"
+// Parses "50,90,99.9".
 absl::StatusOr<std::vector<double>> ParseNumbers(absl::string_view text);
 
-// "on" or "off".
+// Parses "on" or "off".
 absl::StatusOr<bool> ParseSwitch(absl::string_view text);
 
-// Says that the text is none of the names.
+// Returns an error: the text is none of the names.
 absl::Status NoneOf(absl::string_view text, absl::Span<const absl::string_view> names);
 
-// The value of the name that the text is.
+// Returns the value that belongs to the name `text`.
 template <typename T>
 absl::StatusOr<T> ParseName(absl::string_view text,
                             std::initializer_list<std::pair<absl::string_view, T>> values) {

@@ -9,8 +9,8 @@ bool LiveAt(const memory::Buffer& buffer, int64_t step) {
   return buffer.lower <= step && step < buffer.upper;
 }
 
-// Bytes of a var that only repeat others: all that an operator which moves data makes, but for what
-// was made in its place.
+// Returns the bytes of a var that are copies: the output of an operator that only moves data,
+// without the slices that were made in place.
 int64_t CopiedBytes(const PlannedGraph& planned, int index) {
   const Var& var = planned.graph.var(index);
   const OperatorNode& producer = planned.graph.node(var.producer);

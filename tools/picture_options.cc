@@ -12,10 +12,10 @@ namespace {
 
 struct Resizing {
   PictureFit::Scaling scaling = PictureFit::Scaling::kNone;
-  PictureSize size;  // kShorterSide: both are the shorter side
+  PictureSize size;  // if kShorterSide, both are the shorter side
 };
 
-// "224" is a square.
+// Parses "224", a square, or "224x256".
 absl::StatusOr<PictureSize> ParsePictureSize(absl::string_view text) {
   const absl::StatusOr<Shape> shape = ParseShape(text);
   if (!shape.ok() || shape->rank() < 1 || shape->rank() > 2 || shape->num_elements() == 0) {

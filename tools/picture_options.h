@@ -1,4 +1,4 @@
-// The options that say how pictures become inputs.
+// The options for converting pictures to inputs.
 #ifndef ASHLAR_TOOLS_PICTURE_OPTIONS_H_
 #define ASHLAR_TOOLS_PICTURE_OPTIONS_H_
 
@@ -15,7 +15,7 @@ struct PictureFlags {
 
 void AddPictureFlags(CLI::App& app, PictureFlags& flags);
 
-// Whether any of them is not as it is by default.
+// Whether any of them differs from its default.
 bool AnyGiven(const PictureFlags& flags);
 
 }  // namespace ashlar

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kChunksShown = 8;
 
-// The rows in bytes.
+// A row in bytes.
 struct Bytes {
   const char* name;
   const char* key;  // in JSON
@@ -28,14 +28,14 @@ constexpr std::array<Bytes, 5> kBytes = {
      {"input", "input_bytes", &RecordedPlan::inputs},
      {"output", "output_bytes", &RecordedPlan::outputs}}};
 
-// Indices of the largest chunks that are live at the peak.
+// Returns the indices of the largest chunks that are live at the peak.
 std::vector<int> LargestAtPeak(const RecordedPlan& plan) {
   std::vector<int> chunks = BuffersAtPeak(plan.problem(), plan.bottleneck_step);
   if (chunks.size() > kChunksShown) chunks.resize(kChunksShown);
   return chunks;
 }
 
-// The operator at the peak; empty where nothing runs.
+// Returns the operator at the peak; empty if nothing runs.
 std::string OperatorAtPeak(const RecordedPlan& plan) {
   const auto step = static_cast<size_t>(plan.bottleneck_step);
   return step < plan.steps.size() ? plan.steps[step].name : "";

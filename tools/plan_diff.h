@@ -1,4 +1,4 @@
-// Two plans side by side.
+// Compares two plans.
 #ifndef ASHLAR_TOOLS_PLAN_DIFF_H_
 #define ASHLAR_TOOLS_PLAN_DIFF_H_
 
@@ -16,11 +16,11 @@ struct NamedPlan {
   ViewedPlan view;
 };
 
-// Pools, bound, proof, steps and expected time of both, then the largest chunks at the peak of
-// each.
+// Formats pools, bound, proof, steps and expected time of both, then the largest chunks at the peak
+// of each.
 std::string DiffTable(const NamedPlan& a, const NamedPlan& b);
 
-// {plans: [each], difference: {b less a}}
+// Returns {plans: [each], difference: {b minus a}}.
 Json DiffDocument(const NamedPlan& a, const NamedPlan& b);
 
 }  // namespace ashlar

@@ -134,7 +134,7 @@ absl::Status PlanOptions::CheckNone(absl::Span<const char* const> options,
   return absl::OkStatus();
 }
 
-// The curve is made of many plans; options of a single plan are not for it.
+// Refuses options of a single plan, because the curve consists of many plans.
 absl::Status PlanOptions::CheckFrontierOptions() const {
   ASHLAR_RETURN_IF_ERROR(CheckNone({"--tile", "--memory-budget", "--total-budget", "--tile-info",
                                     "--capacity", "--compare", "--workspace", "--format"},

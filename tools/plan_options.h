@@ -1,4 +1,4 @@
-// The options of `ashlar plan`, and which of them go together.
+// The options of `ashlar plan`, and the checks of their combinations.
 #ifndef ASHLAR_TOOLS_PLAN_OPTIONS_H_
 #define ASHLAR_TOOLS_PLAN_OPTIONS_H_
 
@@ -22,7 +22,7 @@ class PlanOptions : public Command {
   std::vector<std::string> OutputFiles() const override;
 
  protected:
-  // Whether MODEL holds buffers, as CSV.
+  // Whether MODEL is a CSV file of buffers.
   bool PlansBuffers() const;
   PlanFormat format() const;
   // Whether every buffer is shown, by the viewer or in a document.
@@ -38,7 +38,7 @@ class PlanOptions : public Command {
   int64_t capacity_ = 0;
   bool frontier_ = false, buffers_ = false, share_arena_ = false, int8_twin_ = false,
        validate_ = false;
-  std::vector<std::string> more_;  // models beside MODEL
+  std::vector<std::string> more_;  // further models after MODEL
   std::string compare_, output_, tile_info_, diff_;
   PlanFormat format_ = PlanFormat::kTable;
 
@@ -47,7 +47,8 @@ class PlanOptions : public Command {
   absl::Status CheckTwinOptions() const;
   absl::Status CheckDiffOptions() const;
   absl::Status CheckShareOptions() const;
-  // A usage error where an option of one plan is given, `told` behind its name: " is about ...".
+  // Returns a usage error if an option for a single plan is given. `told` follows the option's name
+  // in the message: " is about ...".
   absl::Status CheckNone(absl::Span<const char* const> options, absl::string_view told) const;
 
   const CLI::App* app_ = nullptr;

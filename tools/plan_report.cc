@@ -15,13 +15,13 @@ namespace {
 constexpr size_t kTensorsShown = 8;
 constexpr size_t kMostChunks = 100'000;
 
-// The kernel that has the node's workspace; null where its size is a recorded one.
+// Returns the kernel of the node's workspace; null if the size was recorded.
 const Kernel* WorkspaceOwner(const PlannedGraph& planned, int node) {
   const bool recorded = planned.means.workspace == WorkspaceSource::kRecorded;
   return recorded ? nullptr : planned.kernels[node].get();
 }
 
-// Kernels that round further than direct sums.
+// The kernels that round further than direct sums.
 struct Rounding {
   int kernels = 0;
   double factor = 1;  // the largest
@@ -212,7 +212,7 @@ std::string PeakTable(const PlannedBuffers& planned) {
 }
 
 std::string PassTable(const std::vector<PassReport>& passes) {
-  // Passes are judged by the peak of live bytes, long before there are addresses.
+  // Passes are compared by the peak of live bytes, because addresses are assigned much later.
   Table table({"pass", ">operators", "", ">peak before", ">after", ">saved"});
   for (const PassReport& pass : passes) {
     const int64_t saved = pass.arena_bytes_before - pass.arena_bytes_after;

@@ -1,4 +1,4 @@
-// The values of a plan against those of the whole model.
+// Compares the values of a plan with the values of the whole model.
 #ifndef ASHLAR_TOOLS_PLAN_VALUES_H_
 #define ASHLAR_TOOLS_PLAN_VALUES_H_
 
@@ -20,7 +20,7 @@ struct PlanValues {
     Difference difference;
   };
   std::string against;   // "the reference on the host", "the whole model"
-  std::string left_out;  // why nothing was compared; else empty
+  std::string left_out;  // the reason why nothing was compared; otherwise empty
   Tolerance tolerance;
   std::vector<Output> outputs;
 
@@ -30,15 +30,17 @@ struct PlanValues {
 };
 
 // Runs the plan of `request` and the whole model once. The whole model is evaluated on the host in
-// double precision if it takes at most 100 million operations; otherwise it runs untiled, without a
+// double precision if it takes at most 100 million operations. Otherwise it runs untiled, without a
 // budget, by exact kernels. A model that computes in integers alone must give the same bits. If the
-// whole model cannot be had, nothing is compared. Errors are those of running the plan.
+// whole model cannot be run, nothing is compared. Returns errors of running the plan.
 absl::StatusOr<PlanValues> ComparePlanValues(const Model& model, const PlanRequest& request,
                                              const InputTensors& inputs, Console& console);
 
-// The error that rounding may make: none in a model that computes in integers alone, the default
-// tolerance of `compare` in Float32, a step of 16 bits, whose fractions TF32's are; with tensors of
-// 8 bits, whose steps rounding may move, a share of the signal.
+// Returns the tolerance for rounding errors:
+//   integers alone: none
+//   Float32: the default tolerance of `compare`
+//   16 bits, TF32: a step of 16 bits (TF32 has the same number of fraction bits)
+//   8-bit tensors: a share of the signal, because rounding may move a value by a step
 Tolerance RoundingTolerance(const Graph& graph, const PlanRequest& request);
 
 }  // namespace ashlar

@@ -9,7 +9,7 @@
 namespace ashlar {
 namespace {
 
-// Of the arena to the lower bound.
+// Returns the ratio of the arena to the lower bound.
 std::string RatioToBound(const memory::PlanResult& result) {
   if (result.lower_bound == 0) return "1.00000";
   return absl::StrFormat(

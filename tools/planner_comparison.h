@@ -1,4 +1,4 @@
-// Several planners on one problem, side by side.
+// Compares several planners on one problem.
 #ifndef ASHLAR_TOOLS_PLANNER_COMPARISON_H_
 #define ASHLAR_TOOLS_PLANNER_COMPARISON_H_
 
@@ -9,8 +9,9 @@
 
 namespace ashlar {
 
-// Prints a table with a row for each of `planners`, names with commas. What comes back says the
-// same: [{planner, arena_bytes, ...}], or {planner, error} where one refuses the problem.
+// Prints a table with a row for each of `planners`, names separated by commas. Returns the same as
+// JSON: [{planner, arena_bytes, ...}], with {planner, error} for a planner that refuses the
+// problem.
 absl::StatusOr<Json> ComparePlanners(const memory::Problem& problem, const std::string& planners,
                                      const memory::SearchLimits& limits, Console& console);
 

@@ -1,4 +1,4 @@
-// ashlar probe: the largest size that fits into a memory, planned and real.
+// ashlar probe: finds the largest size that fits into a memory, planned and real.
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,13 +24,12 @@
 namespace ashlar {
 namespace {
 
-// Single operators work on images as they are given: a copy in another format would be the largest
-// part of the memory.
+// Single operators keep the given format: a converted copy would dominate the memory.
 constexpr char kRowMajorPasses[] = "fold_constants,fold_scale,fuse";
 
 enum class Enforcement { kAshlar, kRlimit, kDevice };
 
-// In the order of the values.
+// The enforcements, in the order of the enumeration.
 constexpr std::initializer_list<std::pair<absl::string_view, Enforcement>> kEnforcements = {
     {"ashlar", Enforcement::kAshlar},
     {"rlimit", Enforcement::kRlimit},
@@ -54,7 +53,7 @@ absl::StatusOr<int64_t> FreeBytes(Device& device) {
       absl::StrCat("device ", device.comp_node().ToString(), " does not say what memory is free"));
 }
 
-// By how much the free memory shrinks for a byte.
+// Returns how much the free memory shrinks when one byte is allocated.
 absl::StatusOr<int64_t> SmallestBlock(Device& device) {
   ASHLAR_ASSIGN_OR_RETURN(const int64_t before, FreeBytes(device));
   ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceMemory> block, device.Allocate(1));
@@ -62,7 +61,7 @@ absl::StatusOr<int64_t> SmallestBlock(Device& device) {
   return std::max<int64_t>(before - after, 1);
 }
 
-// Holds a device's memory, so that `limit` bytes of it are free.
+// Allocates a device's memory until only `limit` bytes are free.
 absl::StatusOr<std::unique_ptr<DeviceMemory>> TakeAllBut(int64_t limit, Device& device) {
   ASHLAR_ASSIGN_OR_RETURN(const int64_t free, FreeBytes(device));
   if (free >= limit) return device.Allocate(free - limit);
@@ -170,7 +169,7 @@ class ProbeCommand final : public Command {
   }
 
  private:
-  // One row, as a part of the document.
+  // Returns one row of the document.
   absl::StatusOr<Json> Probe(const std::string& name, const std::optional<Model>& model,
                              bool train) const {
     TrainingFlags flags = training_;

@@ -13,7 +13,7 @@
 namespace ashlar {
 namespace {
 
-// Far beyond all memory.
+// Larger than any memory.
 constexpr int64_t kLargestSize = int64_t{1} << 24;
 
 bool IsRefusal(const absl::Status& status) {
@@ -22,7 +22,8 @@ bool IsRefusal(const absl::Status& status) {
 
 }  // namespace
 
-// The caller's tensors of a run. On the host the device's blocks, in which kernels work.
+// The caller's tensors of a run. On the host they are the device's blocks, which kernels use
+// directly.
 class ProbeTensors {
  public:
   absl::Status Bind(Session& session) {
@@ -99,7 +100,7 @@ std::string ProbeReport::reason() const {
   return "";
 }
 
-// A size, made and run. The tensors stay until the session is gone.
+// The session of a size. The tensors outlive the session.
 class ProbeLadder::Instance {
  public:
   ProbeTensors tensors;
@@ -192,7 +193,7 @@ absl::Status ProbeLadder::WarmUp(const ProbeRound& planned) {
 
 absl::StatusOr<ProbeRound> ProbeLadder::RunRound(std::string& wrong) {
   ProbeRound round;
-  const int64_t held = device_.used();  // by the negative control
+  const int64_t held = device_.used();  // kept by the negative control
   std::unique_ptr<Instance> last;
   for (int i = 0;; ++i) {
     const int64_t size = sizes_.at(i);

@@ -1,4 +1,5 @@
-// The ladder of `ashlar probe`: sizes that grow until memory is refused, planned and real.
+// The size ladder of `ashlar probe`: grows sizes until memory is refused, in plans and in real
+// runs.
 #ifndef ASHLAR_TOOLS_PROBE_LADDER_H_
 #define ASHLAR_TOOLS_PROBE_LADDER_H_
 
@@ -18,11 +19,11 @@ struct ProbeSettings {
   int64_t limit = 0;  // bytes
   int rounds = 4;
   double growth = 1.1;
-  bool keep_previous = false;  // the last session stays until the next size is made
-  int64_t granularity = 1;     // bytes that each block of memory is rounded up to
-  bool counts_staging = true;  // of devices with memory of their own
-  // Negative controls: bytes that the plan is said to be smaller, and whether what ran last in the
-  // first round is kept for ever.
+  bool keep_previous = false;  // keep the last session until the next one is created
+  int64_t granularity = 1;     // block sizes are rounded up to this, in bytes
+  bool counts_staging = true;  // for devices with their own memory
+  // Negative controls: bytes to subtract from the planned size, and whether to keep the last
+  // session of the first round for ever.
   int64_t understate_bytes = 0;
   bool keep_session = false;
 };
@@ -40,38 +41,39 @@ class ProbeSizes {
   std::vector<int64_t> sizes_;
 };
 
-// How far one ladder went.
+// The result of one ladder.
 struct ProbeRound {
   int64_t refused = 0;  // the first size that did not fit
-  int64_t fits = 0;     // the one before
-  int64_t bytes = 0;    // that this one took, of the device
-  int64_t held = 0;     // that stay allocated when the round is over
+  int64_t fits = 0;     // the size before it
+  int64_t bytes = 0;    // device bytes of that size
+  int64_t held = 0;     // bytes still allocated after the round
 };
 
 struct ProbeReport {
   ProbeRound planned;
   std::vector<ProbeRound> rounds;
-  std::string wrong;  // the fault of the last size of a round, or of one before; empty: none
+  std::string wrong;  // the fault of the last size of a round, or of an earlier one; empty: none
 
   bool below() const;  // real memory is less than planned, or a run takes more
   bool ok() const;
-  std::string reason() const;  // why not
+  std::string reason() const;  // the reason why not
 };
 
 class ProbeLadder {
  public:
-  // `device` counts, and refuses where it is to; both must outlive this.
+  // `device` counts allocations and refuses those above the limit. `subject` and `device` must
+  // outlive this object.
   ProbeLadder(ProbeSubject& subject, const PlanRequest& request, const ProbeSettings& settings,
               LimitedDevice& device);
   ~ProbeLadder();
 
-  // The planned sizes. ResourceExhausted where the smallest size does not fit; FailedPrecondition
-  // where all sizes do.
+  // Plans the sizes. ResourceExhausted if the smallest size does not fit; FailedPrecondition if all
+  // sizes fit.
   absl::StatusOr<ProbeRound> Plan();
-  // Runs all sizes that are planned to fit, without a limit: the needs of a first run, threads and
-  // handles, is there afterwards.
+  // Runs all sizes that are planned to fit, without a limit. Afterwards memory that only a first
+  // run allocates (threads, handles) exists.
   absl::Status WarmUp(const ProbeRound& planned);
-  // All rounds.
+  // Runs all rounds.
   absl::StatusOr<ProbeReport> Run(const ProbeRound& planned);
 
  private:
@@ -85,7 +87,7 @@ class ProbeLadder {
   const ProbeSettings settings_;
   LimitedDevice& device_;
   ProbeSizes sizes_;
-  std::unique_ptr<Instance> kept_;  // by the negative control
+  std::unique_ptr<Instance> kept_;  // kept by the negative control
 };
 
 }  // namespace ashlar

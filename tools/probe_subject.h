@@ -1,4 +1,4 @@
-// The subject that `ashlar probe` makes larger and larger: one operator on an image, or a model.
+// The subject of `ashlar probe`, in growing sizes: one operator on an image, or a model.
 #ifndef ASHLAR_TOOLS_PROBE_SUBJECT_H_
 #define ASHLAR_TOOLS_PROBE_SUBJECT_H_
 
@@ -14,7 +14,7 @@
 
 namespace ashlar {
 
-// A tensor of a run, row-major, where the host reads and writes it.
+// A tensor of a run, row-major, in memory of the host.
 struct ProbeTensor {
   std::string name;
   TensorType type;
@@ -26,26 +26,26 @@ struct ProbeTensor {
 class ProbeSubject {
  public:
   virtual ~ProbeSubject() = default;
-  // Sizes are multiples of this.
+  // Returns the unit that sizes are multiples of.
   virtual int64_t unit() const = 0;
   virtual absl::StatusOr<Graph> At(int64_t size) const = 0;
   virtual void Fill(absl::Span<const ProbeTensor> inputs) const = 0;
-  // Whether a run made the right outputs of inputs that Fill filled. FailedPrecondition, naming an
-  // element, got and expected.
+  // Checks the outputs of a run on inputs filled by Fill. FailedPrecondition, naming an element,
+  // got and expected, if one is wrong.
   virtual absl::Status Check(absl::Span<const ProbeTensor> inputs,
                              absl::Span<const ProbeTensor> outputs) = 0;
 };
 
-// The operators of the recorded run, on {1, 16, size, size}: "conv" (16 to 16 channels, 3 x 3, with
-// bias, no padding), "pool" (maxima of 3 x 3, stride 3), "log" and "relu".
+// Returns the operators of the recorded run, on {1, 16, size, size}: "conv" (16 to 16 channels, 3 x
+// 3, with bias, no padding), "pool" (maxima of 3 x 3, stride 3), "log" and "relu".
 std::vector<std::string> ProbedOperators();
-// Output y of x; in training dx, dw and db of the gradient g, too. In runs g is zero but at two
-// corners, so that each gradient can be compared with the host's of parts cut out there.
+// Returns a graph with output y of x; in training also dx, dw and db of the gradient g. In runs g
+// is zero except at two corners, so that each gradient can be compared with the host's, computed on
+// cut-outs there.
 std::unique_ptr<ProbeSubject> ProbedOperator(const std::string& name, bool train);
 
-// A model of which the batch grows, by the images that `flags.batch` says (0: 1); with
-// `flags.train` a step of its training. All images are alike, and so have to be their results, at
-// all sizes.
+// Returns a model whose batch grows by `flags.batch` images (0: 1); with `flags.train` a step of
+// its training. All images are equal, and therefore all results must be equal, at all sizes.
 std::unique_ptr<ProbeSubject> ProbedModel(Model model, const TrainingFlags& flags);
 
 }  // namespace ashlar

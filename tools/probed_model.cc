@@ -1,5 +1,5 @@
-// A model of which the batch grows. All images are alike, so that what comes out is known by the
-// smallest batch.
+// A model whose batch grows. All images are equal, so that the smallest batch gives the expected
+// results.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -13,7 +13,7 @@
 namespace ashlar {
 namespace {
 
-// Of results of other kernels, at another batch, to the largest one.
+// Relative to the largest result; another batch may use other kernels.
 constexpr double kRelativeTolerance = 1e-3;
 constexpr float kSmallRate = 1e-3F;
 
@@ -38,7 +38,7 @@ class GrowingModel final : public ProbeSubject {
   void Fill(absl::Span<const ProbeTensor> inputs) const override {
     for (const ProbeTensor& input : inputs) {
       const int64_t count = input.type.shape.num_elements();
-      if (input.type.dtype != DType::kFloat32) {  // labels: the first class
+      if (input.type.dtype != DType::kFloat32) {  // labels: all of the first class
         std::fill_n(static_cast<char*>(input.data), input.type.bytes(), '\0');
         if (input.name == TrainingGraph::kStep) *static_cast<int64_t*>(input.data) = 1;
       } else if (input.name == TrainingGraph::kRate) {
@@ -79,7 +79,7 @@ class GrowingModel final : public ProbeSubject {
  private:
   const Model model_;
   const TrainingFlags flags_;
-  std::map<std::string, std::vector<float>> of_smallest_;  // by output: of one image
+  std::map<std::string, std::vector<float>> of_smallest_;  // by output, the result for one image
 };
 
 }  // namespace

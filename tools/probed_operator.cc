@@ -1,6 +1,6 @@
-// One operator on an image, with its gradients or without. The gradient that comes in is zero but
-// in patches at two corners, so that all that a run makes follows from the parts of the image under
-// these.
+// One operator on an image, with or without its gradients. The incoming gradient is zero except in
+// patches at two corners. So all results of a run follow from the parts of the image under these
+// patches.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -24,13 +24,13 @@ namespace ashlar {
 namespace {
 
 constexpr int64_t kChannels = 16;
-constexpr int64_t kPatch = 4;  // rows and columns of outputs
+constexpr int64_t kPatch = 4;  // rows and columns of a patch of outputs
 constexpr double kTolerance = 1e-4;
 
 struct OperatorOfProbe {
   const char* name;
   int64_t window, stride;
-  float least;  // of the image's elements, which are below `least` + 2
+  float least;  // lower bound of the image's elements, which are below `least` + 2
   absl::StatusOr<int> (*add)(GraphBuilder& builder, int x, std::vector<int>& weights);
 };
 
@@ -98,7 +98,7 @@ absl::Status AddOutput(GraphBuilder& builder, const char* name, int var) {
   return builder.Add(std::make_shared<const OutputCallback>(NoParam()), {var}, options).status();
 }
 
-// A square part of an image, or of all of its channels.
+// A square region of an image, in all channels.
 struct Patch {
   int64_t begin = 0, size = 0;  // rows, and columns
   bool Holds(int64_t y, int64_t x) const {
@@ -106,7 +106,7 @@ struct Patch {
   }
 };
 
-// The same place of all channels: by [channel][y][x].
+// Copies the region of all channels: [channel][y][x].
 HostTensor Cut(const ProbeTensor& image, const Patch& patch) {
   const int64_t side = image.type.shape[2];
   HostTensor cut = HostTensor::Zeros(DType::kFloat32, {1, kChannels, patch.size, patch.size});
@@ -120,7 +120,8 @@ HostTensor Cut(const ProbeTensor& image, const Patch& patch) {
   return cut;
 }
 
-// In [0, 1), far from those next to it: multiplicative hashing (Knuth 1973, volume 3, section 6.4).
+// Returns a value in [0, 1), far from neighbouring ones: multiplicative hashing (Knuth 1973, volume
+// 3, section 6.4).
 float ElementAt(int64_t index) {
   constexpr uint32_t kGolden = 2654435761;
   return static_cast<float>((static_cast<uint32_t>(index) * kGolden) >> 8) * 0x1p-24F;
@@ -175,7 +176,7 @@ class SingleOperator final : public ProbeSubject {
   absl::Status Check(absl::Span<const ProbeTensor> inputs,
                      absl::Span<const ProbeTensor> outputs) override {
     const ProbeTensor& y = outputs[0];
-    std::vector<HostTensor> dw(2);  // of filter and bias, over all patches
+    std::vector<HostTensor> dw(2);  // gradients of filter and bias, over all patches
     std::vector<std::pair<Patch, HostTensor>> dx;
     for (const Patch& patch : PatchesOf(y.type.shape[2])) {
       const Patch under = {patch.begin * row_.stride, (patch.size - 1) * row_.stride + row_.window};
@@ -203,7 +204,8 @@ class SingleOperator final : public ProbeSubject {
   }
 
  private:
-  // Of an output, or its gradient: two corners, or all where these would be next to each other.
+  // Returns the patches of an output, or its gradient: two corners, or the whole image if they
+  // would touch.
   static std::vector<Patch> PatchesOf(int64_t side) {
     if (side < 3 * kPatch) return {{0, side}};
     return {{0, kPatch}, {side - kPatch, kPatch}};
@@ -233,7 +235,7 @@ class SingleOperator final : public ProbeSubject {
     for (int64_t i = 0; i < part.num_elements(); ++i) sum.Set(i, sum.At(i) + part.At(i));
   }
 
-  // Under the patches as expected there, and zero elsewhere.
+  // Checks that dx is as expected under the patches, and zero elsewhere.
   static absl::Status CheckImageGradient(
       const ProbeTensor& dx, const std::vector<std::pair<Patch, HostTensor>>& expected) {
     const int64_t side = dx.type.shape[2];

@@ -18,7 +18,7 @@ double ThreadSeconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-// Computes for a while and returns the share of the time in which the thread had a processor.
+// Computes for a while and returns the share of the time during which the thread had a processor.
 double ShareOfThread() {
   const auto start = std::chrono::steady_clock::now();
   const double before = ThreadSeconds();

@@ -1,4 +1,4 @@
-// How much of the machine is left to this process.
+// Measures how much of the processor this process gets.
 #ifndef ASHLAR_TOOLS_PROCESSOR_SHARE_H_
 #define ASHLAR_TOOLS_PROCESSOR_SHARE_H_
 

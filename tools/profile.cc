@@ -1,4 +1,4 @@
-// ashlar profile: an instrumented run, operator by operator.
+// ashlar profile: measures a run, operator by operator.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -111,7 +111,7 @@ class ProfileCommand final : public Command {
   std::vector<std::string> OutputFiles() const override {
     std::vector<std::string> files = {dump_, trace_};
     if (static_memory_info_.empty()) return files;
-    // A file in that folder, or the first folder on the way there that is missing.
+    // Returns a file in that folder, or the first missing folder on its path.
     const auto exists = [](const std::filesystem::path& p) {
       std::error_code error;
       return std::filesystem::exists(p, error);
@@ -190,7 +190,7 @@ class ProfileCommand final : public Command {
     return absl::OkStatus();
   }
 
-  // Prints the table of operators; `seconds` are those of each step.
+  // Prints the table of operators; `seconds` has the times of each step.
   absl::Status Show(const PlannedGraph& planned, const std::vector<double>& seconds,
                     Console& console) const {
     std::vector<Row> rows = RowsByNode(planned, seconds);
@@ -204,8 +204,8 @@ class ProfileCommand final : public Command {
     for (const Row& row : rows) total += row.ms;
     Table table({by_ == "op" ? "type" : "operator", by_ == "op" ? ">steps" : "type", ">time", ">%",
                  ">sum %", ">GFLOP/s", ">% peak", ">traffic", "kernel"});
-    // Of all threads; unknown for devices with memory of their own. A kernel that saves
-    // multiplications, as Winograd's does, may show more than the peak.
+    // The peak of all threads; unknown for devices with their own memory. A kernel that saves
+    // multiplications, such as Winograd's, may exceed it.
     const double peak = planned.device->is_host() ? cpu::PeakFlops() / 1e9 * execution_.threads : 0;
     Json document = console.Document(execution_.device, execution_.threads);
     document["model"] = model_.path;

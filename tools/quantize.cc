@@ -1,4 +1,4 @@
-// ashlar quantize: a model of 8 bits, by what one of floats computes on data.
+// ashlar quantize: converts a float model to 8 bits, by its values on data.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -25,7 +25,7 @@
 namespace ashlar {
 namespace {
 
-// Layers of 8 bits by their noise, those that nobody saw behind them, then those in floats.
+// Sorts layers: first 8-bit ones by their noise, then unobserved ones, then float layers.
 std::vector<const QuantizedLayer*> WorstFirst(const std::vector<QuantizedLayer>& layers) {
   std::vector<const QuantizedLayer*> sorted;
   for (const QuantizedLayer& layer : layers) sorted.push_back(&layer);
@@ -152,7 +152,7 @@ class QuantizeCommand final : public Command {
   }
 
  private:
-  // One scale and a whole zero point are all that bytes have.
+  // Converts --mean and --scale: bytes have only one scale and an integer zero point.
   absl::StatusOr<ByteInput> InputOfBytes() const {
     const std::vector<double>&mean = inputs_.mean, &scale = inputs_.scale;
     const auto several = [](const std::vector<double>& values) {
@@ -205,7 +205,7 @@ class QuantizeCommand final : public Command {
     if (top_ > 0) console.Print(absl::StrCat(worst.ToText(), "\n"));
     if (!floats.empty()) console.Print(absl::StrCat("in floats:\n", floats, "\n"));
     console.Print(absl::StrFormat("output: SQNR %.1f dB", outputs.sqnr_db));
-    // In other outputs, such as those of a detector, the largest element is no class.
+    // In other outputs, such as a detector's, the largest element is not a class.
     const Graph& graph = before.plan().graph;
     const Shape& first = graph.var(graph.outputs()[0].var).type.shape;
     if (outputs.agreement && HoldsScores(first) && first[1] > 1) {

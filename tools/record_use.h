@@ -1,4 +1,4 @@
-// The part of a plan that comes of a record of measured kernels, for reports.
+// Reports how far a plan uses measured kernel times.
 #ifndef ASHLAR_TOOLS_RECORD_USE_H_
 #define ASHLAR_TOOLS_RECORD_USE_H_
 
@@ -9,10 +9,11 @@
 
 namespace ashlar {
 
-// "kernels: 5 of 27 problems as on record in kernels.json"; by the table, where there is no record.
+// Returns "kernels: 5 of 27 problems as on record in kernels.json"; without a record, a line that
+// says kernels were chosen by the table.
 std::string RecordLine(const RecordUse& use);
 
-// {path, problems, answered}; null where there is no record.
+// Returns {path, problems, answered}; null without a record.
 Json RecordDocument(const RecordUse& use);
 
 }  // namespace ashlar

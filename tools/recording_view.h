@@ -1,4 +1,4 @@
-// A recorded run as the viewer shows it.
+// Converts a recorded run for the viewer.
 #ifndef ASHLAR_TOOLS_RECORDING_VIEW_H_
 #define ASHLAR_TOOLS_RECORDING_VIEW_H_
 
@@ -10,8 +10,8 @@
 
 namespace ashlar {
 
-// Where the vars lay, the operators in order and their times on the device. The lower bound is the
-// most that was in use at a step.
+// Returns the positions of the vars, the operators in order and their times on the device. The
+// lower bound is the largest number of bytes in use at any step.
 absl::StatusOr<ViewedPlan> ViewOf(const ProfileRecording& recording, const RecordedMemory& memory,
                                   std::string title);
 

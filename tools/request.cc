@@ -15,8 +15,8 @@ bool SameBudget(const MemoryBudget& budget, const PlanningFlags& planning) {
          budget.max_extra_flops == planning.max_extra_flops;
 }
 
-// The options that the file was packed under, in place of options that are not given. A budget that
-// is not the file's asks for tiles and kernels of its own.
+// Uses the options that the file was packed under for options that are not given. If the budget
+// differs from the file's, tiles and kernels are chosen anew.
 void TakePackedOptions(const PackingOptions& packed, PlanningFlags& planning) {
   if (!planning.Given("--passes")) planning.passes = packed.passes;
   if (!planning.Given("--exact")) planning.exact = packed.exact;
@@ -29,7 +29,7 @@ void TakePackedOptions(const PackingOptions& packed, PlanningFlags& planning) {
   if (!planning.Given("--tile")) planning.tiles = packed.tiles;
 }
 
-// That what is given on the command line is what the plan is for.
+// Checks that the plan was made for the options on the command line.
 absl::Status CheckGiven(const RecordedPlan& plan, const ExecutionFlags& execution,
                         const PlanningFlags& planning) {
   const auto differs = [&](const char* option, const auto& given, const auto& planned) {

@@ -1,6 +1,5 @@
-// The request of a command to planning: its options, and where it has none, the options of the plan
-// that
-// --plan names, or those that the model's file was packed under.
+// The plan request of a command. Its options come from the command line, else from the plan named
+// by --plan, or from the packed model's file.
 #ifndef ASHLAR_TOOLS_REQUEST_H_
 #define ASHLAR_TOOLS_REQUEST_H_
 
@@ -15,13 +14,13 @@
 
 namespace ashlar {
 
-// The plan in a file; kUsage where it is of another version of the format, kRejectedInput where it
-// is none or cannot be read.
+// Reads the plan in a file. kUsage if it has another version of the format; kRejectedInput if it is
+// no plan or cannot be read.
 absl::StatusOr<StoredPlan> ReadNamedPlan(const std::string& path);
 
-// `execution` becomes the plan's where --plan names one. Usage errors where a plan is not of this
-// model, this processor, or what --device, --threads or another option says; kRejectedInput where
-// its file is none.
+// Returns the request of a command. If --plan names a plan, `execution` becomes the plan's. Usage
+// errors if that plan is for another model or processor, or conflicts with --device, --threads or
+// another option; kRejectedInput if the file holds no plan.
 absl::StatusOr<PlanRequest> RequestFor(const Model& model, ExecutionFlags& execution,
                                        PlanningFlags planning, Console& console);
 

@@ -1,4 +1,4 @@
-// ashlar run: inference, and the outputs.
+// ashlar run: runs a model and writes the outputs.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -24,7 +24,7 @@ class RunCommand final : public Command {
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_);
     AddInputFlags(app, inputs_);
-    // The other subcommands that have inputs take them, too; their help is one screen without.
+    // Lists these options here only: without them the help of other subcommands fits one screen.
     for (const char* name : {"--resize", "--crop", "--letterbox", "--fill", "--color"}) {
       app.get_option(name)->group("Inputs");
     }
@@ -98,7 +98,7 @@ class RunCommand final : public Command {
   }
 
  private:
-  // One line an image: "917 tabby 0.3636".
+  // Prints one line an image: "917 tabby 0.3636".
   void PrintTop(const std::string& name, const HostTensor& tensor,
                 const std::vector<std::string>& labels, Json& json, Console& console) const {
     if (top_ == 0) return;

@@ -1,4 +1,4 @@
-// Models that never run at once, in one arena: the largest of theirs.
+// One arena shared by models that never run at once: as large as the largest of their arenas.
 #ifndef ASHLAR_TOOLS_SHARED_ARENA_H_
 #define ASHLAR_TOOLS_SHARED_ARENA_H_
 
@@ -11,11 +11,11 @@
 
 namespace ashlar {
 
-// One of them; bytes.
+// One of the models; sizes in bytes.
 struct ArenaShare {
   std::string model;
   int64_t arena = 0, lower_bound = 0;
-  int64_t weights = 0, input = 0, output = 0;  // its own
+  int64_t weights = 0, input = 0, output = 0;  // not shared
 };
 
 ArenaShare ShareOf(const std::string& model, const PlannedGraph& planned);

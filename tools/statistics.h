@@ -8,15 +8,15 @@
 
 namespace ashlar {
 
-// The p-th percentile, 0 <= p <= 100, linear between the closest ranks. `sorted` is ascending and
-// not empty.
+// Returns the p-th percentile, 0 <= p <= 100, linear between the closest ranks. `sorted` is
+// ascending and not empty.
 double Percentile(absl::Span<const double> sorted, double p);
 
 struct Summary {
   double min = 0, median = 0, mean = 0, p90 = 0, p99 = 0, max = 0;
 };
 
-// `sample` in any order, not empty.
+// Summarizes `sample`, in any order, not empty.
 Summary Summarize(std::vector<double> sample);
 
 }  // namespace ashlar

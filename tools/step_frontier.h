@@ -1,4 +1,4 @@
-// The curve of arena against operations of a step of training.
+// The curve of arena against operations for a training step.
 #ifndef ASHLAR_TOOLS_STEP_FRONTIER_H_
 #define ASHLAR_TOOLS_STEP_FRONTIER_H_
 
@@ -12,8 +12,8 @@
 
 namespace ashlar {
 
-// Plans points of TrainingFrontier, each of an arena at least a fiftieth below the one before.
-// `graph` is what MakeTrainingGraph makes of `options`.
+// Plans points of TrainingFrontier; each has an arena at least a fiftieth below the one before.
+// `graph` is MakeTrainingGraph of `options`.
 absl::StatusOr<std::vector<FrontierPoint>> PlanStepFrontier(const TrainingGraph& graph,
                                                             const TrainingOptions& options,
                                                             const PlanRequest& request,

@@ -1,4 +1,4 @@
-// The nearest name to a mistyped one.
+// Finds the nearest name to a mistyped one.
 #ifndef ASHLAR_TOOLS_SUGGEST_H_
 #define ASHLAR_TOOLS_SUGGEST_H_
 
@@ -7,10 +7,10 @@
 
 namespace ashlar {
 
-// Insertions, deletions and replacements between two texts (Levenshtein).
+// Returns the number of insertions, deletions and replacements between two texts (Levenshtein).
 int EditDistance(const std::string& a, const std::string& b);
 
-// The candidate with the least distance; of equal ones the first. Empty if there are none.
+// Returns the candidate with the least distance, of equal ones the first. Empty if there are none.
 std::string Nearest(const std::string& name, const std::vector<std::string>& candidates);
 
 }  // namespace ashlar

@@ -7,12 +7,12 @@
 
 namespace ashlar {
 
-// Columns as wide as their widest cell, two spaces apart. Headings that start with '>' stand over
-// right-aligned columns.
+// A table whose columns are as wide as their widest cell, two spaces apart. Headings that begin
+// with '>' label right-aligned columns.
 class Table {
  public:
   explicit Table(std::vector<std::string> headings);
-  // One cell a column; missing ones are empty.
+  // Adds a row of one cell a column; missing cells are empty.
   void AddRow(std::vector<std::string> cells);
 
   std::string ToText() const;

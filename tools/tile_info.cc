@@ -20,7 +20,7 @@ Range Rows(const Region& region) {
   return region.size() == 4 ? region[2] : region.empty() ? Range{} : region[0];
 }
 
-// The padding of an operator that slides windows over images; others have none.
+// Returns the padding of an operator that slides windows over images; zeros for others.
 Sides PaddingOf(const Operator& op) {
   const auto* const windows = dynamic_cast<const WindowOperator*>(&op);
   if (windows == nullptr) return {};
@@ -42,7 +42,7 @@ Json Entry(const std::string& name, const std::string& type, const TiledPart& pa
   return entry;
 }
 
-// `outside`: the part outside of the image of a region that ends in [columns, rows].
+// Adds padding to an entry. `outside`: the size of the region outside of the image, by side.
 void AddPadding(const Operator& op, const Sides& outside, Json& entry) {
   const Sides own = PaddingOf(op);
   if (own == Sides{}) return;
@@ -63,7 +63,7 @@ Json Forward(const Graph& graph, const TiledPart& part) {
     const OperatorNode& node = graph.node(tiled.node);
     Json entry = Entry(node.name, std::string(node.op->type()), part, tiled.output,
                        Columns(tiled.input), Rows(tiled.input));
-    // The operator on its part alone pads the part outside.
+    // The operator on a tile alone pads the region outside of the image.
     AddPadding(*node.op, PaddingOf(*tiled.op), entry);
     list.push_back(std::move(entry));
   }

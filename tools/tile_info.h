@@ -9,15 +9,20 @@
 
 namespace ashlar {
 
-// One object a part. "f_info": what it makes and needs, from the last operator to the first, after
-// an entry ("fake") for its own output. "b_info", of grids over the input: what depends on its part
-// of the input, from the first operator to the last, after an entry ("fake-bp") for that part.
+// Returns one object a tile. "f_info": the regions that the tile computes and needs, from the last
+// operator to the first, after an entry ("fake") for its own output. "b_info", for grids over the
+// input: the regions that depend on the tile's input, from the first operator to the last, after an
+// entry ("fake-bp") for that input.
 //
-// In an entry: coord (row, column), otileshape (width, height) of the output; inpslidx: in f_info
-// the region of the input, clipped to the image, in b_info that of the operator's output; padding:
-// what lies outside of the image; internal: the operator's padding less that, which neighbours
-// give; realidx: the region before it is clipped. Regions are left, right, top, bottom, with both
-// ends; padding is empty where an operator has none.
+// The keys of an entry:
+//   coord       (row, column)
+//   otileshape  (width, height) of the output
+//   inpslidx    in f_info the region of the input, clipped to the image; in b_info the region of
+//               the operator's output
+//   padding     the region outside of the image
+//   internal    the operator's padding without `padding`: neighbouring tiles supply it
+//   realidx     the region before it is clipped
+// Regions are left, right, top, bottom, with both ends; padding is empty if an operator has none.
 Json TileInfo(const Graph& graph, absl::Span<const TiledPart> parts);
 
 }  // namespace ashlar

@@ -32,7 +32,7 @@ std::vector<std::vector<ScoredClass>> TopClasses(const HostTensor& scores, int64
     std::iota(order.begin(), order.end(), 0);
     const auto value = [&](int64_t c) {
       const double score = scores.At(row * columns + c);
-      return std::isnan(score) ? -INFINITY : score;  // so that scores can be ordered
+      return std::isnan(score) ? -INFINITY : score;  // replaces NaN, so that scores can be ordered
     };
     std::partial_sort(order.begin(), order.begin() + count, order.end(), [&](int64_t a, int64_t b) {
       const double x = value(a), y = value(b);

@@ -20,15 +20,16 @@ struct ScoredClass {
 // that end in a pooling.
 bool HoldsScores(const Shape& shape);
 
-// For each row of a tensor {N,C} or {N,C,1,...} its `count` largest elements, the largest first; of
-// equal ones the first.
+// Returns for each row of a tensor {N,C} or {N,C,1,...} its `count` largest elements, the largest
+// first; of equal ones the first.
 std::vector<std::vector<ScoredClass>> TopClasses(const HostTensor& scores, int64_t count);
 
-// The lines of a file of labels, without a byte order mark and empty lines at the end.
-// InvalidArgument where there are none, or the file is no text.
+// Reads the lines of a file of labels, without a byte order mark and empty lines at the end.
+// InvalidArgument if there are none, or the file is no text.
 absl::StatusOr<std::vector<std::string>> ReadLabels(const std::string& path);
 
-// InvalidArgument, naming the file, where none of the graph's outputs has so many classes.
+// Checks that one of the graph's outputs has as many classes as there are labels. InvalidArgument,
+// naming the file, otherwise.
 absl::Status CheckLabels(const std::string& path, const std::vector<std::string>& labels,
                          const Graph& graph);
 

@@ -1,4 +1,4 @@
-// ashlar train: changes a model's weights so that it does better on data.
+// ashlar train: trains a model's weights on data.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -36,10 +36,10 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// The table of losses, a line a step, which grows while the training runs.
+// The table of losses, a line a step, written while the training runs.
 class LossLog {
  public:
-  // With the lines of the steps that were done before. Nothing where `path` is empty.
+  // Opens the file and keeps its lines of completed steps. Does nothing if `path` is empty.
   static absl::StatusOr<LossLog> Open(const std::string& path) {
     LossLog log;
     if (path.empty()) return log;
@@ -64,13 +64,13 @@ class LossLog {
   std::unique_ptr<std::FILE, Close> file_;
 };
 
-// The model's loss and accuracy on data.
+// The model's loss and accuracy on validation data.
 struct Validation {
   int64_t images = 0, correct = 0;
   double loss = 0;  // mean
 };
 
-// The mean cross entropy of one image, in double.
+// Returns the cross entropy of one image, in double.
 double CrossEntropyOf(const float* logits, int64_t classes, int32_t label) {
   const double most = *std::max_element(logits, logits + classes);
   double sum = 0;
@@ -151,7 +151,7 @@ class TrainCommand final : public Command {
   absl::Status Run(Console& console) override {
     console.ResultIsIn(output_);
     const int64_t parts = micro_batch_ > 0 ? flags_.batch / micro_batch_ : 1;
-    if (micro_batch_ > 0) flags_.batch = micro_batch_;  // what is planned
+    if (micro_batch_ > 0) flags_.batch = micro_batch_;  // the batch to plan for
     flags_.options.in_parts = parts > 1;
     ASHLAR_ASSIGN_OR_RETURN(Model model,
                             LoadModelToTrain(model_, flags_, console, WeightsUse::kPlain));
@@ -207,7 +207,7 @@ class TrainCommand final : public Command {
   int64_t steps() const { return epochs_ * per_epoch_; }
   double RateAt(int64_t step) const { return schedule_.RateAt(rate_, step, steps(), per_epoch_); }
 
-  // The settings that losses to come depend on, as a text by which two trainings are compared.
+  // Returns the settings that later losses depend on, as a text that identifies a training.
   std::string Settings(const TrainingData& data) const {
     const TrainingOptions& o = flags_.options;
     return absl::StrCat(
@@ -382,7 +382,7 @@ class TrainCommand final : public Command {
     return found;
   }
 
-  // The model as its file has it, and not as a step's images made it, with what it learnt.
+  // Returns the model as in its file, with the file's batch size and the trained parameters.
   absl::StatusOr<Graph> TrainedAsTheFile(Console& console) const {
     TrainingFlags flags = flags_;
     flags.batch = 0;
@@ -393,11 +393,11 @@ class TrainCommand final : public Command {
 
   absl::Status Finish(Console& console) {
     console.Progress(absl::StrCat("writing ", output_));
-    ConsoleFlags nothing;  // what is to be said of the file was said
+    ConsoleFlags nothing;  // notes about the file were already printed
     nothing.quiet = true;
     Console silent("train", nothing);
     absl::StatusOr<Graph> trained = TrainedAsTheFile(silent);
-    if (!trained.ok()) {  // nothing that was learnt may be lost
+    if (!trained.ok()) {  // save the weights in any case
       const Shape& images = session_->graph().images_type.shape;
       console.Note(absl::StrCat(output_, " is written for a batch of ", images[0], ": ",
                                 trained.status().message()));

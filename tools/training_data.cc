@@ -27,7 +27,7 @@ absl::Status Rejected(const std::string& path, absl::string_view what) {
                       ExitCode::kRejectedInput);
 }
 
-// A graph with nothing but one image as its input, for MakeInputs.
+// Returns a graph that has one image as its input and nothing else, for MakeInputs.
 absl::StatusOr<Graph> GraphOfOneImage(const TensorType& images) {
   InputParam param{images.dtype, {images.shape.dims().begin(), images.shape.dims().end()}};
   param.shape[0] = 1;

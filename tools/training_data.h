@@ -1,4 +1,4 @@
-// Images and labels that a training takes its batches from.
+// Images and labels from which training fills its batches.
 #ifndef ASHLAR_TOOLS_TRAINING_DATA_H_
 #define ASHLAR_TOOLS_TRAINING_DATA_H_
 
@@ -14,32 +14,32 @@
 
 namespace ashlar {
 
-// The data that a batch is filled with.
+// The types of a batch.
 struct BatchTypes {
   TensorType images;    // Float32 {batch, ...}
   TensorType labels;    // Int32 {batch}, or Float32 {batch, ...}
-  int64_t classes = 0;  // labels are below it; 0: they are no classes
+  int64_t classes = 0;  // class labels are below it; 0: labels are not classes
 };
 
 class TrainingData {
  public:
-  // `path`:
-  //   .npz    arrays `images` [count, ...], of as many elements each as an image of the model has,
-  //           and `labels` [count]
-  //   a folder  of a folder for each class, in the order of their names, with pictures, each
-  //           made an image as `run` does it; or with .npy files
+  // Reads training data at `path`:
+  //   .npz     arrays `images` [count, ...] and `labels` [count]; each image has as many elements
+  //            as an image of the model.
+  //   a folder with a folder for each class, in the order of their names. Those hold pictures, each
+  //            converted to an image as `run` does it, or .npy files.
   // --mean and --scale of `flags` are applied to arrays channel by channel. Errors have exit codes.
   static absl::StatusOr<TrainingData> Read(const std::string& path, const BatchTypes& types,
                                            const InputFlags& flags, Console& console);
 
   int64_t count() const { return count_; }
-  // Class names of a folder; none of arrays.
+  // Returns the class names of a folder; none for arrays.
   const std::vector<std::string>& class_names() const { return class_names_; }
-  // Copies of these into the first places of a batch.
+  // Copies these samples into the first places of a batch.
   void Fill(absl::Span<const int64_t> indices, void* images, void* labels) const;
-  // Of labels that are classes.
+  // Returns a class label.
   int32_t label(int64_t index) const { return static_cast<int32_t>(labels_.At(index)); }
-  // Of all labels, so that a training that goes on notices other data.
+  // Returns a checksum of all labels, so that a resumed training notices other data.
   uint64_t checksum() const;
 
  private:
@@ -51,7 +51,7 @@ class TrainingData {
   int64_t count_ = 0;
   int64_t image_elements_ = 0, label_elements_ = 1;
   HostTensor images_, labels_;
-  std::vector<float> mean_, scale_;  // by channel; empty: images_ are taken as they are
+  std::vector<float> mean_, scale_;  // by channel; empty: images_ are used unchanged
   std::vector<std::string> class_names_;
 };
 

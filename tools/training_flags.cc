@@ -192,7 +192,7 @@ absl::StatusOr<Model> WithTraining(Model model, TrainingFlags& flags,
     flags.memory_budget = std::exchange(planning.memory_budget, -1);
     flags.max_extra_flops = planning.max_extra_flops;
   }
-  flags.options.tiles = std::exchange(planning.tiles, {});  // gradients are made in them, too
+  flags.options.tiles = std::exchange(planning.tiles, {});  // gradients are tiled, too
   Model step = model;
   ASHLAR_ASSIGN_OR_RETURN(TrainingGraph graph, GraphToTrain(std::move(model), flags));
   ASHLAR_RETURN_IF_ERROR(

@@ -1,4 +1,4 @@
-// ashlar tune: which kernels are the fastest here, and which tiles.
+// ashlar tune: finds the fastest kernels and tiles on this machine.
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -31,12 +31,12 @@ Json RatioOf(const MedianInterval& ratio) {
   return {{"median", ratio.median}, {"low", ratio.low}, {"high", ratio.high}};
 }
 
-// "0.912 (0.905 to 0.921)"
+// Formats "0.912 (0.905 to 0.921)".
 std::string FormatRatio(const MedianInterval& ratio) {
   return absl::StrFormat("%.3f (%.3f to %.3f)", ratio.median, ratio.low, ratio.high);
 }
 
-// Speeds that are measured with less of a processor for a thread are no speeds of the machine.
+// Least share of a processor for a thread: with less, speeds are not the machine's.
 constexpr double kLeastShare = 0.75;
 
 class TuneCommand final : public Command {
@@ -102,7 +102,7 @@ class TuneCommand final : public Command {
     const std::vector<TunedProblem>& problems = tuning.problems;
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    // Entries that it did not change may be another process' to change meanwhile.
+    // Writes only changed entries, because another process may change the others meanwhile.
     for (const auto& [key, before] : record->choices) {
       const auto now = fresh.choices.find(key);
       if (now == fresh.choices.end() || now->second.family != before.family ||
@@ -134,11 +134,11 @@ class TuneCommand final : public Command {
   }
 
  private:
-  // What one thread does, and as many as are asked for, once for a processor: estimates of plans'
-  // times use it, and do without where there is no memory for that.
+  // Measures, once for a processor, the speeds of one thread and of the requested threads.
+  // Estimates of plans' times use them. Skipped if memory is short.
   void MeasureMissingSpeeds(const Device& device, KernelRecord& record, Console& console) const {
     const Processor processor = planning_.processor.value_or(device.processor());
-    // Another processor's is refused as the model is tuned.
+    // Tuning for another processor is refused later.
     if (!device.is_host() || !device.processor().Runs(processor)) return;
     for (const int threads : std::set<int>{1, execution_.threads}) {
       if (record.speeds.count(threads) != 0) continue;
@@ -192,7 +192,7 @@ class TuneCommand final : public Command {
                     chosen.implementation, FormatMilliseconds(chosen.seconds * 1e3),
                     problem.trials[0].seconds > 0
                         ? FormatMilliseconds(problem.trials[0].seconds * 1e3)
-                        : "-",  // another one's time is enough to leave it out
+                        : "-",  // not timed: another kernel's time excluded it
                     problem.ratio.has_value() ? FormatRatio(*problem.ratio) : "stays"});
     }
     document["compiled_trials"] = compiled;

@@ -1,4 +1,4 @@
-// ashlar verify: planned against actual memory.
+// ashlar verify: compares planned with actual memory.
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -67,13 +67,13 @@ class VerifyCommand final : public Command {
       return request.means.recorded ? PlanFileError(measured.status()) : measured.status();
     }
     Measurement measurement = *std::move(measured);
-    // The same tiles: with guards, others would be found for a budget, or none.
+    // Plan the same tiles: with guards, a budget would give others, or none.
     request.wishes = measurement.wishes;
     request.means = measurement.means;
     request.checks.understate_bytes = 0;
     console.Progress("running with guard bytes");
-    // Loaded anew, so that while measuring nothing held the weights a second time, and the file is
-    // mapped once at a time. Their checksums were compared above.
+    // Load again, so that while measuring nothing held the weights twice, and the file is mapped
+    // only once at a time. Their checksums were compared above.
     model = Model();
     measure_.done_with = nullptr;
     ASHLAR_ASSIGN_OR_RETURN(model, LoadWithTraining(model_, training_, execution_, planning_,
@@ -87,13 +87,14 @@ class VerifyCommand final : public Command {
   }
 
  private:
-  // The memory of the process itself is stated, and promised where a total is asked for. Builds
-  // with sanitizers, in which nothing is counted, have memory of their own.
+  // Whether the process stays below --total-budget. Without that option its memory is reported, but
+  // not limited. Not checked without heap counting: sanitizers use memory of their own.
   bool StaysBelow(const Measurement& m) const {
     return planning_.total_budget < 0 || !HeapCountingAvailable() || m.rss_peak <= m.need.total();
   }
 
-  // A total is for a process that has no memory for the whole model beside the plan.
+  // Compares values, unless a total budget leaves no memory for the whole model in addition to the
+  // plan.
   absl::StatusOr<PlanValues> Values(const PlanRequest& request, const InputTensors& inputs,
                                     Console& console) const {
     PlanValues none;
@@ -107,7 +108,8 @@ class VerifyCommand final : public Command {
     absl::StatusOr<PlanValues> values =
         model.ok() ? ComparePlanValues(*model, request, inputs, console) : model.status();
     if (values.ok() || absl::IsInternal(values.status())) return values;
-    none.left_out = std::string(values.status().message());  // memory that the plan alone left
+    none.left_out =
+        std::string(values.status().message());  // failed in the memory left by the plan
     return none;
   }
 

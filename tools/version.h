@@ -6,13 +6,14 @@
 
 namespace ashlar {
 
-// "1.0.0": the version of the CMake project.
+// Returns "1.0.0": the version of the CMake project.
 std::string Version();
 
-// "release, g++ 12.2.0"
+// Returns e.g. "release, g++ 12.2.0".
 std::string BuildText();
 
-// For --version: version and build, instruction sets, libraries, devices, formats; several lines.
+// Returns the text of --version, in several lines: version and build, instruction sets, libraries,
+// devices, formats.
 std::string VersionText();
 
 }  // namespace ashlar

@@ -1,5 +1,5 @@
-// The order in which a training takes its images: each epoch a permutation of its own (Fisher and
-// Yates, in Durstenfeld's form of 1964), the same on every machine.
+// The order of images in training: a fresh permutation in each epoch (Fisher and Yates, in
+// Durstenfeld's form of 1964), the same on every machine.
 #ifndef ASHLAR_TRAINING_BATCH_ORDER_H_
 #define ASHLAR_TRAINING_BATCH_ORDER_H_
 
@@ -11,8 +11,8 @@
 
 namespace ashlar {
 
-// Of epoch `epoch` (from 0) over `count` images, from Random(1000 * seed + epoch). A batch is the
-// next images of it; images behind the last whole batch are left out.
+// Returns the order of `count` images in epoch `epoch` (from 0), from Random(1000 * seed + epoch).
+// Batches are consecutive images of it; images after the last whole batch are left out.
 inline std::vector<int64_t> OrderOfEpoch(int64_t count, int64_t epoch, uint64_t seed = 1) {
   std::vector<int64_t> order(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) order[static_cast<size_t>(i)] = i;

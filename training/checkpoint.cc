@@ -14,7 +14,7 @@ namespace ashlar {
 namespace {
 
 constexpr char kFormat[] = "ashlar checkpoint 1";
-// Names that no state has: states begin with "state/".
+// Names that differ from all states: states begin with "state/".
 constexpr char kStatePrefix[] = "state/";
 constexpr char kSteps[] = "steps", kLosses[] = "losses", kSettings[] = "settings";
 
@@ -42,7 +42,7 @@ class Reading {
   Reading(const std::string& path, std::map<std::string, HostTensor> tensors)
       : path_(path), tensors_(std::move(tensors)) {}
 
-  // The tensor of that name, if it has that dtype.
+  // Returns the tensor of that name and dtype.
   absl::StatusOr<HostTensor> Take(const std::string& name, DType dtype) const {
     const auto it = tensors_.find(name);
     if (it != tensors_.end() && it->second.dtype() == dtype) return it->second;
@@ -121,7 +121,7 @@ absl::StatusOr<Progress> ReadCheckpoint(const std::string& path, const std::stri
     progress.losses.assign(values.begin(), values.end());
   }
   const std::vector<std::string> names = session.states();
-  std::vector<HostTensor> states;  // all are there before the first is written
+  std::vector<HostTensor> states;  // read all before writing the first
   for (const std::string& name : names) {
     ASHLAR_ASSIGN_OR_RETURN(states.emplace_back(), file.Take(kStatePrefix + name, DType::kFloat32));
   }

@@ -1,6 +1,6 @@
-// Checkpoints: all that a training needs to go on as if it had not stopped, in the native container
-// (serialization/native): each tensor is a constant that is handed out under its name, so that
-// `ashlar inspect` lists the contents of a checkpoint.
+// Checkpoints: everything needed to resume a training, in the native container
+// (serialization/native). Each tensor is a constant and a named output, so that `ashlar inspect`
+// lists the contents of a checkpoint.
 #ifndef ASHLAR_TRAINING_CHECKPOINT_H_
 #define ASHLAR_TRAINING_CHECKPOINT_H_
 
@@ -15,21 +15,21 @@
 namespace ashlar {
 
 struct Progress {
-  int64_t steps = 0;          // done
-  std::vector<float> losses;  // of these, or none where nobody keeps them
-  std::string settings;       // that the steps to come depend on; to be the same when it goes on
+  int64_t steps = 0;          // completed
+  std::vector<float> losses;  // by step; empty if the caller does not save them
+  std::string settings;       // which later steps depend on; must be equal on resuming
 };
 
 // Whether a file that was read as a model is a checkpoint.
 bool IsCheckpoint(const Graph& graph);
 
-// The file is written beside and renamed, so that at any moment there is a whole one.
+// Writes to a temporary file and renames it, so that a complete checkpoint exists at any moment.
 absl::Status WriteCheckpoint(const TrainingSession& session, const Progress& progress,
                              const std::string& path);
 
-// Puts the states back. InvalidArgument, naming the file, where it is no checkpoint or was changed;
-// FailedPrecondition where it is one of another training: of other states, or, where `settings`
-// differ, of those.
+// Restores the states. InvalidArgument, naming the file, if the file is not a checkpoint or is
+// damaged; FailedPrecondition if it belongs to another training: its states or its `settings`
+// differ.
 absl::StatusOr<Progress> ReadCheckpoint(const std::string& path, const std::string& settings,
                                         TrainingSession& session);
 

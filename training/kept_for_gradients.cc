@@ -25,10 +25,11 @@ OperatorPtr MakeElemwise(ScalarFunction function) {
   return std::make_shared<const Elemwise>(ElemwiseParam{function});
 }
 
-// Windows of maxima, and what is made of their gradient; nodes of the step.
+// A max pooling and its gradient: nodes of the step.
 struct Pool {
   int forward = 0, backward = 0;
-  int relu = -1, mask = -1;  // a ReLU right in front, and its gradient; -1: none that moves
+  int relu = -1,
+      mask = -1;  // a ReLU directly before it, and the ReLU's gradient; -1: no ReLU to move
 };
 
 class PoolRewrite {
@@ -59,7 +60,8 @@ class PoolRewrite {
     if (!HasPoolingIndex(static_cast<const PoolingForward&>(*forward.op).param())) return;
     const int image = forward.inputs[0];
     Pool pool{node};
-    int behind = 0, others = 0;  // readers of the image on the way back, and besides all of these
+    int behind = 0,
+        others = 0;  // readers in the backward pass; other readers, without pool and mask
     for (const int reader : step_.readers(image)) {
       const OperatorNode& r = step_.node(reader);
       if (r.op->type() == PoolingBackward::kType && r.inputs[PoolingBackward::kSrc] == image) {
@@ -70,7 +72,7 @@ class PoolRewrite {
       } else if (towards_[static_cast<size_t>(reader)]) {
         others += reader != node;
       } else {
-        return;  // it is kept in any case
+        return;  // saved in any case
       }
     }
     if (behind != 1) return;
@@ -79,7 +81,7 @@ class PoolRewrite {
     const bool moves =
         others == 0 && pool.mask >= 0 && IsElemwise(*maker.op, ScalarFunction::kRelu) &&
         step_.node(pool.mask).inputs[1] == gradient && step_.readers(gradient).size() == 1;
-    if (!moves && pool.mask >= 0) return;  // which keeps the image
+    if (!moves && pool.mask >= 0) return;  // the mask needs the saved image
     if (moves) pool.relu = step_.var(image).producer;
     for (const int part : {pool.forward, pool.backward, pool.relu, pool.mask}) {
       if (part >= 0) part_of_[static_cast<size_t>(part)] = static_cast<int>(pools_.size());
@@ -89,11 +91,11 @@ class PoolRewrite {
 
   absl::Status AddPart(const Pool& pool, int index) {
     const OperatorNode& node = step_.node(index);
-    if (index == pool.relu) {  // behind the windows
+    if (index == pool.relu) {  // moves after the pooling
       rewriter_.Replace(node.outputs[0], rewriter_.Map(node.inputs[0]));
       return absl::OkStatus();
     }
-    if (index == pool.mask) {  // in front of the gradient of the windows
+    if (index == pool.mask) {  // moves before the gradient of the pooling
       rewriter_.Replace(node.outputs[0], rewriter_.Map(node.inputs[1]));
       return absl::OkStatus();
     }
@@ -136,17 +138,18 @@ class PoolRewrite {
   const std::vector<bool> towards_;
   GraphRewriter rewriter_;
   std::vector<Pool> pools_;
-  std::vector<int> part_of_;               // by node: a pool
-  absl::flat_hash_map<int, int> indices_;  // by node that pools
+  std::vector<int> part_of_;               // by node: index of its pool, or -1
+  absl::flat_hash_map<int, int> indices_;  // var of the indices, by pooling node
 };
 
-// The gradient in front of a mask, and where the activation has an upper limit, that.
+// The gradient before masking and, if the activation has one, its upper limit.
 struct Unmasked {
   int diff = 0;
   double most = 0;
 };
 
-// Whether `diff` is what a ReLU, or a clamp at 0, right behind the norm lets through.
+// If `diff` is the gradient masked by a ReLU, or by a clamp at 0, directly after the norm, returns
+// the gradient before masking.
 std::optional<Unmasked> WithoutMask(const Graph& step, int diff, int normalised) {
   const auto is_activation = [&](int var, ScalarFunction function) {
     const OperatorNode& node = ProducerOf(step, var);
@@ -158,7 +161,7 @@ std::optional<Unmasked> WithoutMask(const Graph& step, int diff, int normalised)
     if (!is_activation(mask.inputs[0], ScalarFunction::kRelu)) return std::nullopt;
     return Unmasked{mask.inputs[1]};
   }
-  // COND_LT_MOV(low, y, COND_LT_MOV(y, high, g))
+  // Matches COND_LT_MOV(low, y, COND_LT_MOV(y, high, g)).
   if (!IsElemwise(*mask.op, ScalarFunction::kCondLtMov)) return std::nullopt;
   const int y = mask.inputs[1];
   const OperatorNode& above = ProducerOf(step, mask.inputs[2]);

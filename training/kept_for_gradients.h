@@ -1,5 +1,5 @@
-// What gradients read, exchanged for less that says the same: rewrites of a step before it is
-// decided what is made again.
+// Rewrites that shrink the tensors saved for the backward pass. They run before recomputation is
+// planned.
 #ifndef ASHLAR_TRAINING_KEPT_FOR_GRADIENTS_H_
 #define ASHLAR_TRAINING_KEPT_FOR_GRADIENTS_H_
 
@@ -8,13 +8,14 @@
 
 namespace ashlar {
 
-// Maxima of windows whose image nothing else on the way back reads keep where they were, a byte
-// each, in the place of the image. A ReLU right in front of such windows goes behind them: the same
-// values and gradients, of which only the smaller tensor is kept.
+// Saves for max pooling the position of each maximum (a byte each) instead of the image, if nothing
+// else in the backward pass reads it. A ReLU directly before such a pooling moves after it: values
+// and gradients are the same, but only the smaller tensor is saved.
 absl::StatusOr<Graph> KeepPoolingIndices(const Graph& step);
 
-// Where a batch norm by the statistics of the batch goes back from a ReLU, or a clamp at 0, right
-// behind it, what that lets through is seen from the norm's own input: nothing is kept for it.
+// Recomputes activation masks from the input of a batch norm. Applies to a ReLU, or a clamp at 0,
+// directly after a batch norm that uses the statistics of the batch; then nothing is saved for the
+// mask.
 absl::StatusOr<Graph> MaskFromNormInputs(const Graph& step);
 
 }  // namespace ashlar

@@ -73,8 +73,8 @@ const std::vector<int64_t>& LiveBytes::Of(const OrderWithCopies& order) {
     }
   }
   int64_t live = 0;
-  size_t next = 0;                 // the part that begins next
-  const int* read = read_.data();  // what the step at hand reads
+  size_t next = 0;                 // the next storage to begin
+  const int* read = read_.data();  // the inputs of the current step
   for (int p = 0; p < places; ++p) {
     const Step& step = steps_[static_cast<size_t>(order.placed[static_cast<size_t>(p)].node)];
     if (!step.runs) {
@@ -85,7 +85,7 @@ const std::vector<int64_t>& LiveBytes::Of(const OrderWithCopies& order) {
       return part >= 0 && parts_[static_cast<size_t>(part)].last == p;
     };
     int64_t overwritten = 0;
-    int done = -1, gone = -1;  // one output in the place of one input, as operators have it
+    int done = -1, gone = -1;  // at most one output overwrites one input, as operators declare it
     for (const auto& [output, input] : step.overwrites) {
       const int part = read[input];
       if (output == done || part == gone || !dies(part)) continue;
@@ -106,7 +106,8 @@ const std::vector<int64_t>& LiveBytes::Of(const OrderWithCopies& order) {
     for (size_t i = 0; i < step.reads.size(); ++i) {
       if (!dies(read[i])) continue;
       live -= parts_[static_cast<size_t>(read[i])].bytes;
-      // A part that is read twice dies once; Kept() sees its place.
+      // Marks the storage as freed, so that a second read does not free it again. Kept() decodes
+      // the position.
       parts_[static_cast<size_t>(read[i])].last = -2 - p;
     }
     read += step.reads.size();

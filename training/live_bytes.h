@@ -1,6 +1,6 @@
-// Live bytes of the arena in an order of a step with copies, without building its graph: those of
-// runtime/schedule/arena.h, but that parts of an output are not made at their place in it, and that
-// updates of states are left out.
+// Live bytes of the arena for an order with recomputation, without building its graph. Unlike
+// runtime/schedule/arena.h it does not place slices of an output inside it, and leaves out updates
+// of states.
 #ifndef ASHLAR_TRAINING_LIVE_BYTES_H_
 #define ASHLAR_TRAINING_LIVE_BYTES_H_
 
@@ -17,17 +17,18 @@ class LiveBytes {
  public:
   LiveBytes(const Graph& graph, const OrderMaker& maker);
 
-  // By place of the order, the bytes during the step that stands there. Valid until the next call.
+  // Returns the live bytes of each step, by position in the order. Valid until the next call.
   const std::vector<int64_t>& Of(const OrderWithCopies& order);
-  // Of the order that was looked at last: the last place that reads the storage that a var of the
-  // graph begins, and its bytes; {-1, 0} where it begins none in the arena.
+  // Looks up, in the order that was last passed to Of(), the storage that begins with var `var`.
+  // Returns the position of its last reader and its bytes; {-1, 0} if the var begins no storage in
+  // the arena.
   std::pair<int, int64_t> Kept(int var) const;
 
  private:
   struct Made {
     int var = 0;
     int64_t bytes = 0;  // 0: none in the arena
-    int view = -1;      // of this input
+    int view = -1;      // index of the input that it is a view of
   };
   struct Step {
     bool runs = false;
@@ -37,19 +38,19 @@ class LiveBytes {
   };
   struct Part {
     int64_t bytes = 0;
-    int last = -1;  // place of the last reader
+    int last = -1;  // position of the last reader
   };
 
   std::vector<Step> steps_;   // by node
-  std::vector<int> part_of_;  // by value, or -1
+  std::vector<int> part_of_;  // by value: index of its storage, or -1
   std::vector<Part> parts_;
-  std::vector<int> begins_;  // by var: the part that it begins, or -1
-  std::vector<int> read_;    // parts by the order in which they are read, or -1
+  std::vector<int> begins_;  // by var: the storage that begins with it, or -1
+  std::vector<int> read_;    // storages in the order of reads, or -1
   std::vector<int64_t> at_;
 };
 
-// How far on cheap copies are kept for other readers, so that the peak is least: a `reach` of
-// OrderMaker::Make. Which is best depends on where the peak is.
+// Finds how many nodes apart cheap copies are shared between readers so that the peak is least: the
+// `reach` of OrderMaker::Make. The best value depends on the position of the peak.
 struct BestReach {
   int reach = 0;
   int64_t peak = 0;

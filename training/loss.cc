@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kLossNames[] = {"cross-entropy", "mse"};
 
-// {N, K} of {N, K} and {N, K, 1, ...}.
+// Whether a tensor holds {N, K} logits: shapes {N, K} and {N, K, 1, ...}.
 bool HoldsLogits(const TensorType& type) {
   const Shape& shape = type.shape;
   return type.dtype == DType::kFloat32 && shape.rank() >= 2 &&

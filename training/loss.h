@@ -1,4 +1,4 @@
-// Losses, which a step of training makes less.
+// Loss functions.
 #ifndef ASHLAR_TRAINING_LOSS_H_
 #define ASHLAR_TRAINING_LOSS_H_
 
@@ -13,18 +13,18 @@ enum class Loss {
   kMeanSquare,    // mean over all elements of the squared difference to the label
 };
 
-// "cross-entropy" or "mse".
+// Parses "cross-entropy" or "mse".
 absl::StatusOr<Loss> ParseLoss(absl::string_view name);
 absl::string_view Name(Loss loss);
 
-// The type of labels for an output of a model: Int32 {N} for logits {N, K}, or of the output's
-// type. InvalidArgument where the output does not suit the loss.
+// Returns the type of the labels for a model's output: Int32 {N} for logits {N, K}, or the output's
+// own type. InvalidArgument if the output does not suit the loss.
 absl::StatusOr<TensorType> LabelsFor(Loss loss, const TensorType& output);
 
-// Adds the loss, {1}.
+// Adds the loss, of shape {1}.
 absl::StatusOr<int> AddLoss(GraphBuilder& builder, Loss loss, int output, int labels);
 
-// Adds the same elements under another shape; the var itself where it has that shape.
+// Adds a reshape of `var`; returns `var` itself if it already has that shape.
 absl::StatusOr<int> AddReshape(GraphBuilder& builder, int var, const Shape& shape);
 
 }  // namespace ashlar

@@ -1,5 +1,5 @@
-// Accumulated gradients: the mean over a batch is that of its parts' means, where no operator mixes
-// images.
+// Gradient accumulation: the mean over a batch is the mean over the means of its micro-batches, if
+// no operator mixes images.
 #include "training/micro_batches.h"
 
 #include <utility>
@@ -19,11 +19,11 @@ namespace {
 bool IsOptimizer(const OperatorNode& node) {
   return node.op->type() == SgdUpdate::kType || node.op->type() == AdamUpdate::kType;
 }
-// The same of both.
+// The same for both optimizers.
 constexpr int kState = SgdUpdate::kWeight, kGradient = SgdUpdate::kGradient;
 static_assert(kState == AdamUpdate::kWeight && kGradient == AdamUpdate::kGradient);
 
-// The inputs of updates beside gradients.
+// Whether a node is an input of updates other than a gradient.
 bool IsOfUpdates(const OperatorNode& node) {
   return node.op->role() == Role::kInput &&
          (node.binding == TrainingGraph::kRate || node.binding == TrainingGraph::kStep);
@@ -50,7 +50,7 @@ absl::Status CheckExact(const TrainingGraph& graph) {
   return absl::OkStatus();
 }
 
-// The state that sums the gradient which an update reads up.
+// Adds the state that accumulates the gradient of an update.
 absl::StatusOr<int> AddSum(const OperatorNode& update, GraphRewriter& rewriter,
                            std::vector<std::string>* sums) {
   const Graph& source = rewriter.source();

@@ -1,5 +1,5 @@
-// A step in parts: gradients of a few images at a time are summed up before the update, so that the
-// memory of activations is that of a part.
+// Gradient accumulation: gradients of micro-batches are summed before the update, so that
+// activations need the memory of one micro-batch.
 #ifndef ASHLAR_TRAINING_MICRO_BATCHES_H_
 #define ASHLAR_TRAINING_MICRO_BATCHES_H_
 
@@ -13,17 +13,18 @@ namespace ashlar {
 
 struct MicroBatchGraphs {
   // TrainingGraph::step without the updates: instead it adds 1 / parts of each gradient to a state.
-  // No input but images and labels.
+  // Its only inputs are images and labels.
   Graph accumulate;
-  // The updates alone, by these sums. Inputs: kRate, and kStep where the optimizer counts; its
+  // The updates alone, from these sums. Inputs: kRate, and kStep if the optimizer counts steps. Its
   // output, kRate again, is of no use.
   Graph apply;
-  std::vector<std::string> sums;  // the states that are to be zero before the first part
+  std::vector<std::string> sums;  // states to set to zero before the first micro-batch
 };
 
-// Of a training whose graphs are for a part of a step's images (TrainingOptions::in_parts).
-// InvalidArgument, naming a node, where a whole step is not the sum of its parts: batch norms by
-// the statistics of the batch, and dropout, whose mask follows from the place in the batch.
+// Splits a step into `parts` micro-batches. `graph` must be made for the images of one micro-batch
+// (TrainingOptions::in_parts). InvalidArgument, naming a node, if a step is not the sum of its
+// micro-batches: batch norms by the statistics of the batch, and dropout, whose mask depends on the
+// position in the batch.
 absl::StatusOr<MicroBatchGraphs> MakeMicroBatches(const TrainingGraph& graph, int64_t parts);
 
 }  // namespace ashlar

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kOptimizerNames[] = {"sgd", "adam", "adamw"};
 
-// A state of zeros, of the type of another one.
+// Adds a state of zeros, of the type of another one.
 absl::StatusOr<int> AddZeros(GraphBuilder& builder, int like, const std::string& name) {
   const TensorType type = builder.graph().var(like).type;
   GraphBuilder::NodeOptions options;

@@ -1,4 +1,4 @@
-// Optimizers: the rule by which a step changes parameters, and the rates from step to step.
+// Optimizers (the update rules of parameters) and schedules of learning rates.
 #ifndef ASHLAR_TRAINING_OPTIMIZER_H_
 #define ASHLAR_TRAINING_OPTIMIZER_H_
 
@@ -25,41 +25,41 @@ struct OptimizerSpec {
   std::string ToString() const;  // "sgd momentum=0.9 weight_decay=0"
 };
 
-// "sgd", "adam" or "adamw".
+// Parses "sgd", "adam" or "adamw".
 absl::StatusOr<OptimizerSpec::Kind> ParseOptimizer(absl::string_view name);
 
-// The inputs of a step beside images and labels: vars of the graph.
+// The inputs of a step besides images and labels: vars of the graph.
 struct StepInputs {
   int rate = 0;  // Float32 {1}
-  int step = 0;  // Int64 {1}, counted from 1; only where UsesStep
+  int step = 0;  // Int64 {1}, counted from 1; only if UsesStep
 };
 bool UsesStep(const OptimizerSpec& spec);
 
-// A state and the gradient of the loss by it.
+// A state and the gradient of the loss with respect to it.
 struct Learning {
-  std::string name;  // of the state; the optimizer's own states are NAME.momentum and the like
+  std::string name;  // of the state; the optimizer's own states are NAME.momentum and similar
   int state = 0, gradient = 0;
 };
 
-// Adds updates of all these, and the optimizer's states, which begin with zeros. What reads a state
-// has to be in the graph by now.
+// Adds updates of all these states, and the optimizer's own states, which start at zero. Add all
+// readers of a state before this call.
 absl::Status AddOptimizer(GraphBuilder& builder, const OptimizerSpec& spec,
                           absl::Span<const Learning> learning, const StepInputs& inputs);
 
-// How the rate goes on from its first value.
+// The schedule of the learning rate.
 struct RateSchedule {
   enum class Kind { kConstant, kCosine, kStep };
   Kind kind = Kind::kConstant;
   int64_t every = 0;    // kStep: epochs
   double factor = 0.1;  // kStep
 
-  // Of step `step` (from 0) of `steps` in all, `per_epoch` an epoch. kCosine ends at 0 behind the
-  // last one.
+  // Returns the rate of step `step` (from 0) of `steps`, with `per_epoch` steps an epoch. kCosine
+  // ends at 0 after the last step.
   double RateAt(double first, int64_t step, int64_t steps, int64_t per_epoch) const;
   std::string ToString() const;
 };
 
-// "constant", "cosine" or "step:EPOCHS[:FACTOR]".
+// Parses "constant", "cosine" or "step:EPOCHS[:FACTOR]".
 absl::StatusOr<RateSchedule> ParseSchedule(absl::string_view text);
 
 }  // namespace ashlar

@@ -17,7 +17,7 @@
 namespace ashlar {
 namespace {
 
-// Inputs of operators that hold learned values.
+// The inputs of an operator that hold learned values.
 struct WeightRow {
   absl::string_view type;
   std::vector<int> inputs;
@@ -43,7 +43,7 @@ const WeightRow* RowOfWeights(absl::string_view type) {
   return nullptr;
 }
 
-// The var whose elements these are, moved.
+// Follows operators that only move elements back to the var with the original elements.
 int MovedFrom(const Graph& graph, int var) {
   while (true) {
     const OperatorNode& node = graph.node(graph.var(var).producer);
@@ -53,7 +53,7 @@ int MovedFrom(const Graph& graph, int var) {
   }
 }
 
-// A bias: an addend of the output of an operator with weights.
+// Whether a node adds a bias: one addend is the output of an operator with weights.
 bool AddsBias(const Graph& graph, const OperatorNode& node) {
   if (node.op->type() != Elemwise::kType || node.inputs.size() != 2) return false;
   if (static_cast<const Elemwise&>(*node.op).param().mode != ScalarFunction::kAdd) return false;
@@ -63,7 +63,7 @@ bool AddsBias(const Graph& graph, const OperatorNode& node) {
   });
 }
 
-// Inputs of a node that hold weights.
+// Returns the inputs of a node that hold weights.
 std::vector<int> WeightInputs(const Graph& graph, const OperatorNode& node) {
   if (const WeightRow* const row = RowOfWeights(node.op->type())) return row->inputs;
   if (AddsBias(graph, node)) return {0, 1};
@@ -96,7 +96,7 @@ class Finder {
   bool IsWeight(int var) const {
     const HostTensor* const value = graph_.constant(var);
     if (value == nullptr || !value->has_data() || value->dtype() != DType::kFloat32) return false;
-    return !graph_.HasHostReader(var);  // a value that is needed before the run is no state
+    return !graph_.HasHostReader(var);  // a value needed before the run cannot be a state
   }
   bool Learns(int var) const {
     return IsWeight(var) &&
@@ -141,7 +141,7 @@ class Finder {
   absl::flat_hash_set<std::string> names_;
 };
 
-// The standard library throws for a wrong expression.
+// The standard library throws if the expression is malformed.
 absl::StatusOr<std::optional<std::regex>> ParseExpression(const std::string& text) {
   if (text.empty()) return std::optional<std::regex>();
   try {
@@ -174,7 +174,7 @@ absl::StatusOr<Parameters> FindParameters(const Graph& model, const ParameterOpt
 
 absl::StatusOr<Parameters> InTiles(const Parameters& parameters, const Graph& model,
                                    const Graph& tiled, const PartsOfNodes& parts) {
-  std::map<int, std::vector<int>> by_id;  // nodes in tiles, by the id of what they stand for
+  std::map<int, std::vector<int>> by_id;  // tiled nodes, by id of the model's node
   for (size_t n = 0; n < tiled.nodes().size(); ++n) {
     const int id = tiled.node(static_cast<int>(n)).id;
     const auto part = parts.find(id);
@@ -202,7 +202,7 @@ absl::StatusOr<Parameters> InTiles(const Parameters& parameters, const Graph& mo
 absl::Status CopyWith(const Parameters& parameters, const MakeParameter& make,
                       const Instead& instead, GraphRewriter& rewriter, std::vector<int>& vars) {
   const Graph& model = rewriter.source();
-  std::map<int, int> of_var;                     // by constant, where it is that of all readers
+  std::map<int, int> of_var;  // by constant, if all its readers share the parameter
   std::map<std::pair<int, int>, int> of_reader;  // by node and input
   for (size_t i = 0; i < parameters.all.size(); ++i) {
     const Parameter& parameter = parameters.all[i];

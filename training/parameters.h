@@ -1,4 +1,4 @@
-// The parts of a model that training changes: the constants that layers compute with, and the
+// Finds the parts of a model that training changes: the constants that layers compute with, and the
 // statistics of batch norms.
 #ifndef ASHLAR_TRAINING_PARAMETERS_H_
 #define ASHLAR_TRAINING_PARAMETERS_H_
@@ -19,9 +19,10 @@ namespace ashlar {
 struct Parameter {
   std::string name;    // of the state: the constant's, made unique
   int var = 0;         // the constant
-  bool learns = true;  // by gradients; else a statistic
-  // The node that reads it, and as which input: of batch norms, as exporters write equal constants
-  // of several layers once; in tiles, its parts. Empty: all that read it.
+  bool learns = true;  // by gradients; otherwise it is a statistic
+  // The nodes that read this parameter, and as which input; empty: all readers of the constant. Set
+  // for batch norms, because exporters write equal constants of several layers once. In a tiled
+  // graph: all tiles of the node.
   std::vector<int> readers;
   int input = -1;
 };
@@ -39,30 +40,30 @@ struct Parameters {
 
 struct ParameterOptions {
   std::string freeze;            // a regular expression: names of constants that stay; "": none
-  bool batch_statistics = true;  // else batch norms keep the statistics that they have
+  bool batch_statistics = true;  // otherwise batch norms keep their statistics
 };
 
-// Constants of Float32 that convolutions, products, layer and batch norms read as weights, and
-// biases that are added behind convolutions and products. A batch norm of which scale or bias is
-// frozen keeps its statistics. InvalidArgument where the expression is none, or
-// matches none of them, or nothing is left to learn.
+// Finds the Float32 constants that convolutions, products, layer and batch norms read as weights,
+// and biases added after convolutions and products. A batch norm with a frozen scale or bias keeps
+// its statistics. InvalidArgument if the expression is malformed or matches no constant, or if
+// nothing is left to learn.
 absl::StatusOr<Parameters> FindParameters(const Graph& model, const ParameterOptions& options);
 
-// The parameters of a model in the model in tiles, of which `parts` says what they are parts of.
-// InvalidArgument where tiles take a norm apart that normalises by the statistics of the batch.
+// Maps the parameters of `model` to its tiled graph; `parts` maps tiled nodes to the model's nodes.
+// InvalidArgument if tiles split a norm that normalises by the statistics of the batch.
 absl::StatusOr<Parameters> InTiles(const Parameters& parameters, const Graph& model,
                                    const Graph& tiled, const PartsOfNodes& parts);
 
-// The model with other operators in the place of parameters: `make` gives that of a parameter,
-// without inputs and of the constant's type. By parameter its var goes into `vars`. Nodes that
-// `instead` (may be empty) returns true for have been dealt with by it; all others are copied, with
-// parameters in place.
+// Copies the model, with each parameter replaced by the operator that `make` returns: without
+// inputs and of the constant's type. The new vars go into `vars`, by parameter. A node is copied
+// with its parameters replaced, unless `instead` (may be empty) returns true, which means that it
+// has handled the node itself.
 using MakeParameter = std::function<OperatorPtr(int parameter)>;
 using Instead = std::function<absl::StatusOr<bool>(int node, const std::vector<int>& inputs)>;
 absl::Status CopyWith(const Parameters& parameters, const MakeParameter& make,
                       const Instead& instead, GraphRewriter& rewriter, std::vector<int>& vars);
 
-// The model with these values, by parameter, as its constants.
+// Returns the model with these values, by parameter, as its constants.
 absl::StatusOr<Graph> WithValues(const Graph& model, const Parameters& parameters,
                                  const std::vector<HostTensor>& values);
 

@@ -17,7 +17,7 @@
 namespace ashlar {
 namespace {
 
-// Sets how often what a node makes is made again.
+// Sets how many times the outputs of a node are recomputed.
 absl::Status Select(const Graph& graph, int loss, const RecomputeSpec::Node& selected,
                     const PartsOfNodes& parts, MadeAgain& again) {
   const std::vector<bool> towards = NodesTowards(graph, loss);

@@ -1,4 +1,4 @@
-// The vars of a step that are made again instead of kept: `--recompute`.
+// Recomputes vars of a step instead of saving them: the option `--recompute`.
 #ifndef ASHLAR_TRAINING_RECOMPUTE_H_
 #define ASHLAR_TRAINING_RECOMPUTE_H_
 
@@ -15,42 +15,44 @@
 namespace ashlar {
 
 struct RecomputeSpec {
-  // What takes a few operations an element: normalised values, activations, sums.
+  // Recompute vars that take a few operations an element: normalised values, activations, sums.
   bool cheap = false;
   struct Node {
     int id = 0;
-    // As MadeAgain counts; kAnew: once, or what takes a few operations an element for each reader.
+    // Counted as in MadeAgain. kAnew: once, or, for vars of a few operations an element, for each
+    // reader.
     uint8_t times = kAnew;
   };
-  // Besides, what these nodes make, and not what those do: ids in the graph of the step, or in the
-  // model, for all tiles of it.
+  // Additionally recompute the outputs of `nodes`, and save the outputs of `kept`. Ids are of the
+  // step's graph, or of the model, for all tiles of the node.
   std::vector<Node> nodes;
   std::vector<int> kept;
 
   bool empty() const { return !cheap && nodes.empty(); }
-  // "none", "cheap", "cheap,17,33:2,-40": 33 is made again twice, 40 is kept.
+  // Formats as "none", "cheap" or "cheap,17,33:2,-40": 33 is recomputed twice, 40 is saved.
   std::string ToString() const;
 };
 
-// InvalidArgument where the text is not as ToString writes it.
+// Parses the format of ToString; InvalidArgument if the text is malformed.
 absl::StatusOr<RecomputeSpec> ParseRecompute(absl::string_view text);
 
-// Whether a node makes what tiles leave to others (kHandedOn).
+// Whether a node's output is handed on from one tile to others (kHandedOn).
 bool IsHandedOn(const OperatorNode& node, const PartsOfNodes& parts);
 
-// The id of a node, or of the node of the model that it makes a part of.
+// Returns the id of the model's node that this node is a tile of, or its own id.
 int IdOfWhole(const OperatorNode& node, const PartsOfNodes& parts);
 
-// CheapToMakeAgain but for what tiles hand on: it is there so that the rest may go.
+// Returns CheapToMakeAgain without the vars that tiles hand on: saving these allows others to be
+// freed.
 MadeAgain CheapInStep(const Graph& graph, int loss, const PartsOfNodes& parts);
 
-// The step's graph with batch norms in two halves, of which the second can be made again.
+// Splits batch norms of the step into two nodes; the second can be recomputed.
 absl::StatusOr<Graph> NormsInHalves(const Graph& step);
 
-// The step's graph with copies, in the order that they are made for; of several such graphs the one
-// that needs the least arena in that order. `step` has one output, the loss; `parts` as
-// TrainingGraph has them. InvalidArgument where a node is none of the graph's on the way to the
-// loss, or cannot be made again.
+// Returns the step's graph with recomputed copies, in the order that they are planned for. If
+// several orders are possible, chooses the one with the smallest arena. `step` has one output, the
+// loss; `parts` is TrainingGraph::parts. InvalidArgument if a node is not on the way to the loss,
+// or cannot be recomputed.
 absl::StatusOr<Graph> RecomputeStep(const Graph& step, const RecomputeSpec& spec,
                                     const PartsOfNodes& parts = {});
 

@@ -1,10 +1,9 @@
-// Segments of neighbouring stages between tensors that are kept, each with the choices in it that
-// are not dominated in (bytes kept, peak, operations), and dynamic programming over (stage, bytes
-// kept so far) for the fewest operations within a limit of memory. What that finds for a stretch of
-// stages by itself, passed through once more before, is a segment of its own, of which nothing is
-// kept: nested checkpoints. The form is that of Beaumont et al. 2021, "Efficient Combination of
-// Rematerialization and Offloading for Training DNNs" (rotor), with options of stages as in Zhao et
-// al. 2023, "Rockmate".
+// Segments of neighbouring stages between saved tensors, each with its choices that are not
+// dominated in (saved bytes, peak, operations). Dynamic programming over (stage, saved bytes so
+// far) then finds the fewest operations within a limit of memory. Nested checkpoints: the solution
+// for a range of stages, recomputed once more, is also a segment, of which nothing is saved. The
+// form follows Beaumont et al. 2021, "Efficient Combination of Rematerialization and Offloading for
+// Training DNNs" (rotor), with options of stages from Zhao et al. 2023, "Rockmate".
 #include "training/recompute_nested.h"
 
 #include <algorithm>
@@ -18,14 +17,14 @@
 namespace ashlar {
 namespace {
 
-constexpr size_t kLongest = 8;        // stages of a segment
-constexpr size_t kOpen = 48;          // segments that are made longer
-constexpr size_t kOptions = 160;      // that end at one stage
-constexpr size_t kFront = 160;        // ways to come to a stage
-constexpr double kLimitStep = 0.985;  // from one limit of memory to the next
+constexpr size_t kLongest = 8;        // most stages of a segment
+constexpr size_t kOpen = 48;          // most segments to extend
+constexpr size_t kOptions = 160;      // most options that end at one stage
+constexpr size_t kFront = 160;        // most paths to a stage
+constexpr double kLimitStep = 0.985;  // ratio of one limit of memory to the one before
 constexpr int kLimits = 120;
-constexpr int kDepth = 2;            // how often stretches are passed through before
-constexpr double kInnerStep = 0.93;  // of limits for a stretch
+constexpr int kDepth = 2;            // depth of nested recomputation
+constexpr double kInnerStep = 0.93;  // ratio of limits for an inner range
 constexpr int kInnerLimits = 40;
 constexpr size_t kInnerFront = 24;
 
@@ -33,12 +32,12 @@ using Segment = RecomputeTrials::Segment;
 
 struct Option {
   size_t end = 0;
-  bool sums_again = false;  // at its end
+  bool sums_again = false;  // after its end
   Segment cost;
   std::vector<uint32_t> masks;
 };
 
-// Of more than `most` those that lie evenly.
+// Reduces a list to `most` evenly spaced elements.
 template <typename T>
 void KeepEvenly(std::vector<T>& all, size_t most) {
   if (all.size() <= most) return;
@@ -52,7 +51,7 @@ std::tuple<double, int64_t, int64_t> KeyOf(const Option& option) {
   return {option.cost.operations, option.cost.kept, option.cost.peak};
 }
 
-// By rising operations those that none dominates.
+// Keeps the options that no other dominates, by rising operations.
 void KeepUndominated(std::vector<Option>& all, size_t most) {
   std::sort(all.begin(), all.end(),
             [](const Option& a, const Option& b) { return KeyOf(a) < KeyOf(b); });
@@ -95,19 +94,19 @@ class Nested {
   }
 
  private:
-  // A way to come to a stage: bytes kept so far, and where it came from.
+  // A path to a stage: the bytes saved so far, and the previous path.
   struct Way {
     int64_t kept = 0;
     double operations = 0;
-    size_t from = 0;          // stage
-    bool from_again = false;  // its sums
-    size_t way = 0;           // among those
+    size_t from = 0;          // stage of the previous path
+    bool from_again = false;  // whether sums before that stage are recomputed
+    size_t way = 0;           // index among the paths there
     const Option* option = nullptr;
   };
 
   static void KeepUndominatedWays(std::vector<Way>& all, size_t most);
 
-  // By stage, and whether the sums in front of it are made again.
+  // By stage, and whether the sums before it are recomputed.
   using Ways = std::vector<std::array<std::vector<Way>, 2>>;
 
   void FindOptions();
@@ -122,10 +121,12 @@ class Nested {
   RecomputeTrials& trials_;
   const double most_;
   const size_t stages_;
-  std::vector<std::array<std::vector<Option>, 2>> options_;  // by stage, and whether sums are again
+  std::vector<std::array<std::vector<Option>, 2>>
+      options_;  // by stage, and whether sums before it are recomputed
 };
 
-// Extends each segment by all choices of the next stage; those whose end is kept are options.
+// Extends each segment by all choices of the next stage. Segments whose end is saved or recomputed
+// by cheap operators become options.
 void Nested::FindOptionsFrom(size_t begin, bool sums_again) {
   std::vector<std::vector<uint32_t>> open = {{}};
   std::vector<Option>& options = options_[begin][sums_again ? 1 : 0];
@@ -186,7 +187,7 @@ void Nested::FindOptions() {
   }
 }
 
-// What there is from a stage on that was found so far, each stretch of it once more passed through.
+// Adds options that recompute the best paths from stage `begin` once more.
 void Nested::FindPassedFrom(size_t begin, bool sums_again) {
   std::vector<Option>& options = options_[begin][sums_again ? 1 : 0];
   double limit = 0;
@@ -218,8 +219,8 @@ void Nested::FindPassedFrom(size_t begin, bool sums_again) {
   }
 }
 
-// All that is kept in a stretch is made again then, but for its end; all that is made again, once
-// more. Whether its end is kept and nothing is made again too often.
+// Recomputes a range once more: each choice one more time, except its saved end. Returns whether
+// the end is saved and no choice exceeds kMostTimes.
 bool Nested::PassedThrough(size_t begin, size_t end, StageMasks& masks) const {
   for (size_t s = begin; s < end; ++s) {
     const RecomputeStage& stage = trials_.stages()[s];
@@ -247,7 +248,7 @@ void Nested::KeepUndominatedWays(std::vector<Way>& all, size_t most) {
   all = std::move(kept);
 }
 
-// The ways from a stage on within a limit, of those to each stage `front`.
+// Returns the paths from stage `begin` within `limit`, at most `front` to each stage.
 Nested::Ways Nested::WaysFrom(size_t begin, bool sums_again, int64_t limit, size_t front) const {
   Ways ways(stages_ + 1);
   ways[begin][sums_again ? 1 : 0].push_back({});
@@ -275,7 +276,7 @@ const Nested::Way* Nested::Cheapest(const std::vector<Way>& ways) {
   return best == ways.end() ? nullptr : &*best;
 }
 
-// The choices of the stages on a way.
+// Collects the choices of the stages on a path.
 void Nested::TakeMasks(const Ways& ways, const Way& last, StageMasks& masks) {
   for (const Way* way = &last; way->option != nullptr;
        way = &ways[way->from][way->from_again ? 1 : 0][way->way]) {

@@ -1,4 +1,4 @@
-// Which choices of stages are made again for a limit of memory: dynamic programming over stages.
+// Chooses the vars to recompute for a limit of memory: dynamic programming over stages.
 #ifndef ASHLAR_TRAINING_RECOMPUTE_NESTED_H_
 #define ASHLAR_TRAINING_RECOMPUTE_NESTED_H_
 
@@ -8,8 +8,9 @@
 
 namespace ashlar {
 
-// For limits of memory from what it takes with all cheap vars made again down to where nothing is
-// found: for each the masks of fewest operations, of at most `most` operations. Deterministic.
+// Returns the masks of fewest operations (at most `most`) for each of a series of memory limits.
+// Limits begin at the peak with all cheap vars recomputed and fall until no solution is found.
+// Deterministic.
 std::vector<StageMasks> NestedSearch(RecomputeTrials& trials, double most);
 
 }  // namespace ashlar

@@ -1,6 +1,6 @@
-// Nested search (training/recompute_nested.h), then local search over whole steps: of a found step,
-// one choice or two near each other change (Pareto local search: Paquete et al. 2004, "Pareto Local
-// Optimum Sets in the Biobjective Traveling Salesman Problem").
+// Nested search (training/recompute_nested.h), then local search over whole steps: one or two
+// neighbouring choices of a known solution change (Pareto local search: Paquete et al. 2004,
+// "Pareto Local Optimum Sets in the Biobjective Traveling Salesman Problem").
 #include "training/recompute_search.h"
 
 #include <algorithm>
@@ -21,11 +21,12 @@
 namespace ashlar {
 namespace {
 
-constexpr double kGrain = 0.001;   // of a step's operations: of steps nearer than this one stays
-constexpr int64_t kTries = 30000;  // of the local search
-constexpr int64_t kTiledWork = 4000000;  // of one in tiles: nodes looked at
-constexpr size_t kLastPlans = 2;         // of which one is the smallest, as workspaces differ
-constexpr size_t kNear = 2;              // stages between two choices that change together
+constexpr double kGrain =
+    0.001;  // resolution: of solutions closer than this share of the step's operations one is kept
+constexpr int64_t kTries = 30000;        // limit of the local search
+constexpr int64_t kTiledWork = 4000000;  // limit if tiled: nodes examined
+constexpr size_t kLastPlans = 2;  // plan these, and use the smallest, because workspaces differ
+constexpr size_t kNear = 2;       // most stages between two choices that change together
 
 class Search {
  public:
@@ -38,16 +39,16 @@ class Search {
         untiled_(tiled() ? tiles.operations : trials_.step_operations()),
         most_((1 + max_extra_flops) * untiled_ - trials_.step_operations()) {}
 
-  // `kept`: the peak where nothing is made again.
+  // Returns the points. `kept`: the peak without recomputation.
   std::vector<RecomputePoint> Run(int64_t kept);
 
  private:
   struct Found {
     StageMasks masks;
     RecomputeTrials::Whole cost;
-    bool one_changed = false, two_changed = false;  // in all ways
+    bool one_changed = false, two_changed = false;  // all changes were tried
   };
-  // By extra operations in grains; a later one has a smaller peak.
+  // By extra operations, in grains; a later one has a smaller peak.
   using Archive = std::map<int64_t, Found>;
 
   bool tiled() const { return !tiles_.parts.empty(); }
@@ -57,7 +58,7 @@ class Search {
   double ExtraOf(double again) const {
     return (trials_.step_operations() - untiled_ + again) / std::max(untiled_, 1.0);
   }
-  // What is usual for a choice that is kept, and to keep it where it is made again.
+  // Toggles a choice: the usual number of times if it is saved, otherwise 0.
   uint32_t OtherTimes(uint32_t mask, size_t stage, size_t choice) const {
     return TimesIn(mask, choice) != 0 ? 0 : UsualTimes(trials_.stages()[stage].choices[choice]);
   }
@@ -71,8 +72,8 @@ class Search {
   const std::stop_token& stop_;
   const TilesOfStep& tiles_;
   RecomputeTrials trials_;
-  const double untiled_;  // operations of the step without tiles
-  const double most_;     // operations that may be made again
+  const double untiled_;  // operations of the untiled step
+  const double most_;     // most recomputed operations
   Archive archive_;
 };
 
@@ -95,7 +96,7 @@ void Search::Consider(const StageMasks& masks) {
   archive_[grains] = {masks, cost};
 }
 
-// Each choice: as often as usual or not at all, once more, once less, and as often as can be.
+// Changes each choice: toggled, once more, once less, or the most times.
 void Search::ChangeOne(const StageMasks& masks) {
   StageMasks changed = masks;
   for (size_t s = 0; s < changed.size(); ++s) {
@@ -133,9 +134,9 @@ void Search::ChangeTwo(const StageMasks& masks) {
   }
 }
 
-// One choice at a time while that finds anything, then two.
+// Changes one choice at a time until that finds nothing, then two.
 void Search::ChangeAll() {
-  // Steps in tiles are long.
+  // Tiled steps have many nodes.
   const auto nodes = static_cast<int64_t>(graph_.nodes().size());
   const int64_t last = trials_.tries() + (tiled() ? std::min(kTries, kTiledWork / nodes) : kTries);
   while (trials_.tries() < last) {
@@ -162,7 +163,7 @@ RecomputePoint Search::PointOf(const Found& found) {
   for (size_t v = 0; v < again.size(); ++v) {
     if (again[v] == trials_.cheap()[v]) continue;
     const int id = IdOfWhole(graph_.node(graph_.var(static_cast<int>(v)).producer), tiles_.parts);
-    if (!said.insert(id).second) continue;  // a part of the same
+    if (!said.insert(id).second) continue;  // another tile of the same node
     if (again[v] == kKept) {
       point.spec.kept.push_back(id);
     } else {
@@ -225,8 +226,8 @@ absl::StatusOr<FittedStep> FitStep(const Graph& step, int64_t budget, double max
     fitted.predicted_ms = plan->predicted_ms;
     return fitted;
   };
-  // Neither of these computes more than the step itself by operators that are not cheap, so that no
-  // search finds anything with fewer operations.
+  // First tries no recomputation, then cheap recomputation. Neither adds operations of operators
+  // that are not cheap, so a search cannot find fewer.
   for (const bool cheap : {false, true}) {
     if (budget <= 0 || !tiles.parts.empty()) break;
     RecomputePoint point;
@@ -239,8 +240,8 @@ absl::StatusOr<FittedStep> FitStep(const Graph& step, int64_t budget, double max
       const std::vector<RecomputePoint> points,
       RecomputeFrontier(step, max_extra_flops, tiles, request.means.planner.limits.stop));
   const auto planned = [&](size_t i) { return plan_point(points[i]); };
-  // Plans may need less than their points say, and more: from the first that should fit on towards
-  // less memory, and where that one fits, back towards fewer operations.
+  // Plans may need less than their points predict, or more. Starts at the first point that should
+  // fit, moves towards less memory until a plan fits, then back towards fewer operations.
   size_t first = 0;
   while (first + (budget > 0 ? 1 : kLastPlans) < points.size() &&
          points[first].peak_bytes > budget) {

@@ -1,4 +1,4 @@
-// How far the arena of a step falls if more of it is made twice.
+// Finds trade-offs between the arena of a training step and recomputation.
 #ifndef ASHLAR_TRAINING_RECOMPUTE_SEARCH_H_
 #define ASHLAR_TRAINING_RECOMPUTE_SEARCH_H_
 
@@ -15,25 +15,25 @@ namespace ashlar {
 
 struct RecomputePoint {
   RecomputeSpec spec;
-  // Live bytes of the arena at most, in the order of RecomputeStep and without workspaces: a
+  // The largest live bytes of the arena in the order of RecomputeStep, without workspaces. A
   // planned arena may be a little smaller or larger.
   int64_t peak_bytes = 0;
-  // What is made again by operators that are not cheap, over what such operators of the step
-  // compute; in tiles, with what these compute twice.
+  // Recomputed operations as a fraction of the step's, without cheap operators. In tiles it
+  // includes operations that overlapping tiles compute twice.
   double extra_flops = 0;
 };
 
 // The tiles of a step.
 struct TilesOfStep {
-  PartsOfNodes parts;     // as TrainingGraph has them
-  double operations = 0;  // StepOperations without tiles
+  PartsOfNodes parts;     // TrainingGraph::parts
+  double operations = 0;  // StepOperations of the untiled step
 };
 
-// What operators of a step compute that are not cheap.
+// Returns the operations of a step, without its cheap operators.
 double StepOperations(const Graph& step);
 
-// From nothing made again to as much as `max_extra_flops` allows: each point needs less memory and
-// more operations than the one before. Deterministic. Cancelled once a stop is requested.
+// Returns the points from no recomputation up to `max_extra_flops`. Each point needs less memory
+// and more operations than the one before. Deterministic. Cancelled after a stop is requested.
 absl::StatusOr<std::vector<RecomputePoint>> RecomputeFrontier(const Graph& step,
                                                               double max_extra_flops,
                                                               const TilesOfStep& tiles = {},
@@ -42,13 +42,13 @@ absl::StatusOr<std::vector<RecomputePoint>> RecomputeFrontier(const Graph& step,
 struct FittedStep {
   Graph graph;
   RecomputePoint point;
-  int64_t arena_bytes = 0;  // as planned
+  int64_t arena_bytes = 0;  // of the plan
   double predicted_ms = 0;
 };
 
-// The point of least operations whose plan has an arena of at most `budget` bytes; 0: the one of
-// the least arena. `request` asks for no tiles and no budget. ResourceExhausted, saying what is the
-// least, where none fits.
+// Finds the point of fewest operations whose planned arena is at most `budget` bytes; budget 0: the
+// point with the smallest arena. `request` has no tiles and no budget. ResourceExhausted, stating
+// the smallest arena, if no point fits.
 absl::StatusOr<FittedStep> FitStep(const Graph& step, int64_t budget, double max_extra_flops,
                                    const PlanRequest& request, const TilesOfStep& tiles = {});
 

@@ -9,7 +9,7 @@
 namespace ashlar {
 namespace {
 
-constexpr int64_t kHalf = 2;  // of a sum's bytes, at least, are those of what is added up
+constexpr int64_t kHalf = 2;  // addends have at least one half of a sum's bytes
 
 class StageFinder {
  public:
@@ -38,7 +38,7 @@ class StageFinder {
     return std::any_of(readers.begin(), readers.end(),
                        [&](int reader) { return !towards_[static_cast<size_t>(reader)]; });
   }
-  // The vars that a node reads on the device and that depend on the model's input.
+  // Returns the vars that a node reads on the device and that depend on the model's input.
   std::vector<int> DataOf(const OperatorNode& node) const {
     std::vector<int> data;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -61,7 +61,8 @@ class StageFinder {
     }
   }
 
-  // Whether a var is a sum of several that are made on the way, or made of such a one alone.
+  // Whether a var is a sum of several vars of the forward pass, or is computed from one such sum
+  // alone.
   bool IsSum(int var) const {
     const std::vector<int> data = DataOf(graph_.node(graph_.var(var).producer));
     std::vector<int> large;
@@ -75,7 +76,7 @@ class StageFinder {
            !IsReadBehind(large[0]) && IsSum(large[0]);
   }
 
-  // What a var is made of that nobody keeps.
+  // Returns `var` and its unsaved inputs, transitively.
   std::vector<int> With(int var) const {
     std::vector<int> vars = {var};
     for (size_t i = 0; i < vars.size(); ++i) {
@@ -90,7 +91,7 @@ class StageFinder {
     return vars;
   }
 
-  // A var that what is made again is made of.
+  // Whether a recomputed node reads `var`.
   bool IsReadByCopies(int var) const {
     const std::vector<int>& readers = graph_.readers(var);
     return std::any_of(readers.begin(), readers.end(), [&](int reader) {
@@ -118,7 +119,7 @@ class StageFinder {
     }
   }
 
-  // All parts of a node of the model are one choice, where the last of them stands.
+  // Joins the tiles of a node of the model to one choice, at the position of the last tile.
   void JoinParts() {
     std::map<int, size_t> index_of;  // by id
     std::vector<RecomputeChoice> joined;
@@ -141,7 +142,7 @@ class StageFinder {
     choices_ = std::move(joined);
   }
 
-  // By node, the one var that later nodes of the way read of all that is made so far, or -1.
+  // Returns, by node, the only var made so far that later nodes of the forward pass read, or -1.
   std::vector<int> Ends() const {
     std::vector<int> readers(graph_.vars().size(), 0);  // still to come
     std::vector<int> open;
@@ -167,13 +168,14 @@ class StageFinder {
     return ends;
   }
 
-  // A stage ends as late as can be in front of the next choice, and behind the sums of its own.
+  // Divides the forward pass into stages. A stage ends as late as possible before the next choice,
+  // and after its own sums.
   void Cut(size_t most) {
     const std::vector<int> ends = Ends();
     std::vector<RecomputeStage>& stages = found_.stages;
     stages.emplace_back();
-    size_t begin = 0;  // the node that the stage begins with
-    int last = -1;     // a node behind the last choice, where the stage may end
+    size_t begin = 0;  // first node of the stage
+    int last = -1;     // the last possible end after the last choice
     const auto take_before = [&](size_t end) {
       for (; begin < end; ++begin) {
         for (const int output : graph_.node(static_cast<int>(begin)).outputs) {
@@ -206,7 +208,7 @@ class StageFinder {
     take_before(graph_.nodes().size());
   }
 
-  // The first node that runs for a choice.
+  // Returns the first node that runs for a choice.
   int Begin(const RecomputeChoice& choice) const {
     int node = graph_.var(choice.var).producer;
     for (const int var : choice.with) node = std::min(node, graph_.var(var).producer);
@@ -217,7 +219,8 @@ class StageFinder {
     found_.stage_of[static_cast<size_t>(var)] = static_cast<int>(found_.stages.size()) - 1;
   }
 
-  // What is read behind of later stages is read before the window of this one begins.
+  // Finds the window of each stage: it begins after the last position that reads vars of later
+  // stages.
   void FindWindows() {
     const std::vector<int>& behind = maker_.nodes_behind();
     std::vector<RecomputeStage>& stages = found_.stages;
@@ -226,7 +229,8 @@ class StageFinder {
       if (maker_.IsUpdate(behind[place])) continue;
       int latest = -1;
       for (const int var : DataOf(graph_.node(behind[place]))) {
-        // What is always kept is read at other places, too: statistics of norms by their updates.
+        // Ignores vars that are always saved, which other nodes read: statistics of norms, by their
+        // updates.
         if (var == loss_ || !CanMakeAgain(graph_, var)) continue;
         latest = std::max(latest, found_.stage_of[static_cast<size_t>(var)]);
       }
@@ -243,7 +247,7 @@ class StageFinder {
   const OrderMaker& maker_;
   const PartsOfNodes& parts_;
   const std::vector<bool> towards_;
-  std::vector<bool> data_;  // by var: depends on what the caller gives
+  std::vector<bool> data_;  // by var: depends on the model's inputs
   std::vector<RecomputeChoice> choices_;
   RecomputeStages found_;
 };

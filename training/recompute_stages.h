@@ -1,4 +1,4 @@
-// A step's way to the loss in stages, and in each the vars that may be kept or made again.
+// Divides the forward pass of a step into stages, and finds in each the vars to save or recompute.
 #ifndef ASHLAR_TRAINING_RECOMPUTE_STAGES_H_
 #define ASHLAR_TRAINING_RECOMPUTE_STAGES_H_
 
@@ -13,31 +13,30 @@
 namespace ashlar {
 
 struct RecomputeChoice {
-  int var = 0;  // of several in tiles, the last
-  // What goes with them where they are made again: themselves, and the vars that they are made of
-  // and that nobody keeps.
+  int var = 0;  // of several tiles, the last
+  // All vars that are recomputed with this choice: the var itself (every tile of it), and its
+  // unsaved inputs, transitively.
   std::vector<int> with;
-  bool is_sum = false;  // of what is made again: kept, it ends the chain of sums in front of it
+  bool is_sum = false;  // a sum of recomputed vars: saving it ends the chain of sums before it
 };
 
 struct RecomputeStage {
   std::vector<RecomputeChoice> choices;
-  // The one var that nodes of later stages read of all that is made so far; -1 where they read
-  // more.
+  // The only var made so far that nodes of later stages read; -1 if they read several.
   int end = -1;
-  // Places behind the loss where gradients of this stage are made: half-open, as
-  // OrderMaker::nodes_behind counts.
+  // The range of positions after the loss that computes the gradients of this stage: half-open, in
+  // the order of OrderMaker::nodes_behind.
   size_t window_begin = 0, window_end = 0;
 };
 
 struct RecomputeStages {
   std::vector<RecomputeStage> stages;
-  std::vector<int> stage_of;  // by var; -1: not made on the way to the loss
-  MadeAgain cheap;            // CheapInStep, from which choices differ
+  std::vector<int> stage_of;  // by var; -1: not in the forward pass
+  MadeAgain cheap;            // CheapInStep: the default that choices change
 };
 
-// Stages end at single tensors, and have a choice at least and `most` at most. `graph` as
-// NormsInHalves makes it, `parts` as TrainingGraph has them.
+// Divides `graph` into stages that end at single tensors and have between 1 and `most` choices.
+// `graph` comes from NormsInHalves, `parts` from TrainingGraph.
 RecomputeStages FindStages(const Graph& graph, int loss, const OrderMaker& maker, size_t most,
                            const PartsOfNodes& parts);
 

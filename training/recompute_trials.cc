@@ -5,7 +5,7 @@
 namespace ashlar {
 namespace {
 
-constexpr int kReachOfCopies = 4;  // of Recompute
+constexpr int kReachOfCopies = 4;  // argument `reach` of Recompute
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// What it costs, and what memory it takes, to make choices of stages again: in numbers, without
-// graphs, as a search asks for many.
+// Estimates the operations and the peak memory of recomputation choices, without building graphs,
+// because a search evaluates many.
 #ifndef ASHLAR_TRAINING_RECOMPUTE_TRIALS_H_
 #define ASHLAR_TRAINING_RECOMPUTE_TRIALS_H_
 
@@ -13,11 +13,11 @@
 
 namespace ashlar {
 
-// What a node computes, where that is not cheap to make again.
+// Returns the operations of a node; 0 if it is cheap to recompute.
 double OperationsOf(const Graph& graph, const OperatorNode& node);
 
-// By stage, four bits for each of its choices: how often it is made again, or, of sums, which are
-// cheap, kTimesAnew: for each reader.
+// By stage, four bits for each choice: how many times it is recomputed. Sums, which are cheap, have
+// kTimesAnew: recomputed for each reader.
 using StageMasks = std::vector<uint32_t>;
 constexpr uint32_t kTimesAnew = 15, kMostTimes = 6;
 constexpr size_t kTimesBits = 4;
@@ -27,41 +27,43 @@ constexpr uint32_t TimesIn(uint32_t mask, size_t choice) {
 constexpr uint32_t WithTimes(uint32_t mask, size_t choice, uint32_t times) {
   return (mask & ~(kTimesAnew << kTimesBits * choice)) | times << kTimesBits * choice;
 }
-// How often a choice is made again that is, but for nested checkpoints.
+// Returns how many times a recomputed choice is recomputed, unless checkpoints are nested.
 inline uint32_t UsualTimes(const RecomputeChoice& choice) { return choice.is_sum ? kTimesAnew : 1; }
-// All ways to make choices of a stage again: as usual, and with `nested` another number of times.
+// Returns all masks of a stage: each choice saved or recomputed as usual, and with `nested` another
+// number of times.
 std::vector<uint32_t> MasksOf(const RecomputeStage& stage, bool nested);
 
 class RecomputeTrials {
  public:
-  static constexpr size_t kMostChoices = 6;  // of a stage
+  static constexpr size_t kMostChoices = 6;  // per stage
 
-  // `graph` as NormsInHalves makes it, and longer there than this.
+  // `graph` comes from NormsInHalves, and must outlive this object.
   RecomputeTrials(const Graph& graph, int loss, const PartsOfNodes& parts);
 
   struct Whole {
     int64_t peak = 0;
-    double operations = 0;  // made again by operators that are not cheap
+    double operations = 0;  // recomputed, without cheap operators
   };
   Whole Try(const StageMasks& masks);
-  // The peak in the order that RecomputeStep has for these vars.
+  // Returns the peak in the order that RecomputeStep uses for these vars.
   int64_t PeakOf(const MadeAgain& again) { return FindReach(maker_, live_, again).peak; }
 
-  // Stages [begin, end) by themselves: in front of them all is kept but, where `sums_again`, the
-  // sums of the stage right there; behind them all is kept.
+  // Stages [begin, end) considered alone. All vars of later stages are saved. All vars of earlier
+  // stages are saved, except, if `sums_again`, the sums of the stage directly before `begin`.
   struct Segment {
-    int64_t kept = 0;  // bytes that live from there until the gradients of these stages
-    int64_t peak = 0;  // the most while these stages and their gradients run, without what is kept
-                       // of earlier stages
+    int64_t kept = 0;  // bytes live from there until the gradients of these stages
+    int64_t peak = 0;  // the most while these stages and their gradients run, without the saved
+                       // tensors of earlier stages
     double operations = 0;
   };
   Segment TrySegment(size_t begin, size_t end, bool sums_again, const StageMasks& masks);
 
-  // What later stages read of a stage and those before, given what is made again.
+  // How the vars at the end of a stage, which later stages read, become available in the backward
+  // pass.
   enum class Boundary {
     kKept,
-    kMadeHere,  // again by cheap operators, of what this stage keeps
-    kOpen,      // again, of what further stages have
+    kMadeHere,  // recomputed by cheap operators from tensors saved in this stage
+    kOpen,      // otherwise: the segment must continue into further stages
   };
   Boundary BoundaryOf(size_t stage, const StageMasks& masks);
 
@@ -69,7 +71,7 @@ class RecomputeTrials {
   const MadeAgain& cheap() const { return found_.cheap; }
   MadeAgain Again(const StageMasks& masks) const;
   StageMasks AllChoices() const;
-  // Of the operators of a step that are not cheap.
+  // The operations of the step, without its cheap operators.
   double step_operations() const { return step_operations_; }
   int64_t tries() const { return tries_; }
 
@@ -81,8 +83,8 @@ class RecomputeTrials {
   OrderMaker maker_;
   LiveBytes live_;
   RecomputeStages found_;
-  std::vector<double> operations_;  // by node; 0 where it is cheap
-  // By stage: vars, and places in front of the loss.
+  std::vector<double> operations_;  // by node; 0 if it is cheap
+  // By stage: vars, and positions before the loss.
   std::vector<std::vector<int>> made_, stage_nodes_;
   double step_operations_ = 0;
   MadeAgain again_;

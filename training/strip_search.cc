@@ -1,7 +1,8 @@
-// Segments between single tensors of the model, each with one kind of tiles, are compared by the
-// frontier of the step in them (training/recompute_search.h): what fits the budget by operations,
-// what does not by memory. The best are tried with other kinds and counts, then with a second
-// segment beside; the best of all are planned.
+// Chooses tiled segments for a training step. A candidate is a segment between single tensors of
+// the model with one kind of tiles. Candidates are compared by the recomputation frontier of the
+// tiled step (training/recompute_search.h): by operations if it fits the budget, otherwise by
+// memory. The best are tried with other kinds and counts, then with a second segment; the best of
+// all are planned.
 #include "training/strip_search.h"
 
 #include <algorithm>
@@ -23,23 +24,23 @@
 namespace ashlar {
 namespace {
 
-constexpr size_t kMostCuts = 8;     // where segments begin and end
-constexpr size_t kRefined = 3;      // segments that are tried with other tiles, and specs planned
-constexpr size_t kMostPlanned = 8;  // of specs, where the first do not fit
+constexpr size_t kMostCuts = 8;     // most cuts between segments
+constexpr size_t kRefined = 3;      // segments to refine with other tiles, and specs to plan
+constexpr size_t kMostPlanned = 8;  // specs, if the first do not fit
 constexpr size_t kMostSegments = 2;
 constexpr int64_t kCounts[] = {2, 4, 8, 14, 28, 56};  // of strips
 constexpr int64_t kUsual = 8;
 constexpr int64_t kMostColumns = 4;
 constexpr int64_t kMostNodes = 1000;
 constexpr int64_t kMostStepNodes = 4000;  // larger steps take long to plan
-constexpr double kWorthIt = 0.98;         // of the peak of fewer segments
+constexpr double kWorthIt = 0.98;         // of the peak with fewer segments
 
 struct Candidate {
   TileSpec spec;
-  // Of the frontier's point of fewest operations that fits, or of least memory.
+  // The frontier's point of fewest operations that fits, or of least memory:
   int64_t peak = 0;
   double extra_flops = 0;
-  int64_t least = 0;  // bytes of any point
+  int64_t least = 0;  // bytes of the smallest point
 };
 
 class StripSearch {
@@ -53,9 +54,9 @@ class StripSearch {
         stop_(std::move(stop)) {}
 
   absl::Status Find();
-  // The best first.
+  // The candidates found, the best first.
   const std::vector<Candidate>& found() const { return found_; }
-  // The next best are then those that need least: plans may need more than was expected.
+  // Sorts the best first, then by least memory, because plans may need more than estimated.
   void KeepBest(size_t most) { Sort(most, /*by_least=*/true); }
   absl::StatusOr<TrainingGraph> InTiles(const TileSpec& spec) const {
     TrainingOptions options = options_;
@@ -71,12 +72,12 @@ class StripSearch {
   };
 
   void FindStretches();
-  // Those of a stretch that stand for the others.
+  // Returns representative tiles of a range.
   static TileSegment UsualTiles(const Stretch& stretch);
-  // Some counts of each kind.
+  // Returns several counts of tiles for each kind.
   std::vector<TileSegment> TilesFor(const Stretch& stretch) const;
   absl::Status Try(TileSpec spec);
-  // From candidate `first` on: by the point that was chosen of each, or by the least of any.
+  // Sorts from candidate `first` on: by the chosen point of each, or by the smallest point.
   void Sort(size_t first = 0, bool by_least = false);
   std::tuple<bool, double, double> KeyOf(const Candidate& c) const {
     const auto peak = static_cast<double>(c.peak);
@@ -89,7 +90,7 @@ class StripSearch {
   const int64_t budget_;
   const double max_extra_flops_;
   const std::stop_token stop_;
-  double operations_ = 0;  // of the step without tiles
+  double operations_ = 0;  // of the untiled step
   std::vector<Stretch> stretches_;
   std::set<std::string> tried_;
   std::vector<Candidate> found_;
@@ -145,7 +146,7 @@ std::vector<TileSegment> StripSearch::TilesFor(const Stretch& stretch) const {
     if (images % parts == 0) by_images(parts, {});
   }
   for (int64_t count = 2; count <= rows; ++count) {
-    // Of small models also the narrowest strips: of large ones they are too many nodes.
+    // Small models also try the narrowest strips; in large ones they are too many nodes.
     const bool narrow = count == rows || count == rows / 2;
     if (!(narrow && count * nodes <= kMostNodes) &&
         std::find(std::begin(kCounts), std::end(kCounts), count) == std::end(kCounts)) {
@@ -165,12 +166,11 @@ std::vector<TileSegment> StripSearch::TilesFor(const Stretch& stretch) const {
   return tiles;
 }
 
-// An error only if a stop was requested.
+// Returns an error only if a stop was requested.
 absl::Status StripSearch::Try(TileSpec spec) {
   if (!tried_.insert(spec.ToString()).second) return absl::OkStatus();
   const absl::StatusOr<TrainingGraph> tiled = InTiles(spec);
-  if (!tiled.ok())
-    return absl::OkStatus();  // operators that are not made in parts, or too many of these
+  if (!tiled.ok()) return absl::OkStatus();  // operators that cannot be tiled, or too many nodes
   const auto nodes = static_cast<int64_t>(tiled->step.nodes().size());
   if (nodes > kMostStepNodes) return absl::OkStatus();
   const absl::StatusOr<std::vector<RecomputePoint>> points =
@@ -198,7 +198,7 @@ absl::Status StripSearch::Find() {
   ASHLAR_ASSIGN_OR_RETURN(const Graph step, NormsInHalves(graph_.step));
   operations_ = StepOperations(step);
   FindStretches();
-  std::vector<TileSegment> before;  // of the best
+  std::vector<TileSegment> before;  // the best so far
   for (size_t round = 0; round < kMostSegments; ++round) {
     const auto with = [&](TileSegment segment) {
       TileSpec spec{before};

@@ -1,5 +1,5 @@
-// Steps in strips: which segments of a model a step makes tile by tile, on the way to the loss and
-// back, so that it fits into a budget.
+// Chooses which segments of a model a training step tiles, forward and backward, so that the step
+// fits into a budget.
 #ifndef ASHLAR_TRAINING_STRIP_SEARCH_H_
 #define ASHLAR_TRAINING_STRIP_SEARCH_H_
 
@@ -15,29 +15,29 @@ namespace ashlar {
 
 struct FittedTraining {
   FittedStep step;
-  TileSpec tiles;  // empty: none
+  TileSpec tiles;  // empty: not tiled
 };
 
-// As FitStep, of the step in one piece and in tiles: of the plans that fit the one that is expected
-// to be fastest; 0: the one of the least arena. In tiles only where convolutions would have to be
-// made again otherwise. `graph` is what MakeTrainingGraph makes of these options, which ask for no
-// tiles and nothing made again.
+// FitStep over the untiled step and tiled ones. Of the plans that fit, returns the one expected to
+// be fastest; budget 0: the one with the smallest arena. Tiles are tried only if convolutions would
+// have to be recomputed otherwise. `graph` is MakeTrainingGraph of these options, which request
+// neither tiles nor recomputation.
 absl::StatusOr<FittedTraining> FitTraining(const TrainingGraph& graph,
                                            const TrainingOptions& options, int64_t budget,
                                            double max_extra_flops, const PlanRequest& request);
 
 struct TrainingPoint {
-  TileSpec tiles;  // empty: none
+  TileSpec tiles;  // empty: not tiled
   RecomputePoint recompute;
 };
 
-// RecomputeFrontier of the step in one piece, and behind it points in tiles that need less memory
-// than all before.
+// Returns RecomputeFrontier of the untiled step, followed by tiled points that need less memory
+// than all points before.
 absl::StatusOr<std::vector<TrainingPoint>> TrainingFrontier(const TrainingGraph& graph,
                                                             const TrainingOptions& options,
                                                             double max_extra_flops);
 
-// The graphs of a point.
+// Builds the graphs of a point.
 absl::StatusOr<TrainingGraph> TrainingGraphOf(const TrainingGraph& graph, TrainingOptions options,
                                               const TrainingPoint& point);
 

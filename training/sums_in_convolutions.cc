@@ -9,8 +9,8 @@
 namespace ashlar {
 namespace {
 
-// The term of a sum that a transposed convolution makes and that can be added there: an index of
-// the sum's inputs, or -1.
+// Returns the term of a sum that a transposed convolution makes and can add to: an index of the
+// sum's inputs, or -1.
 int TermOf(const Graph& step, const OperatorNode& sum) {
   if (!IsElemwise(*sum.op, ScalarFunction::kAdd) ||
       step.var(sum.inputs[0]).type != step.var(sum.inputs[1]).type) {
@@ -29,7 +29,7 @@ int TermOf(const Graph& step, const OperatorNode& sum) {
 
 absl::StatusOr<Graph> SumGradientsInConvolutions(const Graph& step) {
   absl::flat_hash_map<int, int> addend_of;  // by node that makes a term: the other term
-  absl::flat_hash_map<int, int> sum_of;     // by node that adds: the term that it is made with
+  absl::flat_hash_map<int, int> sum_of;  // by node that adds: the term whose convolution makes it
   for (size_t n = 0; n < step.nodes().size(); ++n) {
     const OperatorNode& node = step.node(static_cast<int>(n));
     const int term = TermOf(step, node);

@@ -1,4 +1,5 @@
-// Sums of gradients that are made as one of their terms is: of a block's input, by all who read it.
+// Fuses sums of gradients (of a tensor with several readers) into the convolution that makes one
+// term.
 #ifndef ASHLAR_TRAINING_SUMS_IN_CONVOLUTIONS_H_
 #define ASHLAR_TRAINING_SUMS_IN_CONVOLUTIONS_H_
 
@@ -7,9 +8,10 @@
 
 namespace ashlar {
 
-// Where a transposed convolution makes the later term of a sum, and nothing else reads that term,
-// it adds it to the earlier one (ConvolutionBackwardData::kZ), in whose place the sum may be: one
-// tensor less at a time, and one pass over it. The same but for the rounding of sums.
+// Fuses a sum into the transposed convolution that makes its later term, if nothing else reads that
+// term. The convolution adds its result to the earlier term (ConvolutionBackwardData::kZ), which
+// the sum may overwrite. So one tensor less is live, and one pass over memory less is made. Values
+// are the same, except for the rounding of sums.
 absl::StatusOr<Graph> SumGradientsInConvolutions(const Graph& step);
 
 }  // namespace ashlar

@@ -1,5 +1,5 @@
-// v = momentum v + g + decay w, w -= rate v, with the first sum where g is made. Where g is a sum,
-// as of tiles, its terms are added to v one after the other.
+// v = momentum v + g + decay w, w -= rate v; the first sum is computed by the operator that makes
+// g. If g is a sum itself, e.g. over tiles, its terms are added to v one by one.
 #include "training/sums_in_momentum.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace ashlar {
 namespace {
 
-// What makes `alpha` times a state plus what the operator makes; null where there is no such one.
+// Returns the operator that adds its result to `alpha` times a state; null if there is none.
 OperatorPtr AddingTo(const Operator& op, double alpha) {
   if (op.type() == MatrixMul::kType) {
     const auto& param = static_cast<const MatrixMul&>(op).param();
@@ -46,15 +46,15 @@ class Rewrite {
   }
 
  private:
-  // Of an update, and of a node that makes its gradient, or a term of it.
+  // An update, and the operator that adds its gradient, or a term of it.
   struct Sum {
     const OperatorNode* update = nullptr;
     OperatorPtr op;
-    int before = -1;  // the term that is added first; -1: none
+    int before = -1;  // the term added before it; -1: none
   };
 
-  // The nodes that make the terms of a gradient which is a sum, and those that add them up. False
-  // where somebody else reads one.
+  // Finds the nodes that make the terms of a gradient, and the nodes that add them. False if
+  // another node reads a term.
   bool FindTerms(int gradient, std::vector<int>& terms, std::vector<int>& additions) const {
     if (step_.readers(gradient).size() != 1) return false;
     const int producer = step_.var(gradient).producer;
@@ -106,7 +106,8 @@ class Rewrite {
         {rewriter_.Map(node.inputs[0]), rewriter_.Map(node.inputs[1]), rewriter_.Map(velocity)});
   }
 
-  // Momentums stand behind all gradients. All come at once, so that states stay in their order.
+  // Copies the states early, because states of momentum come after all gradients. Copies all at
+  // once, so that states keep their order.
   absl::Status CopyStatesBehind(int index) {
     if (!early_.empty()) return absl::OkStatus();
     for (int n = index + 1; n < static_cast<int>(step_.nodes().size()); ++n) {
@@ -138,10 +139,10 @@ class Rewrite {
 
   const Graph& step_;
   GraphRewriter rewriter_;
-  absl::flat_hash_map<int, Sum> sums_;                    // by node that makes a gradient
-  absl::flat_hash_map<const OperatorNode*, int> summed_;  // by update, the last such node
-  absl::flat_hash_set<int> added_;                        // nodes that added gradients up
-  absl::flat_hash_set<int> early_;                        // states that are there before their turn
+  absl::flat_hash_map<int, Sum> sums_;                    // by node that makes a gradient or a term
+  absl::flat_hash_map<const OperatorNode*, int> summed_;  // by update: the node of its last term
+  absl::flat_hash_set<int> added_;                        // nodes that summed the gradients
+  absl::flat_hash_set<int> early_;                        // states copied before their turn
 };
 
 }  // namespace

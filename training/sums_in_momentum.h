@@ -1,4 +1,4 @@
-// Gradients of weights that are never held: they are added to the momentum as they are made.
+// Adds gradients of weights to the momentum as they are computed, so that they are never stored.
 #ifndef ASHLAR_TRAINING_SUMS_IN_MOMENTUM_H_
 #define ASHLAR_TRAINING_SUMS_IN_MOMENTUM_H_
 
@@ -7,9 +7,9 @@
 
 namespace ashlar {
 
-// The step with MatrixMulUpdate and ConvolutionFilterUpdate in the place of products and gradients
-// of filters that nobody but an SgdUpdate with momentum reads. Values are the same but for the
-// rounding of sums. Nesterov's momentum reads a gradient twice, and stays as it is.
+// Returns the step with MatrixMulUpdate and ConvolutionFilterUpdate in place of products and filter
+// gradients that only an SgdUpdate with momentum reads. Values are the same, except for the
+// rounding of sums. Nesterov's momentum reads a gradient twice, and is not changed.
 absl::StatusOr<Graph> SumGradientsInMomentum(const Graph& step);
 
 }  // namespace ashlar

@@ -50,7 +50,7 @@ bool IsSoftmaxOfClasses(const Graph& model, const OperatorNode& node) {
   return axis == 1 || axis + model.var(node.inputs[0]).type.shape.rank() == 1;
 }
 
-// The output before it is converted to the float that the model's file declares.
+// Returns the output before its conversion to the float type that the model's file declares.
 int OutputOf(const Graph& model) {
   const int output = model.outputs()[0].var;
   const OperatorNode& node = model.node(model.var(output).producer);
@@ -58,14 +58,14 @@ int OutputOf(const Graph& model) {
   return converted ? node.inputs[0] : output;
 }
 
-// The logits: the output in front of a softmax over the classes.
+// Returns the logits: the output before a softmax over the classes.
 int LogitsOf(const Graph& model) {
   const int output = OutputOf(model);
   const OperatorNode& node = model.node(model.var(output).producer);
   return IsSoftmaxOfClasses(model, node) ? node.inputs[0] : output;
 }
 
-// The var that a loss reads.
+// Returns the var that a loss reads.
 int LogitsFor(Loss loss, const Graph& model) {
   return loss == Loss::kCrossEntropy ? LogitsOf(model) : OutputOf(model);
 }
@@ -88,7 +88,7 @@ absl::Status AddOutput(GraphBuilder& builder, int var, const char* name) {
   return builder.Add(std::make_shared<const OutputCallback>(NoParam()), {var}, options).status();
 }
 
-// Puts one graph of a model together, with parameters as states.
+// Builds a graph of the model, with parameters as states.
 class GraphOfStates {
  public:
   GraphOfStates(const Graph& model, const Parameters& parameters)
@@ -110,7 +110,7 @@ class GraphOfStates {
   int state(int parameter) const { return vars_[parameter]; }
   absl::StatusOr<Graph> Finish() && { return std::move(rewriter_).Finish(); }
 
-  // Running statistics follow the batches' statistics.
+  // Updates running statistics by the batches' statistics.
   absl::Status UpdateStatistics(double momentum) {
     for (const Statistic& s : statistics_) {
       const int state = vars_[s.parameter];
@@ -129,13 +129,13 @@ class GraphOfStates {
   }
 
  private:
-  // A parameter, the var that has the batch's statistic, and a factor of that.
+  // A parameter, the var of the batch's statistic, and a factor of the latter.
   struct Statistic {
     int parameter = 0, of_batch = 0;
     double factor = 1;
   };
 
-  // A batch norm by the statistics of the batch takes the place of one by running ones.
+  // Replaces a batch norm by running statistics with one by the statistics of the batch.
   absl::StatusOr<bool> ByBatch(int index, const std::vector<int>& inputs) {
     const auto norm =
         std::find_if(parameters_.norms.begin(), parameters_.norms.end(),
@@ -172,7 +172,7 @@ class GraphOfStates {
   std::vector<Statistic> statistics_;
 };
 
-// `model`: that of `t`, perhaps in tiles, and `parameters` there.
+// Builds the step. `model` and `parameters`: the model of `t`, perhaps tiled, and its parameters.
 absl::StatusOr<Graph> MakeStep(const Graph& model, const Parameters& parameters,
                                const TrainingGraph& t, const TrainingOptions& options) {
   GraphOfStates graph(model, parameters);
@@ -210,7 +210,7 @@ absl::StatusOr<Graph> MakeStep(const Graph& model, const Parameters& parameters,
   return std::move(graph).Finish();
 }
 
-// Indices of maxima go with the windows that they are of.
+// Assigns pooling indices to the same tile as their pooling.
 void AddPoolingIndices(const Graph& step, PartsOfNodes& parts) {
   for (const OperatorNode& node : step.nodes()) {
     if (node.op->type() != PoolingIndex::kType) continue;

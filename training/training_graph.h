@@ -1,4 +1,4 @@
-// The graphs of training: of a model, that of a step and that of an evaluation, over one state.
+// The graphs of training: a step and an evaluation of a model, over the same states.
 #ifndef ASHLAR_TRAINING_TRAINING_GRAPH_H_
 #define ASHLAR_TRAINING_TRAINING_GRAPH_H_
 
@@ -19,22 +19,21 @@ struct TrainingOptions {
   OptimizerSpec optimizer;
   ParameterOptions parameters;
   RecomputeSpec recompute;
-  // Segments of the model of which the step makes tiles, and gradients tile by tile.
+  // Segments of the model that the step computes in tiles, forward and backward.
   TileSpec tiles;
-  bool in_parts = false;             // for MakeMicroBatches, which sums gradients of its own up
+  bool in_parts = false;  // for MakeMicroBatches, which adds the sums of gradients itself
   double statistics_momentum = 0.1;  // running = (1 - this) * running + this * the batch's
 };
 
 struct TrainingGraph {
-  Graph model;  // as it was given
+  Graph model;  // as given by the caller
   Parameters parameters;
-  // One step. Inputs: the model's, kLabels, kRate {1}, and where UsesStep kStep {1}; output: kLoss
+  // One step. Inputs: the model's, kLabels, kRate {1}, and kStep {1} if UsesStep. Output: kLoss
   // {1}. It updates the states: parameters under their names, and the optimizer's.
   Graph step;
-  // By id of a node of the step that makes a part of what a node of the model makes: the id of
-  // that.
+  // Maps the id of a tiled node of the step to the id of the model's node that it is a tile of.
   PartsOfNodes parts;
-  // The model over the same states, batch norms by running statistics. Output: kLogits.
+  // The model over the same states; batch norms use running statistics. Output: kLogits.
   Graph evaluation;
   std::string images;  // the model's input
   TensorType images_type, labels_type;
@@ -43,15 +42,15 @@ struct TrainingGraph {
   static constexpr char kLoss[] = "loss", kLogits[] = "logits";
 };
 
-// InvalidArgument where the model has several inputs or outputs, an output that the loss cannot
-// read, nothing to learn, or other tiles than Tile() makes or InTiles() takes; Unimplemented,
-// naming the nodes, where operators have no gradient. A softmax at the end is left out for cross
-// entropy, which has its own.
+// Builds the graphs of training. InvalidArgument if the model has several inputs or outputs, if the
+// loss cannot read its output, or if nothing is left to learn. InvalidArgument if Tile() or
+// InTiles() refuses the tiles. Unimplemented, naming the nodes, if operators have no gradient. A
+// final softmax is left out for cross entropy, which includes one.
 absl::StatusOr<TrainingGraph> MakeTrainingGraph(Graph model, const TrainingOptions& options);
 
-// The model with its last fully connected layer made anew for `classes` classes: weights uniform
-// within 1 / sqrt(features), from `seed`. InvalidArgument where its output does not come from one,
-// with at most a bias and a softmax behind it.
+// Returns the model with a new last fully connected layer for `classes` classes: weights uniform
+// within 1 / sqrt(features), from `seed`. InvalidArgument if the output does not come from such a
+// layer, followed by at most a bias and a softmax.
 absl::StatusOr<Graph> WithClasses(const Graph& model, int64_t classes, uint64_t seed);
 
 }  // namespace ashlar

@@ -11,7 +11,7 @@
 namespace ashlar {
 namespace {
 
-// Of so many parts, one behind the other.
+// Returns zeros for all micro-batches, one after the other.
 HostTensor ZerosOf(const TensorType& type, int64_t parts) {
   Shape shape = type.shape;
   if (parts > 1) shape[0] *= parts;
@@ -55,18 +55,18 @@ absl::Status TrainingSession::Prepare() {
   return session_->BindOutput(TrainingGraph::kLoss, loss_.mutable_raw(), loss_.bytes());
 }
 
-// The inputs of updates beside gradients.
+// Binds the inputs of updates other than gradients.
 absl::Status TrainingSession::BindUpdates(Session& session) {
   for (const auto& [name, tensor] :
        {std::pair{TrainingGraph::kRate, &rate_}, std::pair{TrainingGraph::kStep, &step_}}) {
     const absl::Status bound = session.BindInput(name, tensor->raw(), tensor->bytes());
-    if (absl::IsNotFound(bound)) continue;  // the step, which only Adam counts
+    if (absl::IsNotFound(bound)) continue;  // only Adam reads the step
     ASHLAR_RETURN_IF_ERROR(bound);
   }
   return absl::OkStatus();
 }
 
-// From here on the step's graph is that of a part.
+// From here on the step's graph is the one of a micro-batch.
 absl::Status TrainingSession::PrepareUpdates() {
   ASHLAR_ASSIGN_OR_RETURN(MicroBatchGraphs graphs, MakeMicroBatches(graph_, parts_));
   graph_.step = std::move(graphs.accumulate);
@@ -85,7 +85,7 @@ absl::Status TrainingSession::BindPart(Session& session, int64_t part) {
     const int64_t bytes = tensor->bytes() / parts_;
     const absl::Status bound =
         session.BindInput(name, static_cast<const char*>(tensor->raw()) + part * bytes, bytes);
-    if (absl::IsNotFound(bound)) continue;  // labels, which an evaluation does not read
+    if (absl::IsNotFound(bound)) continue;  // an evaluation does not read labels
     ASHLAR_RETURN_IF_ERROR(bound);
   }
   return absl::OkStatus();
@@ -100,7 +100,7 @@ absl::Status TrainingSession::PrepareEvaluation() {
   return absl::OkStatus();
 }
 
-// The mean loss of all parts, whose gradients are summed up.
+// Runs all micro-batches, whose gradients are summed; returns the mean loss.
 absl::StatusOr<float> TrainingSession::RunParts() {
   Device& device = *planned().device;
   StateMemory& states = *session_->state();
@@ -163,7 +163,7 @@ std::vector<std::string> TrainingSession::states() const {
 absl::StatusOr<HostTensor> TrainingSession::Value(const Parameter& parameter) const {
   absl::StatusOr<HostTensor> value = ReadState(parameter.name);
   if (!absl::IsNotFound(value.status())) return value;
-  // The loss does not depend on it.
+  // The loss does not depend on this parameter.
   for (const Parameter& own : graph_.parameters.all) {
     if (own.name == parameter.name) return *graph_.model.constant(own.var);
   }

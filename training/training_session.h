@@ -1,5 +1,5 @@
-// Training: one step is one run of one plan, and an evaluation one run of another over the same
-// states.
+// A training session: a step is one run of one plan; an evaluation is one run of another plan over
+// the same states.
 #ifndef ASHLAR_TRAINING_TRAINING_SESSION_H_
 #define ASHLAR_TRAINING_TRAINING_SESSION_H_
 
@@ -17,8 +17,9 @@ namespace ashlar {
 
 class TrainingSession {
  public:
-  // States begin with the model's values. With several parts a step is of `parts` times the images
-  // of `graph`, which is run for one part after the other (training/micro_batches.h).
+  // Creates a session whose states begin with the model's values. If `parts` > 1, a step takes
+  // `parts` times the images of `graph`, which runs once for each micro-batch
+  // (training/micro_batches.h).
   static absl::StatusOr<std::unique_ptr<TrainingSession>> Create(TrainingGraph graph,
                                                                  const PlanRequest& request,
                                                                  int64_t parts = 1);
@@ -26,20 +27,21 @@ class TrainingSession {
   // The inputs of Step, to be filled before it: row-major, of the graph's types.
   void* images() { return images_.mutable_raw(); }
   void* labels() { return labels_.mutable_raw(); }
-  // One step on images() and labels(), at this learning rate: the loss before it. From
-  // the second one on it allocates nothing.
+  // Runs one step on images() and labels() at this learning rate. Returns the loss before the
+  // update. Allocates nothing from the second step on.
   absl::StatusOr<float> Step(double rate);
-  // The same on copies of these tensors. InvalidArgument where they are of other types.
+  // Runs one step on copies of these tensors. InvalidArgument if their types differ from the
+  // graph's.
   absl::StatusOr<float> Step(const HostTensor& images, const HostTensor& labels, double rate);
 
-  // The logits of images(), by the states as they are. Valid until the next call.
+  // Returns the logits of images() under the current states. Valid until the next call.
   absl::StatusOr<const HostTensor*> Evaluate();
 
-  // Steps so far, which Adam's correction counts from 1.
+  // The number of steps so far; Adam's correction counts steps from 1.
   int64_t steps() const { return steps_; }
   void SetSteps(int64_t steps) { steps_ = steps; }
 
-  // By name: parameters, running statistics and the optimizer's.
+  // The names of states: parameters, running statistics and the optimizer's states.
   std::vector<std::string> states() const;
   absl::StatusOr<HostTensor> ReadState(absl::string_view name) const {
     return session_->ReadState(name);
@@ -47,14 +49,14 @@ class TrainingSession {
   absl::Status WriteState(absl::string_view name, const HostTensor& value) {
     return session_->WriteState(name, value);
   }
-  // The model with its parameters as they are now, for images of this shape.
+  // Returns the model with its current parameters, for images of this shape.
   absl::StatusOr<Graph> Trained(const Shape& images) const;
-  // `model`, of the same parameters by name, such as the model read for another number of images,
-  // with the parameters as they are now. NotFound where a parameter is not of this training.
+  // Returns `model` with the current parameters, matched by name, e.g. the same model read for
+  // another batch size. NotFound if this training lacks a parameter of it.
   absl::StatusOr<Graph> Trained(const Graph& model, const ParameterOptions& options) const;
 
   const TrainingGraph& graph() const { return graph_; }
-  // Of a step, or of a part of one.
+  // The plan of a step, or of one micro-batch.
   const PlannedGraph& planned() const { return session_->executable().planned(); }
   int64_t state_bytes() const { return session_->state()->pool().bytes; }
 
@@ -74,10 +76,10 @@ class TrainingSession {
   TrainingGraph graph_;  // the graphs of step and evaluation are in the executables
   const PlanRequest request_;
   const int64_t parts_;
-  std::vector<std::string> sums_;  // states of gradients, of several parts
+  std::vector<std::string> sums_;  // states that sum gradients, if there are several micro-batches
   HostTensor images_, labels_, rate_, step_, loss_, logits_, unused_;
   std::unique_ptr<Session> session_, evaluation_;
-  std::unique_ptr<Session> updates_;  // of several parts, behind the last one
+  std::unique_ptr<Session> updates_;  // if there are several micro-batches: run after the last one
   int64_t steps_ = 0;
 };
 

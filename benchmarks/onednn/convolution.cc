@@ -19,7 +19,8 @@ constexpr int kSrc = ConvBiasForward::kSrc, kFilter = ConvBiasForward::kFilter,
               kBias = ConvBiasForward::kBias, kZ = ConvBiasForward::kZ;
 constexpr int64_t kCopyGrain = 64 * 1024;  // bytes
 
-// A filter of one group is given without the dimension of groups: it has more implementations.
+// A filter of one group is described without the group dimension, because more implementations
+// accept it.
 memory::dims FilterDims(const ConvProblem& problem) {
   const absl::Span<const int64_t> dims = problem.filter.shape.dims();
   const bool one_group = problem.geometry.groups == 1;
@@ -32,7 +33,7 @@ memory::desc RowMajorFilter(const ConvProblem& problem) {
                       dims.size() == 5 ? memory::format_tag::goihw : memory::format_tag::oihw);
 }
 
-// The filter turned by 180 degrees: its planes read backwards.
+// Returns the filter rotated by 180 degrees: its planes are reversed.
 HostTensor Flipped(const HostTensor& filter, int64_t plane) {
   HostTensor flipped = HostTensor::Zeros(filter.dtype(), filter.shape());
   const absl::Span<const float> from = filter.data<float>();
@@ -43,7 +44,7 @@ HostTensor Flipped(const HostTensor& filter, int64_t plane) {
   return flipped;
 }
 
-// Whether the library has the activation.
+// Appends the activation; false if the library lacks it.
 bool AppendActivation(const ConvBiasParam& param, dnnl::post_ops& post_ops) {
   const auto append = [&](algorithm function, double alpha = 0, double beta = 0) {
     post_ops.append_eltwise(1.0f, function, static_cast<float>(alpha), static_cast<float>(beta));
@@ -89,7 +90,7 @@ class OneDnnConvolution final : public OneDnnKernel {
   }
 
   absl::Status Run(const KernelArgs& args, KernelState* state) const override {
-    // The primitive adds to what is in the output: z, where the plan did not put both in one place.
+    // The primitive adds to its output, so z is copied there, unless the plan placed both together.
     if (z_bytes_ != 0 && args.inputs[kZ] != args.outputs[0]) {
       const char* const z = static_cast<const char*>(args.inputs[kZ]);
       char* const out = static_cast<char*>(args.outputs[0]);
@@ -114,21 +115,21 @@ class OneDnnConvolution final : public OneDnnKernel {
   }
 
   memory::desc row_major_, packed_;
-  int64_t flipped_plane_;  // elements of a plane that Pack turns; 0: it turns none
+  int64_t flipped_plane_;  // elements of a plane that Pack reverses; 0: none
   int64_t z_bytes_;
   int threads_;
 };
 
-// im2col and a matrix product, oneDNN's kernel for row-major images.
+// Whether the kernel is im2col and a matrix product, oneDNN's kernel for row-major images.
 bool IsGemm(const dnnl::convolution_forward::primitive_desc& pd) {
   return absl::StrContains(pd.impl_info_str(), "gemm");
 }
 
-// Expected time of the `rank`th implementation over that of the fastest kernel. Measured on
-// ResNet-50's layers: only the 1x1 ones have a second, the one for all windows; it takes 2 to 16 %
-// longer at stride 1, and 5 to 25 % at stride 2, where the first copies the pixels that it reads
-// into workspace. For windows on row-major images the direct kernel takes 0.8 of the time of
-// im2col.
+// Returns the expected time of the `rank`th implementation relative to the fastest kernel. Measured
+// on ResNet-50's layers: only 1x1 layers have a second implementation, the general one for all
+// windows. It takes 2 to 16 % longer at stride 1, and 5 to 25 % at stride 2, because the first
+// copies the pixels that it reads into workspace. For windows on row-major images the direct kernel
+// takes 0.8 of the time of im2col.
 double RelativeTime(const ConvProblem& problem, size_t rank, bool gemm) {
   if (gemm && problem.geometry.groups == 1 && !problem.pointwise()) return 1.25;
   if (rank == 0) return 1.0;
@@ -140,7 +141,7 @@ double RelativeTime(const ConvProblem& problem, size_t rank, bool gemm) {
 
 absl::Status AddOneDnnConvolutions(const ConvProblem& problem, KernelList& kernels) {
   const WindowAxis &h = problem.geometry.h, &w = problem.geometry.w;
-  // Without packing, the filter is read as it is.
+  // Without packing, the kernel reads the filter in its original format.
   const bool filter_fits =
       problem.constant_filter || (!problem.flipped() && problem.filter.format == Format::kDefault);
   const bool z_fits = !problem.z.has_value() || *problem.z == problem.dst;
@@ -156,7 +157,7 @@ absl::Status AddOneDnnConvolutions(const ConvProblem& problem, KernelList& kerne
         problem.has_bias
             ? memory::desc({problem.dst.shape[1]}, memory::data_type::f32, memory::format_tag::x)
             : memory::desc();
-    // Has to outlive the walk: oneDNN goes back to it for the next implementation.
+    // Must outlive the loop: oneDNN uses it to find the next implementation.
     const dnnl::convolution_forward::desc convolution(
         dnnl::prop_kind::forward_inference, algorithm::convolution_direct, OneDnnDesc(problem.src),
         filter, bias, OneDnnDesc(problem.dst), {h.stride, w.stride},

@@ -1,4 +1,4 @@
-// Convolutions by oneDNN, bias, residual and activation fused.
+// Convolutions by oneDNN with fused bias, residual and activation.
 #ifndef ASHLAR_BENCHMARKS_ONEDNN_CONVOLUTION_H_
 #define ASHLAR_BENCHMARKS_ONEDNN_CONVOLUTION_H_
 
@@ -6,8 +6,8 @@
 
 namespace ashlar::onednn {
 
-// Appends oneDNN's implementations for the problem, fastest first; none where it has only its
-// reference code.
+// Appends oneDNN's implementations for the problem, fastest first; none if it has only reference
+// code.
 absl::Status AddOneDnnConvolutions(const cpu::ConvProblem& problem, KernelList& kernels);
 
 }  // namespace ashlar::onednn

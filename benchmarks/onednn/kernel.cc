@@ -28,7 +28,7 @@ std::optional<memory::data_type> DataType(DType dtype) {
   return std::nullopt;
 }
 
-// Memory objects in the order of the kernel's arguments, the scratchpad last.
+// The memory objects in the order of the kernel's arguments, the scratchpad last.
 struct OneDnnState final : KernelState {
   dnnl::stream stream;
   std::vector<memory> memories;

@@ -1,7 +1,7 @@
-// oneDNN's kernels behind Ashlar's interface, as peers of its own: their common part.
+// oneDNN's kernels with Ashlar's kernel interface, as peers of its own: shared code.
 //
-// oneDNN's C++ interface throws. It is called while kernels and states are made, always inside
-// CallOneDnn; runs go through the C interface, which does not.
+// oneDNN's C++ interface throws. It is called only while kernels and states are created, always
+// inside CallOneDnn. Runs use the C interface, which does not throw.
 #ifndef ASHLAR_BENCHMARKS_ONEDNN_KERNEL_H_
 #define ASHLAR_BENCHMARKS_ONEDNN_KERNEL_H_
 
@@ -20,7 +20,7 @@
 
 namespace ashlar::onednn {
 
-// Runs `body`; what oneDNN throws becomes a status that begins with `what`.
+// Runs `body`; converts an exception of oneDNN to a status that begins with `what`.
 template <typename Body>
 absl::Status CallOneDnn(absl::string_view what, Body&& body) {
   try {
@@ -35,30 +35,30 @@ absl::Status CallOneDnn(absl::string_view what, Body&& body) {
   }
 }
 
-// The process's CPU engine.
+// Returns the process's CPU engine.
 const dnnl::engine& OneDnnEngine();
 
-// Attributes under which the scratchpad is the caller's, so that it is part of the memory plan.
+// Returns attributes with a scratchpad from the caller, so that it is part of the memory plan.
 dnnl::primitive_attr OneDnnAttributes();
 
-// Whether oneDNN knows the dtype; whether it has more than reference code for the format.
+// Whether oneDNN supports the dtype; whether it has more than reference code for the format.
 bool OneDnnSupports(DType dtype);
 inline bool OneDnnSupports(Format format) { return format != Format::kNHCW16c; }
 
-// kDefault: row-major; kNCHW16c: nChw16c with the logical number of channels. Throws where
-// OneDnnSupports says no to the dtype; never with kNHCW16c.
+// Returns oneDNN's descriptor of a type. kDefault: row-major; kNCHW16c: nChw16c with the logical
+// number of channels. Throws if OneDnnSupports refuses the dtype; never with kNCHW16c.
 dnnl::memory::desc OneDnnDesc(const TensorType& type);
 
-// Names a layout: equal for equal descriptors only.
+// Returns a name of the layout: equal for equal descriptors only.
 std::string PackingKey(const dnnl::memory::desc& desc);
 
-// Copies from one layout to another. Allocates; for weights, which are packed once.
+// Copies from one layout to another. Allocates: only for weights, which are packed once.
 absl::Status OneDnnReorder(const dnnl::memory::desc& from, const void* source,
                            const dnnl::memory::desc& to, void* target);
 
 // Calls visit(pd) for `pd`, which may be empty, and for each further implementation of the same
-// primitive, oneDNN's order being the fastest first. Its reference code is left out: where nothing
-// is visited, oneDNN has no kernel worth the name.
+// primitive, in oneDNN's order: fastest first. Leaves out reference code: if nothing is visited,
+// oneDNN has no useful kernel.
 template <typename PrimitiveDesc, typename Visit>
 void ForEachImplementation(PrimitiveDesc pd, Visit&& visit) {
   if (!pd) return;
@@ -67,7 +67,7 @@ void ForEachImplementation(PrimitiveDesc pd, Visit&& visit) {
   } while (pd.next_impl());
 }
 
-// An argument of a primitive: DNNL_ARG_SRC and so on, and the tensor of the operator that it is.
+// An argument of a primitive, DNNL_ARG_SRC and so on, and the operator's tensor for it.
 struct OneDnnArgument {
   enum class Tensor { kInput, kOutput };
   int arg = 0;
@@ -83,12 +83,12 @@ inline OneDnnArgument OneDnnOutput(int arg, int index, dnnl::memory::desc desc) 
   return {arg, OneDnnArgument::Tensor::kOutput, index, std::move(desc)};
 }
 
-// A primitive as a kernel. What a session keeps are the memory objects, which each run points at
-// the tensors of that run. The primitive, whose code is generated, is made with the first state:
-// candidates that are not chosen cost little.
+// A primitive as a kernel. A session stores the memory objects, which each run points at its
+// tensors. The primitive, whose code is generated, is created with the first state: so unused
+// candidates cost little.
 class OneDnnKernel : public Kernel {
  public:
-  // May throw. `pd` was made with OneDnnAttributes.
+  // May throw. `pd` must have been created with OneDnnAttributes.
   OneDnnKernel(const dnnl::primitive_desc_base& pd, std::vector<OneDnnArgument> arguments,
                double relative_time = 1.0);
 

@@ -14,7 +14,8 @@ using dnnl::memory;
 
 constexpr int kB = 1;
 
-// An operand as matrices of a batch of rank `rank` - 2; dimensions of size 1 are broadcast.
+// Describes an operand as matrices of a batch of rank `rank` - 2; dimensions of size 1 are
+// broadcast.
 memory::desc MatricesDesc(const TensorType& type, int rank, bool transposed) {
   memory::dims dims(rank - type.shape.rank(), 1);
   dims.insert(dims.end(), type.shape.dims().begin(), type.shape.dims().end());

@@ -1,4 +1,4 @@
-// Products of matrices by oneDNN.
+// Matrix products by oneDNN.
 #ifndef ASHLAR_BENCHMARKS_ONEDNN_MATRIX_MUL_H_
 #define ASHLAR_BENCHMARKS_ONEDNN_MATRIX_MUL_H_
 
@@ -6,8 +6,8 @@
 
 namespace ashlar::onednn {
 
-// Appends oneDNN's implementations of a MatrixMul on Float32, fastest first, none of its reference
-// code. A constant B of rank 2 is packed as each wants it.
+// Appends oneDNN's implementations of a MatrixMul on Float32, fastest first, without reference
+// code. A constant B of rank 2 is packed for each of them.
 absl::Status AddOneDnnMatrixMul(const KernelRequest& request, KernelList& kernels);
 
 }  // namespace ashlar::onednn

@@ -1,16 +1,18 @@
-"""How a peer answers: once it is ready, a burst of runs for each line with their number."""
+"""The protocol of peers: once ready, each runs a burst for every line with a number."""
 import sys
 import time
 
 
 def await_turn():
-    """All is imported; the line that comes allows to take the GPU and to warm up."""
+    """Reports that all is imported, and waits for permission to take the GPU and to warm up."""
     print("imported", flush=True)
     sys.stdin.readline()
 
 
 def serve(run, facts=""):
-    """Prints "ready" and the facts; for each number k on stdin runs k times, and prints the milliseconds on a line."""
+    """Prints "ready" and the facts. For each number k on stdin runs k times, and prints the
+    milliseconds on a line.
+    """
     print(f"ready {facts}".strip(), flush=True)
     for line in sys.stdin:
         times = []
@@ -22,7 +24,7 @@ def serve(run, facts=""):
 
 
 def serve_output(run, target):
-    """After three runs to warm up, whose output goes to a file."""
+    """Serves bursts after three warm-up runs, whose output goes to a file."""
     import numpy
 
     for _ in range(3):

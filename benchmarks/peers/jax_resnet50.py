@@ -11,7 +11,7 @@ import bursts
 
 
 class Parameters:
-    """Random filters of a type."""
+    """Creates random filters of a dtype."""
 
     def __init__(self, dtype):
         self.dtype = dtype
@@ -22,11 +22,11 @@ class Parameters:
         return (jax.random.normal(next(self.keys), (height, width, inputs, outputs)) * scale).astype(self.dtype)
 
     def layer(self, size, inputs, outputs):
-        """Filters, scale and shift."""
+        """Returns filters, scale and shift."""
         return self.weights(size, size, inputs, outputs), jnp.ones(outputs, self.dtype), jnp.zeros(outputs, self.dtype)
 
     def network(self):
-        """All of ResNet-50, and the strides of its blocks."""
+        """Returns all weights of ResNet-50, and the strides of its blocks."""
         blocks, strides, inputs = [], [], 64
         for stage, (count, width) in enumerate([(3, 64), (4, 128), (6, 256), (3, 512)]):
             for i in range(count):

@@ -3,8 +3,9 @@
     onnx_runtime.py bursts MODEL.onnx THREADS INPUT.npy OUTPUT.npy
     onnx_runtime.py cold MODEL.onnx THREADS INPUT.npy plain|write|read
 
-bursts: see bursts.py. cold: imports it, loads the model and runs it once; prints milliseconds, and the KiB by
-which the most memory grew. The optimised model is written beside the model, or read instead of it.
+bursts: see bursts.py. cold: imports it, loads the model and runs it once. Prints the milliseconds,
+and the KiB by which the peak memory grew. The optimised model is written next to the model, or read
+instead of it.
 """
 import resource
 import sys
@@ -16,14 +17,16 @@ import bursts
 
 
 def load(model, threads, optimised="plain"):
-    """What runs the model on an array. Imports ONNX Runtime, which is part of a cold start."""
+    """Returns a function that runs the model on an array. Imports ONNX Runtime, which is part of a
+    cold start.
+    """
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = int(threads)
     options.inter_op_num_threads = 1
     if optimised == "write":
-        options.log_severity_level = 3  # no warning that the file is for this machine
+        options.log_severity_level = 3  # hides the warning that the file is for this machine
         options.optimized_model_filepath = model + ".opt.onnx"
     if optimised == "read":
         model += ".opt.onnx"

@@ -1,7 +1,7 @@
 """PyTorch's ResNet-50 on a GPU: pytorch.py WAY BATCH PRECISION; see bursts.py.
 
-WAY: eager, graph (a CUDA graph), folded (the same with normalisation folded into the filters), compile (torch.compile),
-freeze (the same, folded).
+WAY: eager, graph (a CUDA graph), folded (a CUDA graph with normalisation folded into the filters),
+compile (torch.compile), freeze (torch.compile, folded).
 """
 import json
 import sys
@@ -16,7 +16,9 @@ CAPTURED = ("graph", "folded")
 
 
 def fold(module):
-    """Normalisation that follows a convolution in the order of modules goes into its filter and bias."""
+    """Folds a normalisation that follows a convolution, in the order of modules, into its filter
+    and bias.
+    """
     last = None
     for name, child in module.named_children():
         fold(child)
@@ -28,12 +30,13 @@ def fold(module):
 
 
 def prepare(way, batch, precision):
-    """The model, compiled where that is the way, and an image."""
+    """Returns the model, compiled if WAY says so, and an image."""
     tf32 = precision == "tf32"
     torch.backends.cudnn.allow_tf32 = tf32
     torch.backends.cuda.matmul.allow_tf32 = tf32
     torch.backends.cudnn.benchmark = True
-    # PyTorch's own default. All that cuDNN proposes are compiled where that is possible, which takes minutes.
+    # PyTorch's default is 10. With 0 all proposals of cuDNN are compiled if possible, which takes
+    # minutes.
     torch.backends.cudnn.benchmark_limit = 10
     dtype = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(precision, torch.float32)
     torch.manual_seed(0)
@@ -51,7 +54,7 @@ def prepare(way, batch, precision):
 
 
 def captured(model, image):
-    """A replay of the model's CUDA graph, to be called like the model."""
+    """Returns a function that replays the model's CUDA graph, called like the model."""
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         model(image)
@@ -75,7 +78,7 @@ def main(way, batch, precision):
         for _ in range(5):
             call(image)
         torch.cuda.synchronize()
-        # What the choice of kernels took is given back before memory is counted.
+        # Frees the memory of choosing kernels before memory is measured.
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
         if way in CAPTURED:

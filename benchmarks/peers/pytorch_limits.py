@@ -1,12 +1,13 @@
-"""What the device reaches, by PyTorch, as JSON: operations per second of a large product by precision, bytes per second
-of a large copy; and what it is."""
+"""Prints the limits of the device, measured by PyTorch, as JSON: operations a second of a large
+product by precision, bytes a second of a large copy, and the device's properties.
+"""
 import json
 
 import torch
 
 
 def seconds(call, runs=10):
-    """The median."""
+    """Returns the median time."""
     for _ in range(3):
         call()
     times = []

@@ -1,10 +1,10 @@
-"""PyTorch's step of training on the CPU: cross entropy, SGD with momentum 0.9.
+"""PyTorch's training step on the CPU: cross entropy, SGD with momentum 0.9.
 
     pytorch_train.py bursts MODEL BATCH THREADS
     pytorch_train.py memory MODEL BATCH THREADS
 
-bursts: see bursts.py. memory: prints the bytes that its allocator held at most in the third step, without what it held before
-(weights, momentum, images), as the profiler counts them.
+bursts: see bursts.py. memory: prints the peak bytes of its allocator in the third step, without the
+bytes held before (weights, momentum, images), as the profiler counts them.
 """
 import sys
 

@@ -1,4 +1,5 @@
-"""A worker: a process that loads a model and runs it, one thread. Goes on with each line that it is told, and answers with one.
+"""A worker: a process that loads a model and runs it with one thread. Performs a step for each line
+that it reads, and answers with one line.
 
     worker.py ashlar|onnxruntime MODEL RUNS
 """
@@ -12,7 +13,7 @@ def ashlar():
     from ashlar_runtime.ray import Predictor
 
     def load(model):
-        predict = Predictor(model)  # as Ray's workers have it
+        predict = Predictor(model)  # the same class as in Ray's workers
         x = numpy.ones(predict.plan.inputs[0].shape, numpy.float32)
         return lambda: predict({"x": x})
     return load

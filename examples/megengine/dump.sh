@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A profile dump of MegEngine: where its vars lay when it was recorded, beside where Ashlar puts them.
+# Compares the memory layout recorded in a profile dump of MegEngine with Ashlar's plan.
 # Usage: dump.sh profile.json FOLDER      -> FOLDER/recorded.html, FOLDER/planned.html
 set -euo pipefail
 mkdir -p "$2"

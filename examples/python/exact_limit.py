@@ -1,4 +1,4 @@
-"""Runs a model where the system lets the process have the planned arena and no byte more, then a page less.
+"""Runs a model under a system limit of exactly the planned arena, then of one page less.
 
     python exact_limit.py model.ash
 """
@@ -13,13 +13,13 @@ import ashlar_runtime as ashlar
 
 
 def data_bytes():
-    """What RLIMIT_DATA counts."""
+    """Returns the bytes that RLIMIT_DATA counts."""
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmData"))
 
 
 def limited(plan, x, y, less):
-    """Whether a session comes up and runs under the limit, in a process of its own."""
+    """Whether a session can be created and run under the limit, in a child process."""
     child = os.fork()
     if child == 0:
         arena = -(-plan.memory.arena // mmap.PAGESIZE) * mmap.PAGESIZE
@@ -38,7 +38,7 @@ def main(path):
     plan.load()  # the weights
     x = np.zeros(plan.inputs[0].shape, plan.inputs[0].dtype)
     y = np.zeros(plan.outputs[0].shape, plan.outputs[0].dtype)
-    plan.session()(x, out=y)  # what Python itself takes the first time
+    plan.session()(x, out=y)  # the first run of Python code allocates, too
     print(f"arena {plan.memory.arena} bytes")
     for less in (0, mmap.PAGESIZE):
         ran = limited(plan, x, y, less)

@@ -1,5 +1,5 @@
-"""Packs the buffers of another program: a CSV file with the columns lower, upper, size (MiniMalloc's format), where a
-buffer lives in steps [lower, upper).
+"""Packs the buffers of another program: a CSV file with the columns lower, upper, size
+(MiniMalloc's format). A buffer is live in steps [lower, upper).
 
     python planner_only.py buffers.csv
 """
@@ -12,7 +12,8 @@ import ashlar_runtime as ashlar
 
 
 def first_fit(lower, upper, size):
-    """Bytes of the arena where each buffer, the largest first, takes the lowest place that is free."""
+    """Returns the arena of first fit: each buffer, the largest first, takes the lowest free offset.
+    """
     placed = []
     arena = 0
     for i in np.argsort(-size, kind="stable"):

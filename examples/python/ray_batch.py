@@ -1,4 +1,5 @@
-"""Runs a dataset on two Ray workers, kills one in the middle, and counts the rows: each comes out once.
+"""Runs a dataset on two Ray workers, kills one in the middle, and counts the rows: each is output
+once.
 
     pip install ashlar-runtime[ray]
     python ray_batch.py model.ash
@@ -20,7 +21,7 @@ ROWS, BATCH = 96, 4
 
 
 def workers(known):
-    """Process ids of the actors of this machine that run the model."""
+    """Returns the process ids of the actors on this machine that run the model."""
     names = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:

@@ -1,4 +1,5 @@
-"""Serves a model by Ray Serve in the Open Inference Protocol, and asks it by HTTP while a replica is killed.
+"""Serves a model with Ray Serve in the Open Inference Protocol, and sends requests over HTTP while
+a replica is killed.
 
     pip install ashlar-runtime[ray]
     python ray_serve.py model.ash
@@ -21,7 +22,7 @@ URL = "http://127.0.0.1:8127/v2/models/image"
 
 
 def ask(x, name):
-    """One request, its tensors as bytes behind the JSON."""
+    """Sends one request, with tensors as bytes after the JSON."""
     head = json.dumps({"inputs": [{"name": name, "datatype": "FP32", "shape": list(x.shape),
                                    "parameters": {"binary_data_size": x.nbytes}}],
                        "parameters": {"binary_data_output": True}}).encode()
@@ -51,7 +52,7 @@ def main(path):
             try:
                 np.testing.assert_allclose(ask(x, info.name), expected, rtol=1e-5, atol=1e-6)
             except OSError:
-                failed += 1  # it was inside of the replica
+                failed += 1  # the request was in the replica
         serve.shutdown()
     ray.shutdown()
     print(f"60 requests, a replica killed, {failed} failed")

@@ -1,4 +1,4 @@
-"""python -m ashlar_runtime MODEL [--budget 512KiB]: what a plan of the model takes."""
+"""python -m ashlar_runtime MODEL [--budget 512KiB]: prints the memory of a model's plan."""
 from __future__ import annotations
 
 import argparse

@@ -1,4 +1,5 @@
-"""One model at several batch sizes: weights in memory once, and one arena, the largest."""
+"""Runs one model at several batch sizes, with shared weights and one arena as large as the largest.
+"""
 from __future__ import annotations
 
 from typing import Any, Dict, Mapping, Optional, Sequence, Union
@@ -11,8 +12,24 @@ from ._model import Model, Plan, Session, TensorInfo, aligned_block, as_inputs
 
 def plans_for(model: Model, batch: Sequence[int], shapes: Optional[Mapping[str, Union[str, Sequence[int]]]] = None,
               **plan: Any) -> Dict[int, Plan]:
-    """A plan for each batch size, ascending; they share their weights. `shapes` are of inputs whose other dimensions are open,
-    or are to be others; the batch sizes take the place of their first dimensions."""
+    """Plan a model for several batch sizes, with shared weights.
+
+    Parameters
+    ----------
+    model : Model
+    batch : sequence of int
+        The batch sizes.
+    shapes : mapping of str to str or sequence of int, optional
+        Shapes of inputs with further open dimensions, or with dimensions to change. Batch sizes
+        replace their first dimensions.
+    **plan
+        Options of `Model.plan`.
+
+    Returns
+    -------
+    dict of int to Plan
+        The plans by batch size, ascending.
+    """
     sizes = sorted(set(batch))
     if not sizes or sizes[0] < 1:
         raise c.InvalidArgument(f"batch is {list(batch)}; expected sizes from 1 on")
@@ -27,14 +44,35 @@ def plans_for(model: Model, batch: Sequence[int], shapes: Optional[Mapping[str, 
 
 
 def weights_of(plans: Mapping[int, Plan]) -> int:
-    """Bytes of the weights of plans that share them."""
+    """Return the bytes of the weights of plans that share them."""
     return sum(plan.memory.weights - plan.memory.weights_shared for plan in plans.values())
 
 
 class Buckets:
-    """Runs requests of any number of rows up to the largest batch size, in the least that holds them. Calls of several
-    threads take turns. Inputs and outputs are those of all rows; what is missing in a batch is zeros, and its results are cut off. `shapes` are of inputs with
-    more open dimensions than the batch."""
+    """Run requests of any number of rows up to the largest batch size.
+
+    Each call uses the smallest batch size that holds its rows. It pads them with zeros and cuts off
+    the results of the padding. Calls of several threads take turns.
+
+    Parameters
+    ----------
+    model : Model
+    batch : sequence of int
+        The batch sizes to plan.
+    shapes : mapping of str to str or sequence of int, optional
+        Shapes of inputs with more open dimensions than the batch.
+    **plan
+        Options of `Model.plan`.
+
+    Attributes
+    ----------
+    plans : dict of int to Plan
+    arena : int
+        Bytes of the arena, shared by all batch sizes.
+    weights : int
+        Bytes of the shared weights.
+    sessions : dict of int to Session
+    """
 
     def __init__(self, model: Model, batch: Sequence[int], shapes: Optional[Mapping[str, Union[str, Sequence[int]]]] = None,
                  **plan: Any) -> None:
@@ -42,7 +80,7 @@ class Buckets:
 
     @classmethod
     def of(cls, plans: Dict[int, Plan]) -> "Buckets":
-        """Of plans by ascending batch size."""
+        """Create buckets from plans by ascending batch size."""
         made = cls.__new__(cls)
         made._set_up(plans)
         return made
@@ -59,13 +97,25 @@ class Buckets:
         return f"Buckets(batch={list(self.plans)}, arena={self.arena}, weights={self.weights})"
 
     def size_for(self, rows: int) -> int:
-        """The least batch size that holds so many rows."""
+        """Return the smallest batch size that holds `rows` rows."""
         for size in self.plans:
             if rows <= size:
                 return size
         raise c.InvalidArgument(f"{rows} rows; the largest batch size is {max(self.plans)}")
 
     def __call__(self, inputs: Any = None, **named: Any) -> Any:
+        """Run the model on any number of rows up to the largest batch size.
+
+        Parameters
+        ----------
+        inputs : array or mapping of str to array, optional
+            The input, or the inputs by name. Alternatively pass them as keyword arguments.
+
+        Returns
+        -------
+        array or dict of str to array
+            The output, or the outputs by name if there are several.
+        """
         some = next(iter(self.plans.values()))
         given = as_inputs(some.inputs, named if inputs is None else inputs)
         rows = {name: array.shape[0] if array.ndim else 0 for name, array in given.items()}

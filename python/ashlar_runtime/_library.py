@@ -1,4 +1,4 @@
-"""The C interface of libashlar.so.1 (<ashlar/ashlar.h>) as ctypes sees it: structs, functions, errors."""
+"""The C interface of libashlar.so.1 (<ashlar/ashlar.h>) for ctypes: structs, functions, errors."""
 from __future__ import annotations
 
 import ctypes
@@ -11,7 +11,7 @@ HOST, DEVICE = 0, 1
 
 
 class Error(Exception):
-    """What the library says; `bytes` of a DoesNotFit is the least that would do."""
+    """An error of the library. `bytes` of a DoesNotFit is the smallest sufficient size."""
 
     def __init__(self, message: str, bytes: int = 0) -> None:
         super().__init__(message)
@@ -19,11 +19,14 @@ class Error(Exception):
 
 
 class InvalidArgument(Error, ValueError):
-    """An option, a name, a shape or a dtype that is not the model's."""
+    """The model does not have this option, name, shape or dtype."""
 
 
 class DoesNotFit(Error, MemoryError):
-    """Into the budget, or into the memory there is. `smallest` bytes would do; 0 where that is not known."""
+    """The plan does not fit into the budget or into the memory of the machine.
+
+    `smallest` bytes would suffice; 0 if that is not known.
+    """
 
     @property
     def smallest(self) -> int:
@@ -31,23 +34,23 @@ class DoesNotFit(Error, MemoryError):
 
 
 class RejectedFile(Error, ValueError):
-    """A file that cannot be read, is damaged, or of another kind."""
+    """The file cannot be read, is damaged, or is of another kind."""
 
 
 class MissingFile(RejectedFile, FileNotFoundError):
-    """A file that is not there."""
+    """The file does not exist."""
 
 
 class Unsupported(Error, NotImplementedError):
-    """An operator, dtype or shape without a kernel."""
+    """There is no kernel for an operator, dtype or shape."""
 
 
 class Unavailable(Error, RuntimeError):
-    """A device, or its library, that is not there."""
+    """A device, or its library, is not available."""
 
 
 class NotBound(Error, RuntimeError):
-    """A run without all inputs and outputs."""
+    """A run was started without all inputs and outputs."""
 
 
 class Internal(Error, RuntimeError):
@@ -55,15 +58,15 @@ class Internal(Error, RuntimeError):
 
 
 class Busy(Error, RuntimeError):
-    """A session, training or arena that another thread is using."""
+    """Another thread is using the session, training or arena."""
 
 
 class Cancelled(Error, RuntimeError):
-    """Planning that the caller ended."""
+    """The caller cancelled planning."""
 
 
 class OutOfTime(Error, TimeoutError):
-    """Planning that took longer than its time_limit."""
+    """Planning took longer than its `time_limit`."""
 
 
 ERRORS: List[Type[Error]] = [
@@ -82,7 +85,7 @@ class Shape(ctypes.Structure):
 
 
 class Sized(ctypes.Structure):
-    """A struct that begins with its size."""
+    """A struct whose first field is its size."""
 
     def __init__(self, **fields: Any) -> None:
         super().__init__(size=ctypes.sizeof(type(self)), **fields)
@@ -146,7 +149,7 @@ class Solution(Sized):
 
 WRITE = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t)
 
-# Functions that return a status, by name without "ashlar_".
+# The functions that return a status, by name without "ashlar_".
 SIGNATURES: Dict[str, List[Any]] = {
     "model_open": [c_char_p, POINTER(c_void_p)],
     "model_open_bytes": [c_void_p, c_size_t, POINTER(c_void_p)],
@@ -192,7 +195,9 @@ SIGNATURES: Dict[str, List[Any]] = {
 
 
 def _open() -> ctypes.CDLL:
-    """The library beside this file, as wheels have it, else where the system looks."""
+    """Open the library: the file next to this one, as in wheels, otherwise by the system's search
+    path.
+    """
     beside = pathlib.Path(__file__).with_name("libashlar.so.1")
     try:
         library = ctypes.CDLL(str(beside) if beside.exists() else "libashlar.so.1")
@@ -214,25 +219,25 @@ LIBRARY = _open()
 
 
 def version() -> str:
-    """Of the library: "1.0.0"."""
+    """Return the version of the library, such as "1.0.0"."""
     number = LIBRARY.ashlar_version()
     return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
 
 
 def check(status: int) -> None:
-    """Raises the error that a status stands for."""
+    """Raise the error that a status stands for."""
     if status != 0:
         message = LIBRARY.ashlar_error_message().decode("utf-8", "replace")
         raise (ERRORS[status] if status < len(ERRORS) else Internal)(message, LIBRARY.ashlar_error_bytes())
 
 
 def call(name: str, *arguments: Any) -> None:
-    """Calls a function that returns a status."""
+    """Call a function that returns a status."""
     check(getattr(LIBRARY, "ashlar_" + name)(*arguments))
 
 
 class Handle:
-    """What the library handed out; released with this object."""
+    """A handle of the library, released with this object."""
 
     def __init__(self, kind: str, name: str, *arguments: Any) -> None:
         self.pointer = c_void_p()

@@ -1,4 +1,4 @@
-"""Locks of sessions and trainings, so that threads that share one take turns."""
+"""Locks of sessions and trainings: threads that share one take turns."""
 from __future__ import annotations
 
 import os
@@ -8,8 +8,11 @@ from typing import Optional
 
 
 class Turns:
-    """A lock for `with`. Objects that run in one arena share a lock, found by the arena's address. A forked child finds it unlocked,
-    because the thread that held it is not there."""
+    """A lock for `with`.
+
+    Objects that run in one arena share a lock, found by the arena's address. It is unlocked in a
+    forked child, because the thread that held it does not exist there.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -23,7 +26,7 @@ class Turns:
 
     @staticmethod
     def of_arena(address: Optional[int]) -> "Turns":
-        """A lock of its own without an address."""
+        """Return the lock of an arena; a new lock if there is no address."""
         if address is None:
             return Turns()
         with _guard:

@@ -1,4 +1,6 @@
-"""Models, plans and sessions. Arrays go in and out at their own addresses: nothing is converted or copied in silence."""
+"""Models, plans and sessions. Arrays are used at their own addresses: nothing is converted or
+copied silently.
+"""
 from __future__ import annotations
 
 import ctypes
@@ -18,21 +20,22 @@ from ._watch import ProgressFunction, watched
 if TYPE_CHECKING:
     from ._training import TrainingSession
 
-# By ashlar_dtype; bfloat16 has no numpy dtype of its own and goes as its bits.
+# By ashlar_dtype. numpy has no bfloat16; uint16 holds its bits.
 DTYPES: Dict[int, "np.dtype[Any]"] = {
     0: np.dtype("float32"), 1: np.dtype("float16"), 2: np.dtype("uint16"), 3: np.dtype("int64"), 4: np.dtype("int32"),
     5: np.dtype("int8"), 6: np.dtype("uint8"), 8: np.dtype("bool"), 9: np.dtype("float64")
 }
-_BYTES_ALIGNMENT = 64  # of a model in memory
-_DEFAULT_STREAM = 1  # cudaStreamLegacy; 0, its other name, is none to the library
+_BYTES_ALIGNMENT = 64  # for a model in memory
+_DEFAULT_STREAM = 1  # cudaStreamLegacy; its other name, 0, means no stream to the library
 PROOFS = ("gap", "optimal", "optimal by search")
 BUFFER_DTYPE = np.dtype([("id", "i8"), ("lower", "i8"), ("upper", "i8"), ("size", "i8"), ("alignment", "i8"),
                          ("offset", "i8"), ("inside", "i8"), ("inside_offset", "i8"), ("name", "O")])
 
-Array = Any  # a numpy array, what has __dlpack__ on the host, or __cuda_array_interface__ on a device
+Array = Any  # numpy array, or object with __dlpack__ (host) or __cuda_array_interface__ (device)
 
 
 class TensorInfo(NamedTuple):
+    """The name, dtype, shape and bytes of an input or output."""
     name: str
     dtype: "np.dtype[Any]"
     shape: Tuple[int, ...]
@@ -40,7 +43,7 @@ class TensorInfo(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Bytes."""
+    """The memory of a plan, in bytes."""
     arena: int
     arena_alignment: int
     input: int
@@ -51,13 +54,13 @@ class Memory(NamedTuple):
     proof: str
     bottleneck_step: int
     predicted_ms: float
-    weights_shared: int  # of the weights: held by plans that this one shares with
+    weights_shared: int  # part of `weights`: held by plans that this plan shares with
     state: int  # of a training
-    released_input: int  # of the arena: taken, before a run, by inputs that are given up
+    released_input: int  # part of `arena`: donated inputs before a run
 
 
 class Measured(NamedTuple):
-    """Bytes up to the highest one that runs wrote; weights -1 where they were packed before."""
+    """Bytes up to the highest byte that runs wrote; `weights` is -1 if they were packed before."""
     arena: int
     weights: int
     output: int
@@ -66,6 +69,7 @@ class Measured(NamedTuple):
 
 
 class StepInfo(NamedTuple):
+    """A step of a plan: its operator, its kernel ("" if nothing runs), live bytes and workspace."""
     name: str
     type: str
     kernel: str
@@ -82,12 +86,12 @@ def _encoded(value: Optional[str]) -> Optional[bytes]:
 
 
 class _OnDevice:
-    """A tensor in a device's memory, as its __cuda_array_interface__ says."""
+    """A tensor in device memory, described by its __cuda_array_interface__."""
     __slots__ = ("source", "dtype", "shape", "address", "contiguous", "writeable")
 
     def __init__(self, source: Array) -> None:
         says = source.__cuda_array_interface__
-        self.source = source  # which stays alive
+        self.source = source  # keeps the memory alive
         self.dtype: "np.dtype[Any]" = np.dtype(says["typestr"])
         self.shape: Tuple[int, ...] = tuple(says["shape"])
         self.address, read_only = says["data"]
@@ -117,10 +121,10 @@ def _numpy(name: str, array: Array) -> "np.ndarray[Any, Any]":
 
 
 def _address(array: "np.ndarray[Any, Any]") -> int:
-    """Of a contiguous array; ndarray.ctypes takes several times as long."""
+    """Return the address of a contiguous array. ndarray.ctypes takes several times as long."""
     try:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type,unused-ignore]
-    except (TypeError, ValueError):  # it may not be written, or is empty
+    except (TypeError, ValueError):  # read-only or empty array
         return array.ctypes.data
 
 
@@ -139,7 +143,7 @@ def _by_name(side: str, infos: List[TensorInfo], given: Any) -> Dict[str, Array]
 
 
 def mismatch(array: "np.ndarray[Any, Any]", info: TensorInfo) -> str:
-    """What is wrong with an array, and what mends it."""
+    """Return the difference between an array and the expected tensor, with advice to correct it."""
     text = f"got {array.dtype}{list(array.shape)}, expected {info.dtype}{list(info.shape)}"
     if array.shape == info.shape:
         return f"{text}: x.astype('{info.dtype}') converts"
@@ -151,19 +155,22 @@ def mismatch(array: "np.ndarray[Any, Any]", info: TensorInfo) -> str:
 
 
 def as_inputs(infos: List[TensorInfo], given: Any) -> Dict[str, "np.ndarray[Any, Any]"]:
-    """One array, or arrays by name, as numpy arrays at the same addresses."""
+    """Return one array, or arrays by name, as numpy arrays at the same addresses."""
     return {name: _numpy(f"input '{name}'", array) for name, array in _by_name("input", infos, given).items()}
 
 
 def aligned_block(size: int, alignment: int) -> "np.ndarray[Any, Any]":
-    """Bytes at a multiple of `alignment`: an arena, say. At least one, because an empty array has no address of its own."""
+    """Return a block of bytes, such as an arena, at a multiple of `alignment`.
+
+    It has at least one byte, because an empty array has no address of its own.
+    """
     block = np.empty(size + alignment, np.uint8)
     begin = -block.ctypes.data % alignment
     return block[begin:begin + max(size, 1)]
 
 
 def _copied(source: Union[bytes, bytearray, memoryview]) -> "np.ndarray[Any, Any]":
-    """In memory that the library can read a model from."""
+    """Copy a model into memory that the library can read it from."""
     size = memoryview(source).nbytes
     block = aligned_block(size, _BYTES_ALIGNMENT)[:size]
     if size:
@@ -214,7 +221,7 @@ def _plan_options(budget: Union[int, str, None] = None, threads: int = 0,
 
 
 def _shape(name: str, shape: Union[str, Sequence[int]]) -> List[int]:
-    """(1, 3, 224, 224), or "1x3x224x224" as the command takes it."""
+    """Parse a shape: (1, 3, 224, 224), or "1x3x224x224" as on the command line."""
     try:
         if isinstance(shape, str):
             return [int(size) for size in shape.split("x")]
@@ -225,14 +232,29 @@ def _shape(name: str, shape: Union[str, Sequence[int]]) -> List[int]:
 
 
 class Model:
-    """A model file, .ash or .onnx, which is mapped and must not shrink meanwhile; or the bytes of one."""
+    """A model.
+
+    A model file is mapped, and must not shrink while the model is in use.
+
+    Parameters
+    ----------
+    source : str, os.PathLike or bytes-like
+        The path of a .ash or .onnx file, or the contents of one.
+
+    Raises
+    ------
+    MissingFile
+        If the file does not exist.
+    RejectedFile
+        If the file cannot be read, is damaged, or is of another kind.
+    """
     _handle: c.Handle
-    _parts: "Tuple[Model, ...]" = ()  # of a pipeline, whose bytes it reads
+    _parts: "Tuple[Model, ...]" = ()  # the models of a pipeline, which reads their bytes
 
     def __init__(self, source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]) -> None:
         if isinstance(source, (bytes, bytearray, memoryview)):
             self.path = ""
-            self._bytes = _copied(source)  # which everything that is made of the model keeps alive
+            self._bytes = _copied(source)  # kept alive by everything created from the model
             self._handle = c.Handle("model", "model_open_bytes", self._bytes.ctypes.data, self._bytes.nbytes)
         else:
             self.path = os.fspath(source)
@@ -246,24 +268,41 @@ class Model:
 
     @property
     def inputs(self) -> List[TensorInfo]:
-        """As the file has them, before a plan: dimensions that are open are -1, and `bytes` is then 0."""
+        """The inputs in the file, before planning.
+
+        Open dimensions are -1, and `bytes` is then 0.
+        """
         return [_info(t) for t in _list("model_inputs", self._handle, c.Tensor)]
 
     @property
     def outputs(self) -> List[TensorInfo]:
-        """As `inputs`; without shapes of the inputs all dimensions that follow from them are -1."""
+        """The outputs in the file, before planning.
+
+        Dimensions that depend on open dimensions of the inputs are -1.
+        """
         return [_info(t) for t in _list("model_outputs", self._handle, c.Tensor)]
 
     def __repr__(self) -> str:
         return f"Model({self.path!r})" if self.path else "Model(bytes)"
 
     def __reduce__(self) -> Any:
-        """Pickled as its path, or bytes, it is opened again where it is read."""
+        """Pickle the path, or the bytes; the model is opened again when unpickled."""
         return self._opened_as
 
     def then(self, following: "Model") -> "Model":
-        """This model and behind it another, as one: inputs of the other read the outputs that have their names, or the
-        only one reads the only one."""
+        """Join this model with a following one.
+
+        Inputs of `following` read the outputs of the same names. If each model has only one, the
+        input reads the output.
+
+        Parameters
+        ----------
+        following : Model
+
+        Returns
+        -------
+        Model
+        """
         if not isinstance(following, Model):
             raise c.InvalidArgument(f"{type(following).__name__} follows a model; expected a Model")
         joined = Model.__new__(Model)
@@ -278,34 +317,110 @@ class Model:
              max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,
              precision: Optional[str] = None, kernel_record: Optional[str] = None, share: Optional["Plan"] = None,
              release_input: bool = False, time_limit: float = 0, progress: Optional[ProgressFunction] = None) -> "Plan":
-        """What a run will take, to the byte; takes no memory for it. `budget` is of the arena: bytes, "3.3MB" or "min".
-        `share` is a plan without sessions yet: weights that both want alike are held once. With `release_input` the inputs
-        are given up: they lie in the arena (Session.released_input), and rows that were read make room there. `shapes` are by
-        input: (1, 3, 224, 224) or "1x3x224x224". OutOfTime is raised if planning takes more than `time_limit` seconds (0: any),
-        because no plan may depend on the clock. `progress` is called with a Progress about twenty times a second; what it raises
-        ends planning, as Ctrl-C does."""
+        """Plan the memory of a run, to the byte, without allocating it.
+
+        Parameters
+        ----------
+        budget : int or str, optional
+            Limit on the arena: bytes, a size such as "3.3MB", or "min" for the smallest arena.
+        threads : int, default 0
+            The number of threads; 0 uses all processors available to this process.
+        shapes : mapping of str to str or sequence of int, optional
+            Shapes by input: (1, 3, 224, 224) or "1x3x224x224".
+        prefer : {"speed", "memory"}, default "speed"
+            "memory" prefers kernels with little workspace and small weights.
+        exact : bool, default False
+            Exclude kernels that round differently from a plain sum (Winograd).
+        max_extra_flops : float, optional
+            Under a budget, limit on recomputed operations as a ratio; 0 allows none. By default
+            there is no limit.
+        tile : str, optional
+            Tiles in the format of the command's --tile. The default is the tuned tiles of
+            `kernel_record`, if any.
+        device : str, optional
+            The device, by default "cpu0:0".
+        precision : {"fp32", "fp16", "bf16"}, optional
+            By default "fp32".
+        kernel_record : str, optional
+            A file of tuned kernels, written by `ashlar tune`.
+        share : Plan, optional
+            A plan without sessions yet. Weights that both plans use in the same format are stored
+            once.
+        release_input : bool, default False
+            Donate the inputs: they are in the arena (`Session.released_input`), and rows that have
+            been read are reused.
+        time_limit : float, default 0
+            Limit on the seconds of planning; 0 is no limit.
+        progress : callable, optional
+            Called with a `Progress` about twenty times a second. An exception that it raises ends
+            planning, as Ctrl-C does.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        DoesNotFit
+            If no plan fits the budget. `smallest` is a sufficient budget.
+        OutOfTime
+            If planning takes more than `time_limit` seconds. There is no partial result, because a
+            plan must not depend on the clock.
+        """
         options = {"budget": budget, "threads": threads, "shapes": shapes, "prefer": prefer, "exact": exact,
                    "max_extra_flops": max_extra_flops, "tile": tile, "device": device, "precision": precision,
                    "kernel_record": kernel_record, "release_input": release_input}
         return Plan(self, options, share, time_limit, progress)
 
     def pack(self, path: Union[str, "os.PathLike[str]"], plan: "Plan") -> None:
-        """Writes the model to a .ash file with its weights as a plan of it wants them. Plans of that file with the same options,
-        whatever their threads, use them where they lie: processes share them as pages of the file."""
+        """Write the model to a .ash file with weights packed for a plan.
+
+        Plans of that file with the same options, for any number of threads, use the weights in the
+        file without copying them. Processes share them as pages of the file.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+        plan : Plan
+            A plan of this model.
+        """
         watched(plan._options, lambda: c.call("model_pack", self._handle.pointer, ctypes.byref(plan._options), os.fsencode(path)))
 
     def train(self, **options: Any) -> "TrainingSession":
-        """A training of the model: the options of TrainingSession, and those of plan() for a step of it."""
+        """Create a `TrainingSession` of this model; `options` include the options of `plan`."""
         from ._training import TrainingSession
         return TrainingSession(self, **options)
 
     def compile(self, arena: Optional[Array] = None, stream: Optional[int] = None, **plan: Any) -> "Session":
-        """plan(...) and a session of it, in an arena and on a stream of the caller's if they are given."""
+        """Plan the model and create a session.
+
+        Parameters
+        ----------
+        arena : array, optional
+            The memory to run in.
+        stream : int, optional
+            The stream to run on.
+        **plan
+            Options of `plan`.
+
+        Returns
+        -------
+        Session
+        """
         return self.plan(**plan).session(arena, stream)
 
 
 class Plan:
-    """Everything that is decided before memory is touched."""
+    """A plan: all decisions about memory, before any is allocated.
+
+    Create plans with `Model.plan`.
+
+    Attributes
+    ----------
+    memory : Memory
+        The bytes that sessions need.
+    inputs, outputs : list of TensorInfo
+    """
     _handle: c.Handle
 
     def __init__(self, model: Model, options: Dict[str, Any], share: Optional["Plan"] = None, time_limit: float = 0,
@@ -315,7 +430,7 @@ class Plan:
         self._options.share = None if share is None else share._handle.pointer
         self._handle = watched(
             self._options, lambda: c.Handle("plan", "model_plan", model._handle.pointer, ctypes.byref(self._options)), progress)
-        self._options.time_limit = 0  # pack() has the others
+        self._options.time_limit = 0  # pack() uses the other options
         memory = c.Memory()
         c.call("plan_memory", self._handle.pointer, ctypes.byref(memory))
         self.memory = _memory(memory)
@@ -324,18 +439,23 @@ class Plan:
 
     @property
     def steps(self) -> List[StepInfo]:
+        """The steps of the plan, in the order of execution."""
         return [StepInfo(_text(s.name), _text(s.type), _text(s.kernel), s.live_bytes, s.scratch_bytes)
                 for s in _list("plan_steps", self._handle, c.Step)]
 
     @property
     def buffers(self) -> "np.ndarray[Any, Any]":
-        """One row a buffer: lifetime [lower, upper) in steps, size and offset in bytes, what it lies inside of."""
+        """The buffers of the plan, one row each.
+
+        Lifetimes are half-open, [lower, upper), in steps; sizes and offsets are in bytes; `inside`
+        is the index of the enclosing buffer, or -1.
+        """
         rows = [(b.id, b.lower, b.upper, b.size, b.alignment, b.offset, b.inside, b.inside_offset, _text(b.name))
                 for b in _list("plan_buffers", self._handle, c.Buffer)]
         return np.array(rows, dtype=BUFFER_DTYPE)
 
     def export(self, format: str) -> str:
-        """"svg", "csv", "html" or "json", as the command writes them."""
+        """Return the plan as "svg", "csv", "html" or "json", in the command's formats."""
         parts: List[bytes] = []
 
         def write(_: Any, data: int, size: int) -> int:
@@ -346,30 +466,32 @@ class Plan:
         return b"".join(parts).decode("utf-8", "replace")
 
     def svg(self) -> str:
+        """Return the picture of the plan."""
         return self.export("svg")
 
     def html(self) -> str:
-        """A page of its own that shows the plan; it asks for nothing else."""
+        """Return a self-contained page that shows the plan."""
         return self.export("html")
 
     def json(self) -> Any:
-        """What that page shows: plan_document in docs/json.schema.json."""
+        """Return the data of that page: plan_document in docs/json.schema.json."""
         return json.loads(self.export("json"))
 
     def _repr_html_(self) -> str:
         return self.svg()
 
     def load(self) -> None:
-        """Packs the weights now; else the first session does."""
+        """Pack the weights now; otherwise the first session packs them."""
         c.call("plan_load", self._handle.pointer)
 
     def verify(self) -> Measured:
-        """Runs the plan in memory with patterns, and says how far it was written."""
+        """Run the plan in memory filled with patterns, and measure how many bytes runs write."""
         measured = c.Measured()
         c.call("plan_verify", self._handle.pointer, ctypes.byref(measured))
         return Measured(measured.arena, measured.weights, measured.output, measured.heap_calls, bool(measured.ok))
 
     def session(self, arena: Optional[Array] = None, stream: Optional[int] = None) -> "Session":
+        """Create a `Session` of this plan, with the same parameters."""
         return Session(self, arena, stream)
 
     def __repr__(self) -> str:
@@ -377,19 +499,19 @@ class Plan:
         return f"Plan(arena={m.arena}, weights={m.weights}, lower_bound={m.lower_bound}, proof={m.proof!r})"
 
     def __reduce__(self) -> Any:
-        """Pickled as its model and options, it is planned again where it is read."""
+        """Pickle the model and the options; the model is planned again when unpickled."""
         if self._shares:
             raise TypeError("a plan that shares weights cannot be pickled, because what it shares is this process's memory")
         return Plan, (self._model, self._given)
 
 
 class _Slot:
-    """A tensor of a session, and the array that is bound there, which stays alive."""
+    """A tensor of a session, and the array bound to it, which it keeps alive."""
     __slots__ = ("array", "place", "_bind", "_bytes", "_info", "_name", "_on_host", "_session", "_side")
 
     def __init__(self, side: str, info: TensorInfo, session: ctypes.c_void_p, on_host: bool) -> None:
         self.array: Optional[_Tensor] = None
-        self.place: "Optional[np.ndarray[Any, Any]]" = None  # of an input that is given up
+        self.place: "Optional[np.ndarray[Any, Any]]" = None  # of a donated input
         self._on_host = on_host
         self._side, self._info, self._session = side, info, session
         self._name, self._bytes = info.name.encode(), info.bytes
@@ -428,9 +550,20 @@ class _Slot:
 
 
 class Session:
-    """Runs a plan. One array in, one out, else dicts by name. Calls of several threads take turns, also with the sessions that have
-    the same arena; sessions of one plan run side by side. `stream` is the caller's, as a number (cudaStream_t; 0 is the default
-    one), which must outlive the session."""
+    """Run a plan.
+
+    Call the session with one array, or with arrays by name; it returns an array, or a dict by name
+    if there are several outputs. Calls of several threads take turns, as do sessions in one arena.
+    Sessions of one plan in different arenas run at the same time.
+
+    Parameters
+    ----------
+    plan : Plan
+    arena : array, optional
+        The memory to run in: contiguous and writable. By default the session allocates it.
+    stream : int, optional
+        The caller's stream (cudaStream_t; 0 is the default stream). It must outlive the session.
+    """
 
     def __init__(self, plan: Plan, arena: Optional[Array] = None, stream: Optional[int] = None) -> None:
         self.plan = plan
@@ -448,14 +581,30 @@ class Session:
         on_host = (plan._options.device or b"cpu").startswith(b"cpu")
         self._inputs = [_Slot("input", info, self._pointer, on_host) for info in plan.inputs]
         self._outputs = [_Slot("output", info, self._pointer, on_host) for info in plan.outputs]
-        self._started: Optional[Tuple[int, Any]] = None  # the thread that started a run, and what wait() returns
+        # The thread that started a run, and the result of wait().
+        self._started: Optional[Tuple[int, Any]] = None
         self._turns = Turns.of_arena(None if self._arena is None else self._arena.ctypes.data)
         self._one_each = len(self._inputs) == len(self._outputs) == 1
 
     def __call__(self, inputs: Any = None, out: Any = None, **named: Any) -> Any:
+        """Run the plan.
+
+        Parameters
+        ----------
+        inputs : array or mapping of str to array, optional
+            The input, or the inputs by name. Alternatively pass them as keyword arguments.
+        out : array or mapping of str to array, optional
+            Arrays for the outputs. By default new arrays are allocated.
+
+        Returns
+        -------
+        array or dict of str to array
+            `out` if given; otherwise the output, or the outputs by name if there are several.
+        """
         with self._turns:
             self._refuse_between_halves()
-            if self._one_each and type(inputs) is np.ndarray and type(out) is np.ndarray:  # as below, in less time
+            # A faster path for the code below.
+            if self._one_each and type(inputs) is np.ndarray and type(out) is np.ndarray:
                 source, target = self._inputs[0], self._outputs[0]
                 if source.array is not inputs:
                     source.bind(inputs)
@@ -468,8 +617,10 @@ class Session:
             return results
 
     def start(self, inputs: Any = None, out: Any = None, **named: Any) -> None:
-        """The first half of a call, after which the host may do other things; wait() returns what the call would. In between, calls
-        of other threads raise Busy."""
+        """Start a run and return; `wait` returns its results.
+
+        Takes the same parameters as a call. Until `wait`, calls of other threads raise `Busy`.
+        """
         with self._turns:
             self._refuse_between_halves()
             results = self._bind_all(named if inputs is None else inputs, out)
@@ -477,6 +628,7 @@ class Session:
             self._started = threading.get_ident(), results
 
     def wait(self) -> Any:
+        """Wait for the run that `start` began, and return its results."""
         with self._turns:
             c.call("wait", self._pointer)
             started, self._started = self._started, None
@@ -487,7 +639,7 @@ class Session:
         return f"Session({ins} -> {outs}; arena={self.plan.memory.arena})"
 
     def __reduce__(self) -> Any:
-        """Pickled as its plan, it is made again where it is read."""
+        """Pickle the plan; the session is created again when unpickled."""
         if self._arena is not None or self._has_stream:
             raise TypeError("a session in an arena or on a stream of the caller's cannot be pickled; pickle its plan")
         return Session, (self.plan,)
@@ -497,8 +649,20 @@ class Session:
             raise c.Busy("another thread has started a run of this session, and wait() has not been called")
 
     def released_input(self, name: Optional[str] = None) -> "np.ndarray[Any, Any]":
-        """Of a plan with `release_input`: the array in the arena where an input is to be written. A run leaves nothing of it, so
-        this is to be called before every run; arrays that are given to a run instead are copied there."""
+        """Return the array in the arena for a donated input (plans with `release_input`).
+
+        Call this and fill the array before every run, because a run overwrites it. An array passed
+        to a run instead is copied there.
+
+        Parameters
+        ----------
+        name : str, optional
+            The input; by default the first one.
+
+        Returns
+        -------
+        numpy.ndarray
+        """
         place = ctypes.c_void_p()
         with self._turns:
             c.call("released_input", self._pointer, _encoded(name), ctypes.byref(place))
@@ -507,23 +671,24 @@ class Session:
         info, slot = infos[at], self._inputs[at]
         if slot.place is None:
             block: Any = (ctypes.c_uint8 * info.bytes).from_address(place.value or 0)
-            block.session, block.arena = self._handle, self._arena  # which stay alive as long as the array
+            # Which live as long as the array.
+            block.session, block.arena = self._handle, self._arena
             slot.place = np.frombuffer(block, info.dtype).reshape(info.shape)
         slot.array = slot.place
         return slot.place
 
     def wait_event(self, event: int) -> None:
-        """Runs started from now on begin after an event of the caller's (cudaEvent_t)."""
+        """Make later runs wait for an event of the caller (cudaEvent_t)."""
         with self._turns:
             c.call("wait_event", self._pointer, event)
 
     def record_event(self, event: int) -> None:
-        """Records an event of the caller's behind the runs that were started."""
+        """Record an event of the caller (cudaEvent_t) after the runs started so far."""
         with self._turns:
             c.call("record_event", self._pointer, event)
 
     def _bind_all(self, inputs: Any, out: Any) -> Any:
-        """Binds the tensors of a run, and returns what a call returns."""
+        """Bind the tensors of a run, and return the result of a call."""
         given = _by_name("input", self.plan.inputs, inputs)
         for info, slot in zip(self.plan.inputs, self._inputs):
             if info.name not in given:
@@ -544,7 +709,18 @@ class Session:
 
 
 def shared_arena(*plans: Plan) -> "np.ndarray[Any, Any]":
-    """One arena for sessions of these plans, no two of which may run at once: as large as the largest of theirs."""
+    """Allocate one arena for sessions that never run at the same time.
+
+    Parameters
+    ----------
+    *plans : Plan
+        The plans of the sessions.
+
+    Returns
+    -------
+    numpy.ndarray
+        As large as the largest arena of the plans.
+    """
     if not plans or not all(isinstance(plan, Plan) for plan in plans):
         got = ", ".join(type(plan).__name__ for plan in plans) or "none"
         raise c.InvalidArgument(f"an arena is shared by plans; got {got}")
@@ -553,5 +729,15 @@ def shared_arena(*plans: Plan) -> "np.ndarray[Any, Any]":
 
 
 def load(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]) -> Model:
-    """A model from a file, .ash or .onnx, or from the bytes of one."""
+    """Open a model.
+
+    Parameters
+    ----------
+    source : str, os.PathLike or bytes-like
+        The path of a .ash or .onnx file, or the contents of one.
+
+    Returns
+    -------
+    Model
+    """
     return Model(source)

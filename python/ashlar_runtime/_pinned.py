@@ -1,4 +1,4 @@
-"""Memory of the host's that a device copies from and to itself."""
+"""Pinned host memory, which a device copies from and to without the host."""
 from __future__ import annotations
 
 from typing import Any
@@ -9,8 +9,17 @@ from . import _library as c
 
 
 class Pinned:
-    """Pins a contiguous array for a device while this lives, or until release(); `with Pinned(x, "gpu0:0"):` does both. Sessions that
-    are bound to it copy without the host, from start() to wait(); bind them to others before it is unpinned."""
+    """Pin a contiguous array for a device, until `release` or the end of this object's life.
+
+    Use it as a context manager: ``with Pinned(x, "gpu0:0"):``. Sessions bound to the array copy it
+    without the host, between `Session.start` and `Session.wait`. Bind them to other arrays before
+    it is unpinned.
+
+    Parameters
+    ----------
+    array : numpy.ndarray
+    device : str
+    """
 
     def __init__(self, array: "np.ndarray[Any, Any]", device: str) -> None:
         if not array.flags.c_contiguous:
@@ -21,6 +30,7 @@ class Pinned:
         self._address = array.ctypes.data
 
     def release(self) -> None:
+        """Unpin the array; further calls do nothing."""
         address, self._address = self._address, 0
         if address:
             c.call("unpin", self._device, address)

@@ -1,4 +1,4 @@
-"""Sizes as the command takes them: 3268608, "3.3MB", "512KiB", "min"."""
+"""Parses sizes in the command's formats: 3268608, "3.3MB", "512KiB", "min"."""
 from __future__ import annotations
 
 import operator
@@ -12,7 +12,7 @@ LEAST = -1  # ASHLAR_LEAST
 
 
 def parse_size(size: Union[int, float, str], parameter: str = "size") -> int:
-    """Bytes; LEAST for "min". InvalidArgument names the parameter."""
+    """Return a size in bytes; LEAST for "min". InvalidArgument names the parameter."""
     wrong = InvalidArgument(f"{parameter} is {size!r}, expected a size, such as 3268608, '3.3MB', '512KiB' or 'min'")
     if not isinstance(size, str):
         try:

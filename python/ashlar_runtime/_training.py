@@ -1,4 +1,4 @@
-"""Training: a step is one run of one plan, whose memory is known before the first one."""
+"""Training: a step is one run of one plan, whose memory is known before the first step."""
 from __future__ import annotations
 
 import ctypes
@@ -24,9 +24,39 @@ def _place(what: str, name: str, names: "tuple[str, ...]") -> int:
 
 
 class TrainingSession:
-    """Changes a model's weights, step by step; calls of several threads take turns. `momentum` is of sgd; `freeze` is a regular
-    expression of names of weights that stay; `classes` makes the last fully connected layer anew; what else a plan takes
-    (threads, shapes for the batch, ...) goes to the plan of a step."""
+    """Train a model, step by step.
+
+    Calls of several threads take turns.
+
+    Parameters
+    ----------
+    model : Model
+    optimizer : {"sgd", "adam", "adamw"}, default "sgd"
+    loss : {"cross-entropy", "mse"}, default "cross-entropy"
+    momentum : float, optional
+        For "sgd"; by default 0.9.
+    weight_decay : float, default 0
+    nesterov : bool, default False
+        Use Nesterov's momentum.
+    frozen_batch_norm : bool, default False
+        Normalise by the model's statistics and keep them, instead of using the batch's.
+    freeze : str, optional
+        A regular expression; weights whose names contain a match are not trained.
+    classes : int, default 0
+        Replace the last fully connected layer by a new one for so many classes; 0 keeps it.
+    seed : int, default 1
+        The seed of that layer.
+    progress : callable, optional
+        See `Model.plan`.
+    **plan
+        Options of `Model.plan` for the plan of a step: threads, shapes for the batch, ...
+
+    Attributes
+    ----------
+    memory : Memory
+    images, labels, outputs : TensorInfo
+    states : dict of str to TensorInfo
+    """
 
     def __init__(self, model: Model, optimizer: str = "sgd", loss: str = "cross-entropy", momentum: Optional[float] = None,
                  weight_decay: float = 0.0, nesterov: bool = False, frozen_batch_norm: bool = False,
@@ -40,7 +70,7 @@ class TrainingSession:
             momentum=momentum, weight_decay=weight_decay, nesterov=int(nesterov), frozen_batch_norm=int(frozen_batch_norm),
             freeze=_encoded(freeze), classes=classes, seed=seed)
         self._turns = Turns()
-        self._model = model  # whose bytes it may read
+        self._model = model  # keeps its bytes alive
         self._handle = watched(step, lambda: c.Handle("training", "model_train", model._handle.pointer, ctypes.byref(options)),
                                progress)
         memory = c.Memory()
@@ -72,13 +102,15 @@ class TrainingSession:
         return np.ascontiguousarray(given)
 
     def step(self, images: Array, labels: Array, rate: float) -> float:
-        """One step at this learning rate: the loss before it."""
+        """Run one step at this learning rate, and return the loss before the update."""
         x, t, loss = self._checked(self.images, images), self._checked(self.labels, labels), ctypes.c_float()
         self._call("training_step", _address(x), x.nbytes, _address(t), t.nbytes, rate, ctypes.byref(loss))
         return loss.value
 
     def evaluate(self, images: Array) -> "np.ndarray[Any, Any]":
-        """What the model makes of images by the weights as they are: logits, or its output."""
+        """Return the model's output for `images` with the current weights: logits, or its own
+        output.
+        """
         x, y = self._checked(self.images, images), np.empty(self.outputs.shape, self.outputs.dtype)
         self._call("training_evaluate", _address(x), x.nbytes, _address(y), y.nbytes)
         return y
@@ -89,30 +121,36 @@ class TrainingSession:
         return self.states[name]
 
     def read(self, name: str) -> "np.ndarray[Any, Any]":
+        """Return a copy of a state."""
         info = self._state(name)
         value = np.empty(info.shape, info.dtype)
         self._call("training_read", name.encode(), _address(value), value.nbytes)
         return value
 
     def write(self, name: str, value: Array) -> None:
+        """Set a state, which must have the same dtype and shape."""
         array = self._checked(self._state(name), value)
         self._call("training_write", name.encode(), _address(array), array.nbytes)
 
     @property
     def steps(self) -> int:
-        """So far."""
+        """The number of steps so far."""
         steps = ctypes.c_int64()
         self._call("training_steps", ctypes.byref(steps))
         return steps.value
 
     def checkpoint(self, path: Path) -> None:
-        """All that it takes to go on, in a .ash file, which is replaced when all is written."""
+        """Write a checkpoint, a .ash file for `resume`; `path` is replaced when all is written."""
         self._call("training_checkpoint", os.fsencode(path))
 
     def resume(self, path: Path) -> None:
-        """From a checkpoint of the same options: the steps to come have the same losses, to the last bit."""
+        """Resume from a checkpoint of the same options. Later steps have the same losses, to the
+        last bit.
+        """
         self._call("training_resume", os.fsencode(path))
 
     def save(self, path: Path) -> None:
-        """The model with its weights as they are, .ash or .onnx, for the batch that it came with."""
+        """Write the model with its current weights to a .ash or .onnx file, for its original batch
+        size.
+        """
         self._call("training_save", os.fsencode(path))

@@ -1,4 +1,4 @@
-"""Planning that can be watched and interrupted: Ctrl-C, a progress function, a time limit."""
+"""Planning that can be observed and interrupted: Ctrl-C, a progress function, a time limit."""
 from __future__ import annotations
 
 import threading
@@ -7,14 +7,14 @@ from typing import Any, Callable, Generic, NamedTuple, Optional, TypeVar, Union
 from . import _library as c
 
 T = TypeVar("T")
-_BETWEEN = 0.05  # seconds from one look at the planner to the next, and for it to end once it was cancelled
+_BETWEEN = 0.05  # seconds between two looks at the planner, and for it to end after cancelling
 
 
 class Progress(NamedTuple):
-    """Of planning, until now."""
+    """The progress of planning so far."""
     seconds: float
-    plans: int  # made so far: searches under a budget make many
-    least_arena: int  # bytes, of these plans; 0: none is made yet
+    plans: int  # made so far; a search under a budget makes many
+    least_arena: int  # bytes, the smallest of these plans; 0: no plan yet
 
 
 ProgressFunction = Callable[[Progress], object]
@@ -29,7 +29,7 @@ class _Job(Generic[T]):
         self.result: Optional[T] = None
         self.error: Optional[BaseException] = None
         self.cancelled = False
-        self._report = c.PROGRESS(self._look)  # alive as long as the thread
+        self._report = c.PROGRESS(self._look)  # must live as long as the thread
         self._call, self._options = call, options
         threading.Thread(target=self._work, name="ashlar planning").start()
 
@@ -41,7 +41,7 @@ class _Job(Generic[T]):
         self._options.progress = self._report
         try:
             self.result = self._call()
-        except BaseException as error:  # raised by the thread that waits
+        except BaseException as error:  # raised by the waiting thread
             self.error = error
         finally:
             self._options.progress = c.PROGRESS()
@@ -49,7 +49,10 @@ class _Job(Generic[T]):
 
 
 def watched(options: Union[c.PlanOptions, c.SolveOptions], call: Callable[[], T], progress: Optional[ProgressFunction] = None) -> T:
-    """call(), a call of the library with these options. KeyboardInterrupt, in the main thread, and what `progress` raises end it."""
+    """Run `call`, which calls the library with these options.
+
+    KeyboardInterrupt in the main thread, and an exception of `progress`, end it.
+    """
     if progress is None and threading.current_thread() is not threading.main_thread():
         return call()
     job = _Job(options, call)

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Tests of the Python side on a device: the emulated GPU. usage: device_test.py LIBRARY_FOLDER COMMAND
+"""Tests the Python package on a device: the emulated GPU. usage: device_test.py LIBRARY_FOLDER
+COMMAND
 
-The folder has libashlar_cuda.so, with the emulated CUDA runtime, beside the library. Skips with exit code 77 where numpy is
-missing."""
+The folder holds libashlar_cuda.so, with the emulated CUDA runtime, next to the library. Skips with
+exit code 77 if numpy is missing.
+"""
 import ctypes
 import os
 import sys
@@ -20,7 +22,7 @@ TO_DEVICE, TO_HOST, NON_BLOCKING = 1, 2, 1
 
 
 class Tensor:
-    """Float32 in the device's memory, as PyTorch and CuPy show it."""
+    """Float32 in device memory, described like PyTorch's and CuPy's tensors."""
 
     def __init__(self, cuda, dims, **says):
         self.cuda, self.bytes = cuda, 4 * int(np.prod(dims))
@@ -82,7 +84,7 @@ class DeviceTest(support.ModelTest):
                 self.near(session.wait(), i)
             with self.assertRaisesRegex(ashlar.InvalidArgument, "overlap"):
                 ashlar.Pinned(x, GPU)
-            session(self.images[0])  # bound to others before these are unpinned
+            session(self.images[0])  # bind others before these are unpinned
         with self.assertRaisesRegex(ashlar.InvalidArgument, "contiguous"):
             ashlar.Pinned(self.images[0].T, GPU)
         with ashlar.Pinned(self.images[0], "cpu0:0"):

@@ -1,11 +1,13 @@
-"""A memory control group: what its processes take is counted by the kernel, and limited. Versions 1 and 2."""
+"""A memory control group: the kernel counts and limits the memory of its processes. Versions 1 and
+2.
+"""
 import pathlib
 import time
 import uuid
 
 
 def _own_group(controller):
-    """Where this process is, under the controller's mount, as far as that can be seen from here."""
+    """Returns the group of this process, under the controller's mount, as far as it is visible."""
     mount = pathlib.Path("/sys/fs/cgroup") / controller
     for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
         _, names, path = line.split(":", 2)
@@ -15,7 +17,7 @@ def _own_group(controller):
 
 
 class MemoryGroup:
-    """Made and removed by `with`. Raises OSError where groups cannot be made."""
+    """Created and removed by `with`. Raises OSError if groups cannot be created."""
 
     def __init__(self):
         self.old = pathlib.Path("/sys/fs/cgroup/memory/memory.limit_in_bytes").exists()
@@ -46,13 +48,13 @@ class MemoryGroup:
         return dict(line.split() for line in (self.path / "memory.stat").read_text().splitlines())
 
     def anonymous(self):
-        """Bytes of its processes that are in no file."""
+        """Returns the bytes of its processes that are not backed by files."""
         return int(self._stat()["rss" if self.old else "anon"])
 
     def cache(self):
-        """Bytes of files: those that were first read here."""
+        """Returns the bytes of files that were first read in this group."""
         return int(self._stat()["cache" if self.old else "file"])
 
     def shell(self):
-        """A line for sh that puts itself into the group."""
+        """Returns a shell line that moves the shell into the group."""
         return f"echo $$ > {self.path}/cgroup.procs"

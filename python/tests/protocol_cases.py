@@ -1,6 +1,7 @@
-"""The Open Inference Protocol over HTTP, as any server of a model answers it: the same requests for Ray Serve and Triton.
+"""Tests any HTTP server of the Open Inference Protocol: the same requests for Ray Serve and Triton.
 
-The model is tiling_chain of the zoo in batches of up to four rows, served under the name "chain"."""
+The model is tiling_chain of the zoo in batches of up to four rows, served under the name "chain".
+"""
 import concurrent.futures
 import json
 import urllib.error
@@ -12,7 +13,7 @@ LENGTH = "Inference-Header-Content-Length"
 
 
 def ask(url, path, body=None, length=None, timeout=60):
-    """Status, headers and body of an answer."""
+    """Returns status, headers and body of a response."""
     headers = {"Content-Type": "application/octet-stream"}
     if length is not None:
         headers[LENGTH] = str(length)
@@ -25,7 +26,7 @@ def ask(url, path, body=None, length=None, timeout=60):
 
 
 class Server:
-    """A server's answers about one model, and what they have to be."""
+    """Checks a server's responses about one model."""
 
     def __init__(self, test, url, session, x, refused=(400,)):
         self.test, self.url, self.x, self.refused = test, url, x, refused
@@ -44,7 +45,7 @@ class Server:
         return ask(self.url, path, head + blob, len(head) if blob else None)
 
     def result(self, answer, binary, rows):
-        """The output in an answer, which must be of so many rows."""
+        """Returns the output in a response, which must have so many rows."""
         status, headers, body = answer
         self.test.assertEqual(status, 200, body[:500])
         length = int(headers[LENGTH]) if binary else len(body)
@@ -75,7 +76,8 @@ class Server:
         np.testing.assert_allclose(y, self.expected[:1], rtol=1e-5, atol=1e-6)
 
     def check_together(self, requests):
-        """Several at a time, of one to three rows; returns how many rows."""
+        """Sends several requests at a time, of one to three rows each; returns the number of rows.
+        """
 
         def one(number):
             rows = 1 + number % 3

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Tests of requests and responses of the Open Inference Protocol as bytes; Ray is not needed. usage as runtime_test.py's."""
+"""Tests encoding and decoding of the Open Inference Protocol; Ray is not needed. usage as
+runtime_test.py's.
+"""
 import json
 import unittest
 

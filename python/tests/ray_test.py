@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Tests of ashlar_runtime.ray on a cluster of this machine, on loopback. usage as runtime_test.py's; the names of tests may follow.
+"""Tests ashlar_runtime.ray on a cluster of this machine, on loopback. usage as runtime_test.py's;
+names of tests may follow.
 
-Exit 77 where Ray is missing. `ray[data,serve]` brings what is needed."""
+Exit code 77 if Ray is missing. `ray[data,serve]` installs all requirements.
+"""
 import collections
 import functools
 import os
@@ -19,13 +21,13 @@ if __name__ == "__main__":
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 os.environ["RAY_DEDUP_LOGS"] = "0"
 os.environ["RAY_DATA_DISABLE_PROGRESS_BARS"] = "1"
-PATIENCE = 300  # seconds that a part of Ray may take to start or to answer, busy as the machine may be
+PATIENCE = 300  # seconds for Ray to start or to answer on a busy machine
 for name in ("gcs_server_port_wait_time_s", "raylet_start_wait_time_s", "worker_register_timeout_seconds",
              "gcs_server_request_timeout_seconds", "SERVE_PROXY_READY_CHECK_TIMEOUT_S", "SERVE_PROXY_HEALTH_CHECK_TIMEOUT_S"):
     os.environ["RAY_" + name] = str(PATIENCE)
 for name in ("agent_register_timeout_ms", "health_check_timeout_ms"):
     os.environ["RAY_" + name] = str(1000 * PATIENCE)
-# Two cores are busy with one interpreter that starts; many at once wait for each other longer than their limits are.
+# Starting one interpreter occupies two cores. Many at once wait for each other beyond their limits.
 os.environ["RAY_enable_worker_prestart"] = "0"
 os.environ["RAY_worker_maximum_startup_concurrency"] = "1"
 import numpy as np
@@ -43,8 +45,10 @@ START = {"address": "local", "include_dashboard": False, "configure_logging": Fa
 
 
 def patient(get_node):
-    """Ray asks again and again, without a pause, whether a node that it starts is there, and gives up after 30 s, which no setting
-    changes. So the question is answered late."""
+    """Asks late whether a node has started.
+
+    Ray asks again and again without a pause, and fails after 30 s, which no setting changes.
+    """
 
     def ask(*arguments):
         end = time.monotonic() + PATIENCE
@@ -60,12 +64,15 @@ def patient(get_node):
 
 
 def started(start, **options):
-    """What `start` makes. A node ends by itself where its agents take longer than 15 s, which no setting changes: then anew."""
+    """Calls `start` until it succeeds.
+
+    A node ends itself if its agents take longer than 15 s, which no setting changes.
+    """
     tries = 5
     while True:
         try:
             return start(**options)
-        except Exception as error:  # of no class of its own
+        except Exception as error:  # Ray raises no specific class
             ray.shutdown()
             tries -= 1
             if tries == 0 or "timed out during startup" not in str(error):
@@ -73,7 +80,7 @@ def started(start, **options):
 
 
 class Worker(Predictor):
-    """Says where it is, how much it grew, and leaves its process id in a folder."""
+    """Reports its process and its memory growth, and leaves its process id in a folder."""
 
     def __init__(self, *arguments, pids=None, **options):
         if pids is not None:
@@ -87,7 +94,7 @@ class Worker(Predictor):
         return own_memory() - self.before
 
     def fill(self, x, runs):
-        """With the input in memory of its own: what Ray hands over lies in its store."""
+        """Copies the input first, because Ray passes arrays in its store."""
         return self.growth(x.copy(), runs)
 
     def where(self):
@@ -121,7 +128,9 @@ class RayTest(unittest.TestCase):
         return np.random.default_rng(seed).standard_normal((rows, *shape)).astype(np.float32)
 
     def rows_once(self, disturb, **cluster):
-        """Runs a dataset, calling disturb(batches so far, folder of process ids), and compares each row with the library's."""
+        """Runs a dataset, calling disturb(batches so far, folder of process ids), and compares each
+        row with the library's.
+        """
         rows, batch = 240, 4
         x = self.input(self.chain, rows)
         pids = tempfile.mkdtemp(dir=self.folder.name)
@@ -178,7 +187,7 @@ class RayTest(unittest.TestCase):
             cluster.shutdown()
 
     def test_map_batches_needs_no_more_than_the_model(self):
-        started(ray.init, num_cpus=1, **START)  # which the actor must not take from those that read
+        started(ray.init, num_cpus=1, **START)  # the actor must not take it from the readers
         x = self.input(self.chain, 10)
         made = map_batches(ray.data.from_numpy(x), self.chain, batch=4, folder=self.folder.name).take_all()
         alone = ashlar.load(self.chain).compile(threads=1)
@@ -216,7 +225,9 @@ class RayTest(unittest.TestCase):
             ray.kill(actor)
 
     def packed_full(self, group, declared, workers, batch, x):
-        """How many workers live after runs in a group that has room for so many of `declared` bytes, and the weights once."""
+        """Returns how many workers survive runs in a group with room for so many of `declared`
+        bytes, and for the weights once.
+        """
         weights = ashlar.load(self.mobilenet).plan(threads=1, shapes={"data": x.shape}).memory.weights
         group.limit(workers * declared + weights)
         actors = [ray.remote(Worker).options(num_cpus=0).remote(self.mobilenet, batch, folder=self.folder.name) for _ in range(workers)]
@@ -228,7 +239,7 @@ class RayTest(unittest.TestCase):
             except (ray.exceptions.RayActorError, ray.exceptions.GetTimeoutError, ray.exceptions.TaskUnschedulableError):
                 return False
 
-        # A worker that has answered may be the one that is killed for the next.
+        # A worker that has answered may be killed for the next one.
         ran = [answers(asked) for asked in [actor.fill.remote(x, 3) for actor in actors]]
         alive = sum(has_run and answers(actor.where.remote()) for has_run, actor in zip(ran, actors))
         for actor in actors:
@@ -246,7 +257,8 @@ class RayTest(unittest.TestCase):
                     script.write(f"#!/bin/sh\n{group.shell()}\nexec {os.sys.executable} \"$@\"\n")
                 os.chmod(python, os.stat(python).st_mode | stat.S_IXUSR)
                 started(ray.init, num_cpus=4, runtime_env={"py_executable": python}, **START)
-                Predictor(self.mobilenet, batch, folder=self.folder.name)  # packed before: packing takes memory once
+                # Packed first, because packing needs memory once.
+                Predictor(self.mobilenet, batch, folder=self.folder.name)
                 declared = actor_options(self.mobilenet, batch)["memory"]
                 arena = ashlar.load(self.mobilenet).plan(threads=1, shapes={"data": x.shape}).memory.arena
                 print(f"declared {declared / MIB:.1f} MiB a worker, of it arena {arena / MIB:.1f}", flush=True)

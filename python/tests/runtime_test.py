@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Tests of the Python side over the library. usage: runtime_test.py LIBRARY_FOLDER|installed COMMAND
+"""Tests the Python package over the library. usage: runtime_test.py LIBRARY_FOLDER|installed
+COMMAND
 
-Skips with exit code 77 where numpy is missing."""
+Skips with exit code 77 if numpy is missing.
+"""
 import concurrent.futures
 import copy
 import gc
@@ -23,7 +25,7 @@ import ashlar_runtime as ashlar
 
 
 def run_file(path, x):
-    """In a process that has inherited nothing."""
+    """Runs in a process that has inherited nothing."""
     return ashlar.load(path).compile(threads=2)(x)
 
 
@@ -55,7 +57,7 @@ class RuntimeTest(support.ModelTest):
         np.testing.assert_array_equal(run(self.x), out)
         name = run.plan.inputs[0].name
         np.testing.assert_array_equal(run(**{name: self.x}), out)
-        # Each call reads and writes what it was given, also where arrays take turns, or may not be written.
+        # Each call uses its own arrays, even if arrays alternate or are read-only.
         other, constant = np.empty_like(out), self.x.copy()
         constant.flags.writeable = False
         for x, y in ((constant, other), (constant, other), (self.x, out), (constant, out), (self.x, other)):
@@ -123,7 +125,7 @@ class RuntimeTest(support.ModelTest):
         with self.assertRaises(ashlar.InvalidArgument):
             self.model.compile(threads=1).released_input()
         del session
-        place[...] = 0  # the arena is there as long as the array
+        place[...] = 0  # the array keeps the arena alive
 
     def test_an_arena_of_the_callers(self):
         plan = self.model.plan(threads=1)
@@ -296,7 +298,7 @@ class RuntimeTest(support.ModelTest):
         self.assertEqual(wrong, [])
 
     def on_threads(self, work, count=4):
-        """Calls work(i) on threads, and raises what they raise."""
+        """Calls work(i) on threads, and raises their exceptions."""
         with concurrent.futures.ThreadPoolExecutor(count) as pool:
             for future in [pool.submit(work, i) for i in range(count)]:
                 future.result()
@@ -368,7 +370,7 @@ class RuntimeTest(support.ModelTest):
             model.plan(threads=1, time_limit=-1)
         plan = model.plan(threads=1, budget="1.5MB", time_limit=600, progress=lambda _: None)
         self.assertEqual(plan.memory, model.plan(threads=1, budget="1.5MB").memory)
-        for delay in (0.1, 0.5):  # while it searches, which takes seconds
+        for delay in (0.1, 0.5):  # during a search that takes seconds
             timer = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
             begin = time.monotonic()
             timer.start()
@@ -395,7 +397,7 @@ class RuntimeTest(support.ModelTest):
             with self.assertRaises(ashlar.InvalidArgument) as raised:
                 model.plan(threads=1)
             self.assertIn("'height' and 'width' are not fixed; a shape such as x=1x3x224x224", str(raised.exception))
-            self.assertNotIn("--", str(raised.exception))  # which is the command's language
+            self.assertNotIn("--", str(raised.exception))  # the command's syntax
             self.assertEqual(model.plan(threads=1, shapes={"x": "2x3x4x5"}).inputs[0].shape, (2, 3, 4, 5))
         self.assertRegex(ashlar.__version__, r"^\d+\.\d+\.\d+$")
 
@@ -407,7 +409,7 @@ class RuntimeTest(support.ModelTest):
             with open(path, "rb") as file:
                 source = file.read()
             for given in (source, bytearray(source), memoryview(source)):
-                session = ashlar.load(given).compile(threads=1)  # which keeps the bytes
+                session = ashlar.load(given).compile(threads=1)  # keeps the bytes alive
                 gc.collect()
                 np.testing.assert_allclose(session(self.x), expected, rtol=1e-5, atol=1e-6)
             two = ashlar.load(source).plan(threads=1, shapes={self.info.name: (2, *self.x.shape[1:])})

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Tests of what is known about workers before any is started; Ray is not needed. usage as runtime_test.py's."""
+"""Tests the planned memory of workers before any is started; Ray is not needed. usage as
+runtime_test.py's.
+"""
 import os
 import pathlib
 import subprocess
@@ -37,7 +39,8 @@ class ScalingTest(support.ModelTest):
             self.assertEqual(actor_options(self.path, batch, idle=IDLE), {"num_cpus": 1, "memory": expected})
             unpacked = actor_options(self.path, batch, idle=IDLE, pack=False, threads=2)
             self.assertEqual(unpacked, {"num_cpus": 2, "memory": expected + plan.weights})
-        several = ashlar.Buckets(self.model, batch=[1, 4], threads=1)  # weights of several plans are in no file
+        # A file holds the weights of one plan.
+        several = ashlar.Buckets(self.model, batch=[1, 4], threads=1)
         self.assertEqual(actor_options(self.path, [1, 4], idle=IDLE)["memory"],
                          IDLE + several.arena + several.weights + plan.input + plan.output + SLACK +
                          STEP * sum(len(one.steps) for one in several.plans.values()))
@@ -53,7 +56,7 @@ class ScalingTest(support.ModelTest):
         self.assertEqual((least.workers, least.batch, least.budget), (1, 1, None))
         self.assertEqual(least.worker_memory, actor_options(path, 1, idle=IDLE)["memory"])
         self.assertEqual(fit(path, "1GB", 4, largest=1, idle=IDLE).workers, 4)
-        # Room for three whole plans and all but a byte of a fourth: a budget makes room for it.
+        # Room for three whole plans and a fourth without one byte: four workers need a budget.
         memory = least.node_memory + 3 * least.worker_memory - 1
         tiled = fit(path, memory, 4, largest=1, idle=IDLE)
         self.assertEqual(tiled.workers, 4)
@@ -85,7 +88,7 @@ class ScalingTest(support.ModelTest):
                 np.testing.assert_allclose(made[output][row:row + 1], alone(self.x[row:row + 1]), rtol=1e-5, atol=1e-6)
         first = predict({"image": self.x[:4]})[output].copy()
         kept = predict({"image": self.x[:4]})[output]
-        predict({"image": self.x[4:8]})  # results stay what they were
+        predict({"image": self.x[4:8]})  # earlier results do not change
         np.testing.assert_array_equal(kept, first)
 
     def test_other_columns_go_through(self):
@@ -112,12 +115,12 @@ class ScalingTest(support.ModelTest):
         self.assertEqual([worker.wait() for worker in workers], [0, 0, 0])
         (packed,) = pathlib.Path(folder).glob("*.ash")
         written = packed.stat()
-        Predictor(self.path, 2, folder=folder, threads=2)  # threads are no matter of the file
+        Predictor(self.path, 2, folder=folder, threads=2)  # the file does not depend on the threads
         self.assertEqual(packed.stat().st_ino, written.st_ino)
         packed.write_bytes(b"damaged")
         self.assertGreater(Predictor(self.path, 2, folder=folder).plan.memory.weights_in_file, 0)
         Predictor(self.path, 2, folder=folder, prefer="memory")
-        os.utime(self.path)  # another model, for all that is known
+        os.utime(self.path)  # counts as another model
         Predictor(self.path, 2, folder=folder)
         self.assertEqual(len(list(pathlib.Path(folder).glob("*.ash"))), 3)
         self.assertEqual(Predictor(self.path, 2, pack=False).plan.memory.weights_in_file, 0)

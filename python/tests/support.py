@@ -1,4 +1,4 @@
-"""What the tests share: the library that they are about, models, and reasons to skip."""
+"""Shared by the tests: the library under test, models, and reasons to skip."""
 import ctypes
 import importlib.util
 import os
@@ -12,15 +12,19 @@ SKIPPED = 77
 
 
 def begin(*modules):
-    """LIBRARY_FOLDER|installed COMMAND of the command line; the former is then what this process and its children import.
-    Ends the process where a module is missing."""
+    """Returns the arguments LIBRARY_FOLDER|installed COMMAND, and makes that library importable,
+    also in children.
+
+    Ends the process if a module is missing.
+    """
     for name in modules:
         if importlib.util.find_spec(name) is None:
             print(f"skipped: {name} is missing")
             sys.exit(SKIPPED)
     folder, command = sys.argv[1:3]
     if folder != "installed":
-        ctypes.CDLL(os.path.join(folder, "libashlar.so.1"), ctypes.RTLD_GLOBAL)  # found by its name from here on
+        # Found by its name from now on.
+        ctypes.CDLL(os.path.join(folder, "libashlar.so.1"), ctypes.RTLD_GLOBAL)
         package = str(pathlib.Path(__file__).resolve().parent.parent)
         sys.path.insert(0, package)
         for name, value in (("LD_LIBRARY_PATH", os.path.abspath(folder)), ("PYTHONPATH", package)):
@@ -29,7 +33,9 @@ def begin(*modules):
 
 
 class ModelTest(unittest.TestCase):
-    """Has a file of tiling_chain, `path`, in `folder`; opened, `model`; and what its input is, `info`."""
+    """Creates a file of tiling_chain in `folder`. `path`: the file; `model`: opened; `info`: its
+    input.
+    """
 
     @classmethod
     def setUpClass(cls):
@@ -45,14 +51,16 @@ class ModelTest(unittest.TestCase):
 
 
 def zoo(command, name, folder, *options):
-    """A model of the zoo in a file."""
+    """Writes a model of the zoo to a file."""
     path = os.path.join(folder, f"{name}.ash")
     subprocess.run([command, "zoo", name, "-o", path, "-q", *options], check=True)
     return path
 
 
 def onnx_relu(path, *shape):
-    """An ONNX file of y = Relu(x); a dimension that is no number is open. Written by hand, without the package onnx."""
+    """Writes an ONNX file of y = Relu(x), without the package onnx. A dimension that is not a
+    number is open.
+    """
 
     def varint(value):
         return bytes([value & 127 | 128]) + varint(value >> 7) if value > 127 else bytes([value])

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Tests of the backend for Triton with a real server. usage as runtime_test.py's; LIBRARY_FOLDER has libtriton_ashlar.so.
+"""Tests the backend for Triton with a real server. usage as runtime_test.py's; LIBRARY_FOLDER holds
+libtriton_ashlar.so.
 
-The server is $TRITONSERVER, `tritonserver` on the path, or that of the wheel nvidia-pytriton; exit 77 without one."""
+The server is $TRITONSERVER, `tritonserver` on the path, or the server of the wheel nvidia-pytriton.
+Exit code 77 without one.
+"""
 import importlib.util
 import json
 import os
@@ -38,7 +41,7 @@ import ashlar_runtime as ashlar
 from protocol_cases import LENGTH, Server, ask
 
 CONFIGS = {
-    # Requests are batched; Triton is told inputs and outputs by the backend.
+    # Requests are batched; the backend tells Triton the inputs and outputs.
     "chain": 'backend: "ashlar" max_batch_size: 4 dynamic_batching { max_queue_delay_microseconds: 20000 } '
              'instance_group [{ count: 2 kind: KIND_CPU }]',
     "least": 'backend: "ashlar" parameters { key: "budget" value { string_value: "min" } } instance_group [{ kind: KIND_CPU }]',
@@ -98,7 +101,8 @@ class TritonTest(unittest.TestCase):
         assert code == 0, code
 
     def test_speaks_the_protocol(self):
-        Server(self, self.url, self.session, self.x, refused=(400, 500)).check()  # 500: what its JSON reader finds
+        # 500: errors found by its JSON reader.
+        Server(self, self.url, self.session, self.x, refused=(400, 500)).check()
 
     def test_answers_are_the_librarys_to_the_bit(self):
         run = self.model.compile(threads=1, budget="min")

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the annotations of ashlar_runtime, of the tree or installed, by mypy --strict; without Ray, of all but
-ashlar_runtime.ray. usage as runtime_test.py's. Exit 77 where mypy or numpy is missing."""
+"""Checks the annotations of ashlar_runtime, in the tree or installed, with mypy --strict. usage as
+runtime_test.py's.
+
+Without Ray, leaves out ashlar_runtime.ray. Exit code 77 if mypy or numpy is missing.
+"""
 import importlib.util
 import os
 import pathlib

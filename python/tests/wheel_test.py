@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Installs the wheel, runs the tests of the library and the examples over what is installed, and nothing else of ours.
+"""Installs the wheel, and runs the tests of the library and the examples with the installed package
+alone.
 
-usage: wheel_test.py WHEEL|FOLDER COMMAND [PYTHON...]     without interpreters: this one. Exit 77 without a wheel, or
-where pip finds no numpy.
+usage: wheel_test.py WHEEL|FOLDER COMMAND [PYTHON...]
 
-An interpreter with Ray has the wheel beside it, and runs Ray's examples, too; any other one gets a fresh environment,
-with what the wheel asks for from PyPI.
+Without interpreters: this one. Exit code 77 without a wheel, or if pip finds no numpy. An
+interpreter with Ray installs the wheel beside it, and runs Ray's examples, too. Any other one gets
+a fresh environment, with the wheel's requirements from PyPI.
 """
 import json
 import os
@@ -23,7 +24,9 @@ EXAMPLES = ROOT / "examples/python"
 
 
 class Installed:
-    """A place where ashlar_runtime is to be had, in `folder` or through `environment`; `status` is the worst of what ran there."""
+    """An installation of ashlar_runtime, in `folder` or through `environment`. `status` is the
+    worst status of its runs.
+    """
 
     def __init__(self, python, folder, **environment):
         self.python, self.folder, self.status = python, folder, 0
@@ -44,7 +47,9 @@ class Installed:
             self.run(TESTS / f"{subject}_test.py", "installed", command)
 
     def run_examples(self, command):
-        """The notebook's cells run one after the other; where nbconvert is, it runs and writes them, too."""
+        """Runs the notebook's cells one after the other; if nbconvert is installed, also converts
+        it.
+        """
         folder = pathlib.Path(self.folder)
         model, buffers, notebook = folder / "mobilenet.ash", folder / "buffers.csv", folder / "notebook.py"
         for arguments in (["zoo", "mobilenet_v2", "-o", model], ["plan", model, "-o", buffers]):
@@ -67,7 +72,9 @@ class Installed:
 
 
 class InstalledWheel(Installed):
-    """The wheel in a fresh environment, with `beside` where that can be had, or beside Ray; `there` where that came to be."""
+    """The wheel in a fresh environment, with `beside` if available, or next to Ray. `there` says
+    whether that worked.
+    """
 
     def __init__(self, python, folder, wheel, beside):
         super().__init__(python, folder)
@@ -85,7 +92,9 @@ class InstalledWheel(Installed):
 
 
 def check_library(wheel):
-    """What its library exports and takes from the system: 0 where all is as in every other build."""
+    """Checks the exports and system libraries of the wheel's library; returns 0 if they match every
+    other build.
+    """
     with tempfile.TemporaryDirectory() as folder:
         with zipfile.ZipFile(wheel) as archive:
             library = next(name for name in archive.namelist() if name.endswith(".so.1"))
@@ -108,7 +117,7 @@ def main(place, command, *pythons):
         worst = 1
     pythons = pythons or [sys.executable]
     for python in pythons:
-        # Annotations are checked by each; the notebook is made a page by the newest.
+        # Each interpreter checks annotations; the newest one converts the notebook to a page.
         beside = ["mypy"] + (["nbconvert", "ipykernel"] if python == pythons[-1] else [])
         print("==", subprocess.run([python, "--version"], capture_output=True, text=True, check=True).stdout.strip(), flush=True)
         with tempfile.TemporaryDirectory() as folder:

@@ -6,7 +6,7 @@
 namespace ashlar {
 namespace {
 
-// Output channels of the branches of one module.
+// The output channels of the branches of one module.
 struct Module {
   const char* name;
   int64_t conv1, reduce3, conv3, reduce5, conv5, pool;

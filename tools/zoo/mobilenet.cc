@@ -6,7 +6,8 @@
 namespace ashlar {
 namespace {
 
-// Of the last normalisation of a block with a shortcut: sums over many blocks stay small.
+// The gain of the last normalisation of a block with a shortcut: small, so that sums over many
+// blocks stay small.
 constexpr double kResidualGain = 0.5;
 
 struct Stage {

@@ -22,18 +22,18 @@ namespace ashlar {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
-// Deviation of learnt scales, shifts and statistics between channels.
+// The deviation of scales, shifts and statistics between channels, as in trained models.
 constexpr double kSpread = 0.1;
 constexpr int64_t kClasses = 1000;
-// Variance of a mean over an image, over that of the feature itself. Neighbours are not
-// independent, and since weights depend on nothing but the seed it is one figure for images of all
-// sizes.
+// The variance of a mean over an image, relative to the feature's. Neighbouring pixels are not
+// independent. Weights depend on the seed alone, so one value serves images of all sizes.
 constexpr double kGlobalMeanShare = 1.0 / 8;
 
-// Expectations go into weights: a coarse grid makes them the same under any mathematics library.
+// Rounds an expectation to a coarse grid: weights depend on it, and must be equal under any
+// mathematics library.
 double Coarse(double value) { return std::round(value * 4096) / 4096; }
 
-// Of max(x, 0) for a normal x.
+// Returns the moments of max(x, 0) for a normal x.
 Feature Rectified(int var, const Feature& x) {
   const double deviation = std::sqrt(x.variance);
   const double z = x.mean / deviation;

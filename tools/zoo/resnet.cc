@@ -6,7 +6,7 @@
 namespace ashlar {
 namespace {
 
-// Of a block's last normalisation: sums over many blocks stay small.
+// The gain of a block's last normalisation: small, so that sums over many blocks stay small.
 constexpr double kResidualGain = 0.5;
 
 // Blocks by stage. A bottleneck's last convolution is four times as wide as the others.

@@ -6,7 +6,7 @@
 namespace ashlar {
 namespace {
 
-// Of the class maps, whose means over the image are the logits.
+// The gain of the class maps, whose means over the image are the logits.
 constexpr double kClassMapGain = 20;
 
 Feature ConvRelu(NetworkBuilder& net, const std::string& name, const Feature& x,

@@ -1,4 +1,4 @@
-// The chain whose tiles a training run with spatial tiling has logged.
+// The chain of operators whose tiles a logged training run with spatial tiling shows.
 #include "tools/zoo/network_builder.h"
 
 namespace ashlar {

@@ -1,7 +1,7 @@
 // The zoo: well-known networks with seeded weights, as frameworks export them (nothing fused).
 //
 // Input "data": [batch, 3, image, image] Float32 (tiling_chain: [batch, 1, 16, 16]). Output "prob":
-// [batch, 1000], a softmax; or, where headless, "features": the feature map that the classifier
+// [batch, 1000], a softmax. If headless, output "features": the feature map that the classifier
 // would read.
 #ifndef ASHLAR_TOOLS_ZOO_ZOO_H_
 #define ASHLAR_TOOLS_ZOO_ZOO_H_
@@ -21,16 +21,16 @@ struct ZooOptions {
   bool headless = false;  // stop after the last convolution stage
 };
 
-// One builder a network, one file a family. InvalidArgument where the image is too small, or of a
-// size that the classifier cannot take.
+// Build one network each; a file holds one family. InvalidArgument if the image is too small, or of
+// a size that the classifier cannot take.
 absl::StatusOr<Graph> BuildResNet18(const ZooOptions& options);
 absl::StatusOr<Graph> BuildResNet50(const ZooOptions& options);
 absl::StatusOr<Graph> BuildVgg19(const ZooOptions& options);
 absl::StatusOr<Graph> BuildMobileNetV2(const ZooOptions& options);
 absl::StatusOr<Graph> BuildSqueezeNet(const ZooOptions& options);
 absl::StatusOr<Graph> BuildInceptionV1(const ZooOptions& options);
-// Two convolutions of one channel and the pools behind them, at 16 x 16 pixels whatever `image`
-// says; the output is "features". Small enough that tiles of it can be checked by hand.
+// Builds two convolutions of one channel, each followed by a pooling, at 16 x 16 pixels whatever
+// `image` says. The output is "features". It is small enough to check its tiles by hand.
 absl::StatusOr<Graph> BuildTilingChain(const ZooOptions& options);
 
 struct ZooModel {

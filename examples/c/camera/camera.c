@@ -1,5 +1,5 @@
-/* A camera's loop in memory that is fixed when the program is linked: the arena is a static array,
- * and no frame calls the heap (counted, by this program's own malloc and its like).
+/* A camera loop in memory that is fixed at link time: the arena is a static array, and no frame
+ * calls the heap (counted by this program's own malloc and related functions).
  *
  *   cc camera.c $(pkg-config --cflags --libs ashlar) -o camera && ./camera mobilenet.ash 1000 */
 #define _GNU_SOURCE
@@ -11,7 +11,7 @@
 #define ARENA_BYTES (512 * 1024)
 static _Alignas(64) unsigned char arena[ARENA_BYTES];
 
-/* The C library's own, under the names that it exports for this. */
+/* The C library's own allocators, under the names that it exports for wrappers. */
 extern void* __libc_malloc(size_t size);
 extern void* __libc_calloc(size_t count, size_t size);
 extern void* __libc_realloc(void* block, size_t size);

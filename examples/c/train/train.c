@@ -1,5 +1,5 @@
-/* Teaches a model to tell stripes that lie from stripes that stand, and writes what it has learned.
- * What goes on from a checkpoint has the same losses to the last bit.
+/* Trains a model to tell horizontal stripes from vertical ones, and writes the trained model.
+ * Training resumed from a checkpoint has the same losses, to the last bit.
  *
  *   cc train.c $(pkg-config --cflags --libs ashlar) -lm -o train && ./train net.ash trained.ash */
 #include <ashlar/ashlar.h>
@@ -16,7 +16,8 @@ static void check(ashlar_status status) {
   exit(1);
 }
 
-/* A batch of an image's shape {channels, height, width}; the labels say which way stripes go. */
+/* Draws a batch of images of shape {channels, height, width}; labels give the direction of the
+ * stripes. */
 static void draw(unsigned seed, const int64_t shape[3], float* images, int32_t* labels) {
   for (int i = 0; i < BATCH; ++i) {
     const unsigned random = (seed * BATCH + (unsigned)i + 1) * 2654435761u;
@@ -49,7 +50,7 @@ int main(int argc, char** argv) {
   size_t count;
   if (argc != 3) return fprintf(stderr, "usage: train MODEL TRAINED\n"), 2;
 
-  /* The model's input for so many images. */
+  /* Sets the batch size of the model's input. */
   check(ashlar_model_open(argv[1], &model));
   check(ashlar_model_plan(model, NULL, &whole));
   check(ashlar_plan_inputs(whole, &inputs, &count));

@@ -1,4 +1,5 @@
-// Plans a model within a budget; where that does not fit, within the least that the error names.
+// Plans a model within a budget; if it does not fit, within the smallest budget that the error
+// names.
 //
 //   cmake -B build && cmake --build build && build/budget model.ash 100000
 #include <ashlar/ashlar.hpp>

@@ -1,8 +1,8 @@
-"""Ashlar on Ray: workers that declare what they will take before they start. pip install ashlar-runtime[ray]
+"""Ashlar on Ray: workers declare their memory before they start. pip install ashlar-runtime[ray]
 
     from ashlar_runtime.ray import Predictor, actor_options, app, fit, map_batches
-    map_batches(ray.data.read_parquet("images"), "resnet50.ash", batch=8)      # batches: Ray Data
-    serve.run(app("resnet50.ash", batch=[1, 2, 4, 8]))                         # requests: Ray Serve, Open Inference Protocol
+    map_batches(ray.data.read_parquet("images"), "resnet50.ash", batch=8)  # batches: Ray Data
+    serve.run(app("resnet50.ash", batch=[1, 2, 4, 8]))  # requests: Ray Serve, Inference Protocol
     ray.remote(Predictor).options(**actor_options("resnet50.ash")).remote("resnet50.ash")
 """
 from ._data import map_batches

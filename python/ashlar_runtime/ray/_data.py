@@ -1,4 +1,4 @@
-"""Batches: Ray Data."""
+"""Batch inference with Ray Data."""
 from __future__ import annotations
 
 import os
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _most_workers(memory: int, threads: int) -> int:
-    """That the nodes of the cluster have room for, with a CPU left over for reading."""
+    """Return how many workers fit on the cluster's nodes, with one CPU left for reading."""
     import ray
 
     alive = [node["Resources"] for node in ray.nodes()  # type: ignore[no-untyped-call,unused-ignore]
@@ -31,17 +31,41 @@ def _most_workers(memory: int, threads: int) -> int:
 def map_batches(dataset: "Dataset", model: Path, batch: Optional[int] = None, *, workers: Optional[int] = None,
                 columns: Optional[Mapping[str, str]] = None, pack: bool = True, folder: Optional[Path] = None,
                 idle: Union[int, str] = "data", resources: Optional[Mapping[str, float]] = None, **plan: Any) -> "Dataset":
-    """The dataset with the model's outputs as columns. Each worker declares the memory that its plan takes; without `workers`
-    there are as many as have room beside one CPU for reading: actors on all CPUs starve the tasks that read, and the job
-    hangs. Ray Data replaces a worker or a node that is lost, and runs its batches again: each row comes out once. `resources`:
-    others that a worker takes."""
+    """Return the dataset with the model's outputs as columns.
+
+    Ray Data replaces a lost worker or node, and runs its batches again: each row is output once.
+
+    Parameters
+    ----------
+    dataset : ray.data.Dataset
+    model : str or os.PathLike
+    batch : int, optional
+        The batch size; by default the model's own.
+    workers : int, optional
+        The number of workers. By default as many as fit with one CPU left: if actors occupy all
+        CPUs, the tasks that read starve, and the job hangs.
+    columns : mapping of str to str, optional
+        The column of each input; by default the input's name.
+    pack, folder
+        Whether to pack the weights into a file once per node, and the folder of that file.
+    idle : int or str, default "data"
+        The memory of an idle worker: bytes, a size, or the kind of worker to measure.
+    resources : mapping of str to float, optional
+        Further resources of a worker.
+    **plan
+        Options of `Model.plan`. Each worker declares the memory of its plan.
+
+    Returns
+    -------
+    ray.data.Dataset
+    """
     import ray
     from ray.data import ActorPoolStrategy
 
     options = with_threads(plan)
     plans = plans_by_batch(load(model), batch, options)
     (size, own), = plans.items()
-    # Ray Data holds a batch that comes next, and blocks that it makes of results.
+    # Ray Data also holds the next batch, and the blocks built from results.
     memory = idle_bytes(idle) + worker_bytes(plans, pack) + 2 * (own.memory.input + own.memory.output)
     threads = options["threads"]
     count = workers if workers is not None else _most_workers(memory, threads)

@@ -1,4 +1,5 @@
-"""A replica that answers requests of the Open Inference Protocol (v2): JSON and binary tensors."""
+"""A replica that answers requests of the Open Inference Protocol (v2), with JSON or binary tensors.
+"""
 from __future__ import annotations
 
 import asyncio
@@ -19,7 +20,7 @@ from ._packed import buckets_on_node
 from ._protocol import HEADER_LENGTH, Arrays, Refused, decode, encode, metadata
 from ._worker import Batch, Path
 
-VERSION = "1"  # of the model: there is one
+VERSION = "1"  # the only version of the model
 
 
 def library_version() -> str:
@@ -28,7 +29,7 @@ def library_version() -> str:
 
 
 class _Metrics:
-    """Through Ray to whatever collects them."""
+    """Metrics, collected through Ray."""
 
     def __init__(self, model: str) -> None:
         self._tags = {"model": model}
@@ -52,16 +53,21 @@ class _Metrics:
 
 
 class Endpoint:
-    """One model. Requests that wait together run together, in the least planned batch size that holds them."""
+    """An endpoint for one model.
+
+    Requests that wait at the same time run together, in the smallest planned batch size that holds
+    them.
+    """
 
     def __init__(self, model: Path, name: str, batch: Batch, pack: bool, folder: Optional[Path], plan: Mapping[str, Any]) -> None:
         self._name = name
         self._buckets = buckets_on_node(model, batch, plan, pack, folder)
         plans = self._buckets.plans
-        self._rows = None if batch is None else max(plans)  # None: as planned, one request a run
+        self._rows = None if batch is None else max(plans)  # or None: one request a run
         largest = plans[max(plans)]
         self._inputs, self._outputs = largest.inputs, largest.outputs
-        self._thread = concurrent.futures.ThreadPoolExecutor(1)  # a session is one thread's at a time
+        # One thread at a time may use a session.
+        self._thread = concurrent.futures.ThreadPoolExecutor(1)
         self._metrics = _Metrics(name)
         self._metrics.planned(self._buckets)
 
@@ -73,7 +79,7 @@ class Endpoint:
         return results if isinstance(results, dict) else {self._outputs[0].name: results}
 
     def _run_together(self, requests: List[Arrays]) -> List[Arrays]:
-        """Neighbours in one run as far as the largest batch size holds them."""
+        """Run neighbouring requests together, as far as the largest batch size holds them."""
         results: List[Arrays] = []
         while len(results) < len(requests):
             some = requests[len(results):len(results) + self._how_many(requests[len(results):])]
@@ -101,7 +107,8 @@ class Endpoint:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._run_together, requests)
 
     def reconfigure(self, config: Mapping[str, Any]) -> None:
-        """How many requests run together at most, and how long the first of them waits."""
+        """Set the largest number of requests of a run, and the longest wait of the first of them.
+        """
         self._infer.set_max_batch_size(config["requests"])  # type: ignore[attr-defined]
         self._infer.set_batch_wait_timeout_s(config["wait_s"])  # type: ignore[attr-defined]
 

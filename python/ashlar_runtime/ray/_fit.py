@@ -1,4 +1,4 @@
-"""The best use of a node: how many workers, at which batch size, in which budget. Nothing is started for it."""
+"""Finds the best use of a node: number of workers, batch size and budget. Starts no workers."""
 from __future__ import annotations
 
 from typing import Any, Dict, Iterator, NamedTuple, Optional, Union
@@ -10,20 +10,20 @@ from .._sizes import parse_size
 from ._worker import Path, idle_bytes, with_threads, worker_bytes
 
 
-WORTHWHILE = 1.02  # as many times the rows a second are worth a search
+WORTHWHILE = 1.02  # the speed-up that makes a search worthwhile
 
 
 class Fit(NamedTuple):
     workers: int
     batch: int
-    budget: Optional[int]  # of the arena, bytes; None: the whole plan fits
-    worker_memory: int  # bytes: what each declares
-    node_memory: int  # bytes: all of them, and the weights that they share
+    budget: Optional[int]  # limit on the arena in bytes; None: no limit is needed
+    worker_memory: int  # bytes declared by each worker
+    node_memory: int  # bytes of all workers and their shared weights
     rows_per_second: float  # predicted
 
 
 class _Node(NamedTuple):
-    """What there is, and what a worker takes of it."""
+    """The resources of a node, and the needs of a worker."""
     memory: int
     most_workers: int
     idle: int
@@ -33,7 +33,7 @@ class _Node(NamedTuple):
         return plan.memory.weights if self.pack else 0
 
     def fit(self, batch: int, plan: Plan, budget: Optional[int]) -> Optional[Fit]:
-        """As many workers as there is room for; None for none."""
+        """Return a fit with as many workers as there is room for, or None."""
         worker = self.idle + worker_bytes({batch: plan}, self.pack)
         workers = min(self.most_workers, (self.memory - self.shared(plan)) // worker)
         if workers < 1:
@@ -43,15 +43,15 @@ class _Node(NamedTuple):
 
     @staticmethod
     def speed(workers: int, batch: int, plan: Plan) -> float:
-        """Rows a second."""
+        """Return rows a second."""
         return workers * batch * 1000 / max(plan.memory.predicted_ms, 1e-6)
 
     def needed(self, batch: int, plan: Plan) -> int:
-        """Bytes of a node for one worker."""
+        """Return the bytes that a node needs for one worker."""
         return self.idle + worker_bytes({batch: plan}, self.pack) + self.shared(plan)
 
     def budget(self, batch: int, plan: Plan, workers: int) -> int:
-        """Of an arena, with which so many workers have room; may be negative."""
+        """Return the largest arena with which `workers` workers fit; may be negative."""
         beside = self.idle + worker_bytes({batch: plan}, self.pack) - plan.memory.arena
         return (self.memory - self.shared(plan)) // workers - beside
 
@@ -61,8 +61,11 @@ def _plan(model: Model, batch: int, budget: Union[int, str, None], plan: Dict[st
 
 
 def _fits(model: Model, node: _Node, batch: int, plan: Dict[str, Any], best: float) -> Iterator[Fit]:
-    """Of one batch size; small plans, which take a search, where they may be of more rows a second than `best`: a plan is no
-    faster than the whole one."""
+    """Yield the fits of one batch size.
+
+    A plan under a budget takes a search, and is no faster than the plan without. It is searched
+    only if more workers could then process more rows a second than `best`.
+    """
     whole = _plan(model, batch, None, plan)
     found = node.fit(batch, whole, None)
     if found is not None:
@@ -84,9 +87,34 @@ def _fits(model: Model, node: _Node, batch: int, plan: Dict[str, Any], best: flo
 
 def fit(model: Path, memory: Union[int, str], cpus: float, *, largest: int = 64, pack: bool = True,
         idle: Union[int, str] = "64MiB", **plan: Any) -> Fit:
-    """Workers, batch size (1, 2, 4 ... `largest`) and budget of the most rows a second predicted on a node of so much memory
-    and so many CPUs. `idle`: bytes of an idle worker, or the kind to measure ("data", where Ray is up). Raises DoesNotFit with
-    the bytes of a node that would do."""
+    """Find the workers, batch size and budget with the most predicted rows a second on a node.
+
+    Parameters
+    ----------
+    model : str or os.PathLike
+    memory : int or str
+        The node's memory.
+    cpus : float
+        The node's CPUs.
+    largest : int, default 64
+        The largest batch size to try: 1, 2, 4, ...
+    pack : bool, default True
+        Whether workers share the weights in a file.
+    idle : int or str, default "64MiB"
+        The memory of an idle worker: bytes, a size, or the kind of worker to measure ("data"; Ray
+        must be running).
+    **plan
+        Options of `Model.plan`, except `budget`.
+
+    Returns
+    -------
+    Fit
+
+    Raises
+    ------
+    DoesNotFit
+        If no worker fits. `smallest` is a sufficient memory of a node.
+    """
     options = with_threads(plan)
     if "budget" in options:
         raise InvalidArgument("fit looks for the budget and the batch size; give no budget")
@@ -104,15 +132,15 @@ def fit(model: Path, memory: Union[int, str], cpus: float, *, largest: int = 64,
         except (InvalidArgument, Unsupported):
             if batch == 1:
                 raise
-            break  # a model of one batch size
+            break  # the model has a fixed batch size
         if best is None:
-            break  # larger ones take more
+            break  # larger batches need more
         batch *= 2
     return best if best is not None else _least(opened, node, options)
 
 
 def _least(model: Model, node: _Node, plan: Dict[str, Any]) -> Fit:
-    """The smallest worker of one row."""
+    """Return a fit with the smallest worker of batch size 1."""
     least = _plan(model, 1, "min", plan)
     found = node.fit(1, least, least.memory.arena)
     if found is not None:

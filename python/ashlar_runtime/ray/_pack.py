@@ -1,4 +1,6 @@
-"""Packs a model's weights into a file, in a process of its own: what planning and packing take is gone when it ends."""
+"""Packs a model's weights into a file, in a separate process, whose end frees the memory of
+planning and packing.
+"""
 from __future__ import annotations
 
 import json
@@ -13,13 +15,13 @@ from ._worker import Batch, Path, plans_by_batch
 
 
 def pack(model: Path, batch: Batch, plan: Mapping[str, Any], target: Path) -> None:
-    """For plans of one batch size with these options. The file is there when all is written."""
+    """Pack the weights for plans of one batch size. The file appears when all is written."""
     job = json.dumps([os.fspath(model), batch, dict(plan), os.fspath(target)])
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
     done = subprocess.run([sys.executable, "-m", "ashlar_runtime.ray._pack", job], env=environment, stderr=subprocess.PIPE, text=True,
                           check=False)
     if done.returncode != 0:
-        plans_by_batch(load(model), batch, plan)  # says as an exception what is wrong with the options
+        plans_by_batch(load(model), batch, plan)  # raises the exception for faulty options
         raise Error(f"{target}: packing failed: {done.stderr[-1000:]}")
 
 

@@ -1,4 +1,6 @@
-"""Weights packed once a node, into a file that all its workers map: the page cache holds them once."""
+"""Packs weights once per node, into a file that all its workers map: the page cache holds them
+once.
+"""
 from __future__ import annotations
 
 import ctypes
@@ -19,7 +21,7 @@ from ._worker import Batch, Path, own_size, plans_by_batch
 
 
 def _folder(given: Optional[Path]) -> pathlib.Path:
-    """Where packed files lie; one of ours in the system's folder for such is nobody else's to write."""
+    """Return the folder of packed files; the default one must be writable by this user only."""
     if given is not None:
         os.makedirs(given, exist_ok=True)
         return pathlib.Path(given)
@@ -32,7 +34,7 @@ def _folder(given: Optional[Path]) -> pathlib.Path:
 
 
 def _name(model: Path, batch: Batch, plan: Mapping[str, Any]) -> str:
-    """Of the file for a model as it is now, a batch size and options of planning."""
+    """Return the file name for the current state of a model, a batch size and planning options."""
     path = os.path.realpath(model)
     found = os.stat(path)
     options = {name: value for name, value in plan.items() if name != "threads"}
@@ -41,12 +43,16 @@ def _name(model: Path, batch: Batch, plan: Mapping[str, Any]) -> str:
 
 
 def _from_file(path: pathlib.Path, plan: Mapping[str, Any]) -> Optional[Plan]:
-    """A plan that uses the weights in the file; None where there is no file, or not one for this processor, library and plan."""
+    """Return a plan that uses the weights in the file.
+
+    None if there is no file, or if it is for another processor, library or plan.
+    """
     if not path.exists():
         return None
     try:
         model = load(path)
-        if model.plan(threads=1).memory.weights_in_file == 0:  # before small plans are searched for
+        # Checked before a possible search for a small plan.
+        if model.plan(threads=1).memory.weights_in_file == 0:
             return None
         found = model.plan(**{name: value for name, value in plan.items() if name != "shapes"})
     except RejectedFile:
@@ -55,8 +61,11 @@ def _from_file(path: pathlib.Path, plan: Mapping[str, Any]) -> Optional[Plan]:
 
 
 def _packed_plan(path: Path, batch: Optional[int], plan: Mapping[str, Any], folder: Optional[Path]) -> Plan:
-    """With weights in a file: in the model's own where that is packed for this, else in one that the first worker of a node to ask for
-    it has written, while the others wait."""
+    """Return a plan that uses weights in a file.
+
+    Uses the model's own file if it is packed for this plan. Otherwise the first worker on a node
+    writes a packed file, while the others wait.
+    """
     own = _from_file(pathlib.Path(path), plan) if "shapes" not in plan else None
     if own is not None and all(batch in (None, info.shape[:1][0]) for info in own.inputs if info.shape):
         return own
@@ -67,7 +76,7 @@ def _packed_plan(path: Path, batch: Optional[int], plan: Mapping[str, Any], fold
             fcntl.flock(lock, fcntl.LOCK_EX)
             found = _from_file(target, plan)
             if found is None:
-                pack_apart(path, batch, plan, target)  # it is renamed when all is written
+                pack_apart(path, batch, plan, target)  # renamed when all is written
                 found = _from_file(target, plan)
     if found is None:
         raise InvalidArgument(f"{target}: packed just now, and its weights are not used")
@@ -75,7 +84,7 @@ def _packed_plan(path: Path, batch: Optional[int], plan: Mapping[str, Any], fold
 
 
 def _plans_on_node(path: Path, batch: Batch, plan: Mapping[str, Any], pack: bool, folder: Optional[Path]) -> Dict[int, Plan]:
-    """Plans by batch size."""
+    """Return the plans by batch size."""
     sizes = [batch] if batch is None or isinstance(batch, int) else sorted(set(batch))
     if not pack or len(sizes) != 1 or load(path).plan(threads=1, shapes=plan.get("shapes")).memory.weights == 0:
         return plans_by_batch(load(path), batch, plan)
@@ -84,14 +93,16 @@ def _plans_on_node(path: Path, batch: Batch, plan: Mapping[str, Any], pack: bool
 
 
 def _let_go() -> None:
-    """Of what planning has left in the heap, a megabyte or more: the C library keeps it otherwise."""
+    """Return the memory that planning freed, a megabyte or more, from the heap to the system."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(ctypes.c_size_t(0))
 
 
 def buckets_on_node(path: Path, batch: Batch, plan: Mapping[str, Any], pack: bool, folder: Optional[Path]) -> Buckets:
-    """A worker's: it has taken what was declared for it, but for the caller's tensors."""
+    """Create a worker's buckets. It has then allocated its declared memory, except the caller's
+    tensors.
+    """
     made = Buckets.of(_plans_on_node(path, batch, plan, pack, folder))
     _let_go()
     return made

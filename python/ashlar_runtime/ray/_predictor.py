@@ -1,4 +1,4 @@
-"""A model as Ray's workers run it: batches of rows in, batches of rows out."""
+"""Runs a model on batches of rows in Ray's workers."""
 from __future__ import annotations
 
 from typing import Any, Dict, Mapping, Optional
@@ -13,9 +13,24 @@ Columns = Dict[str, "np.ndarray[Any, Any]"]
 
 
 class Predictor:
-    """A callable class for Dataset.map_batches and for actors. A batch has the model's inputs as columns of their names (or of
-    those that `columns` says by input; a batch's only column is a model's only input); results are columns of the outputs'
-    names, and all other columns go through as they are. Any number of rows: the last ones are padded to a whole batch."""
+    """A callable class for `Dataset.map_batches` and for actors.
+
+    A batch is a dict of columns, of any number of rows; the last rows are padded to a whole batch.
+    The result has a column for each output, and all columns that are not inputs, unchanged. If the
+    batch has one column and the model has one input, their names may differ.
+
+    Parameters
+    ----------
+    model : str or os.PathLike
+    batch : int, optional
+        The batch size; by default the model's own.
+    columns : mapping of str to str, optional
+        The column of each input; by default the input's name.
+    pack, folder
+        Whether to pack the weights into a file once per node, and the folder of that file.
+    **plan
+        Options of `Model.plan`.
+    """
 
     def __init__(self, model: Path, batch: Optional[int] = None, *, columns: Optional[Mapping[str, str]] = None, pack: bool = True,
                  folder: Optional[Path] = None, **plan: Any) -> None:
@@ -32,7 +47,7 @@ class Predictor:
         self._said = columns is not None
 
     def _columns_of(self, batch: Mapping[str, Any]) -> Dict[str, str]:
-        """The batch's columns by input."""
+        """Return the batch's column for each input."""
         columns = self._columns
         if len(batch) == 1 and len(columns) == 1 and not self._said:
             columns = dict(zip(columns, batch))

@@ -1,6 +1,9 @@
-"""The Open Inference Protocol, version 2, and its extension for binary tensors: requests and responses as bytes.
+"""The Open Inference Protocol, version 2, and its extension for binary tensors: encodes and decodes
+requests and responses.
 
-https://github.com/kserve/open-inference-protocol, and "Binary Tensor Data Extension" of Triton's documentation."""
+https://github.com/kserve/open-inference-protocol, and "Binary Tensor Data Extension" of Triton's
+documentation.
+"""
 from __future__ import annotations
 
 import json
@@ -14,14 +17,14 @@ from .._model import TensorInfo
 Arrays = Dict[str, "np.ndarray[Any, Any]"]
 
 HEADER_LENGTH = "Inference-Header-Content-Length"
-# numpy has no bfloat16: its bits are uint16, which models have not otherwise.
+# numpy has no bfloat16: uint16, which no model uses, holds its bits.
 DATATYPES = {"float32": "FP32", "float16": "FP16", "uint16": "BF16", "int64": "INT64", "int32": "INT32", "int8": "INT8",
              "uint8": "UINT8", "bool": "BOOL", "float64": "FP64"}
-BINARY_ONLY = {"FP16", "BF16"}  # have no numbers in JSON
+BINARY_ONLY = {"FP16", "BF16"}  # no numbers in JSON
 
 
 class Refused(Exception):
-    """A request that cannot be served, with HTTP's status."""
+    """A request that cannot be served, with its HTTP status."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)
@@ -31,7 +34,7 @@ class Refused(Exception):
 class Request(NamedTuple):
     id: Optional[str]
     inputs: Arrays
-    outputs: List[Tuple[str, bool]]  # name, and whether as binary data
+    outputs: List[Tuple[str, bool]]  # name, and whether to send it as binary data
 
 
 def datatype(info: TensorInfo) -> str:
@@ -41,7 +44,7 @@ def datatype(info: TensorInfo) -> str:
 def _json(body: bytes) -> Dict[str, Any]:
     try:
         value = json.loads(body)
-    except (ValueError, RecursionError) as error:  # of Unicode, too
+    except (ValueError, RecursionError) as error:  # also for invalid Unicode
         raise Refused(f"the request is no JSON: {error}") from error
     if not isinstance(value, dict):
         raise Refused("the request is no JSON object")
@@ -63,7 +66,7 @@ def _parameters(value: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def _shape(entry: Mapping[str, Any], info: TensorInfo, rows: Optional[int]) -> Tuple[int, ...]:
-    """`rows`: up to so many where the first dimension is a batch; None: as planned."""
+    """Check the shape of an input. `rows`: the largest batch size; None: the planned shape."""
     shape = entry.get("shape")
     if not isinstance(shape, list) or not all(type(size) is int and size >= 0 for size in shape):
         raise Refused(f"input '{info.name}': no shape")
@@ -100,7 +103,10 @@ def _from_json(info: TensorInfo, shape: Tuple[int, ...], data: Any) -> "np.ndarr
 
 def decode(body: bytes, header: Optional[str], inputs: Sequence[TensorInfo], outputs: Sequence[TensorInfo],
            rows: Optional[int]) -> Request:
-    """A request's body; `header`: what HEADER_LENGTH says. Binary data follow the JSON in the order of the inputs."""
+    """Decode the body of a request.
+
+    `header` is the value of HEADER_LENGTH. Binary data follow the JSON in the order of the inputs.
+    """
     length = len(body)
     if header is not None:
         if not header.isascii() or not header.isdigit() or len(header) > 18 or int(header) > len(body):
@@ -135,7 +141,7 @@ def decode(body: bytes, header: Optional[str], inputs: Sequence[TensorInfo], out
 
 
 def _wanted(request: Mapping[str, Any], outputs: Sequence[TensorInfo]) -> List[Tuple[str, bool]]:
-    """All outputs where none is named."""
+    """Return the requested outputs; all outputs if none is named."""
     binary = _parameters(request).get("binary_data_output") is True
     entries = _list(request, "outputs") or [{"name": info.name} for info in outputs]
     wanted = []
@@ -147,7 +153,7 @@ def _wanted(request: Mapping[str, Any], outputs: Sequence[TensorInfo]) -> List[T
 
 
 def encode(model: str, version: str, request: Request, results: Mapping[str, Any]) -> Tuple[bytes, Dict[str, str]]:
-    """The body of a response, and its headers."""
+    """Return the body of a response, and its headers."""
     entries: List[Dict[str, Any]] = []
     blobs: List[bytes] = []
     for name, binary in request.outputs:
@@ -172,7 +178,7 @@ def encode(model: str, version: str, request: Request, results: Mapping[str, Any
 
 
 def metadata(model: str, version: str, inputs: Sequence[TensorInfo], outputs: Sequence[TensorInfo], batched: bool) -> Dict[str, Any]:
-    """Of a model; a batch's size is -1."""
+    """Return the metadata of a model; the size of a batch is -1."""
 
     def tensor(info: TensorInfo) -> Dict[str, Any]:
         return {"name": info.name, "datatype": datatype(info), "shape": [-1, *info.shape[1:]] if batched else list(info.shape)}

@@ -1,4 +1,4 @@
-"""Requests: Ray Serve, in the Open Inference Protocol (v2)."""
+"""Serves requests with Ray Serve, in the Open Inference Protocol (v2)."""
 from __future__ import annotations
 
 import os
@@ -14,10 +14,35 @@ if TYPE_CHECKING:
 
 def app(model: Path, name: Optional[str] = None, *, batch: Batch = 1, replicas: int = 1, wait_s: float = 0.002, pack: bool = True,
         folder: Optional[Path] = None, idle: Union[int, str] = "serve", **plan: Any) -> "Application":
-    """An application for serve.run: /v2, /v2/health/{live,ready}, /v2/models/NAME, .../ready and .../infer, with tensors as
-    JSON or binary. `name`: the file's, without its ending. `batch`: sizes that are planned; requests that come within
-    `wait_s` of each other run together. None: the model's own shapes, one request a run. Each replica declares the memory that
-    its plans take; weights of one size lie in a file (`pack`), those of several are each replica's own, once."""
+    """Return an application for `serve.run`.
+
+    It serves /v2, /v2/health/{live,ready}, /v2/models/NAME, .../ready and .../infer, with tensors
+    as JSON or binary data. Each replica declares the memory of its plans.
+
+    Parameters
+    ----------
+    model : str or os.PathLike
+    name : str, optional
+        The model's name; by default the file's, without its ending.
+    batch : int, sequence of int or None, default 1
+        The batch sizes to plan. None: the model's own shapes, one request a run.
+    replicas : int, default 1
+    wait_s : float, default 0.002
+        Requests that arrive within so many seconds run together.
+    pack : bool, default True
+        Store the weights in a file, shared by the replicas of a node. With several batch sizes each
+        replica holds the weights in memory, once.
+    folder : str or os.PathLike, optional
+        The folder of that file.
+    idle : int or str, default "serve"
+        The memory of an idle replica: bytes, a size, or the kind of worker to measure.
+    **plan
+        Options of `Model.plan`.
+
+    Returns
+    -------
+    ray.serve.Application
+    """
     from ray import serve
 
     from ._endpoint import Endpoint

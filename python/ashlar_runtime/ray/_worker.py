@@ -1,4 +1,4 @@
-"""What a worker takes, in the units by which Ray places actors."""
+"""Computes the resources of a worker, in the units by which Ray places actors."""
 from __future__ import annotations
 
 import importlib
@@ -13,17 +13,17 @@ from .._sizes import parse_size
 Path = Union[str, "os.PathLike[str]"]
 Batch = Union[None, int, Sequence[int]]
 
-SLACK = 1 << 20  # what the allocator rounds up and keeps
-STEP = 2048  # what a plan itself takes, a step: its graph, kernels and names
+SLACK = 1 << 20  # rounding and reserves of the allocator
+STEP = 2048  # bytes of a plan for each step: its graph, kernels and names
 
-# What an actor, and a replica of Serve, has imported by the time it is idle.
+# The modules that an idle actor, and an idle replica of Serve, has imported.
 IMPORTS: Dict[str, str] = {"actor": "ashlar_runtime.ray._predictor", "serve": "ashlar_runtime.ray._endpoint"}
 
 _idle: Dict[Tuple[str, str], int] = {}  # by the cluster's address and the kind of worker
 
 
 def own_memory() -> int:
-    """Bytes of this process that no other has: its heap and stacks, and what it changed of its libraries."""
+    """Return the private bytes of this process: heap, stacks, and changed pages of libraries."""
     with open("/proc/self/smaps_rollup", encoding="ascii") as rollup:
         return sum(int(line.split()[1]) * 1024 for line in rollup if line.startswith(("Private_Dirty:", "Swap:")))
 
@@ -44,7 +44,9 @@ class _IdleMapper:
 
 
 def _idle_mapper() -> int:
-    """Measured by a job of its own: such a worker grows with its first batches."""
+    """Measure an idle worker of Ray Data with a job, because such a worker grows with its first
+    batches.
+    """
     from ray.data import ActorPoolStrategy, from_items
 
     some = from_items(list(range(8)), override_num_blocks=8)
@@ -53,8 +55,14 @@ def _idle_mapper() -> int:
 
 
 def idle_worker(kind: str = "actor") -> int:
-    """Bytes of a worker of a kind ("actor", "data", "serve") before it has a model: measured once for each cluster that
-    this process is connected to, in a worker of its own."""
+    """Return the bytes of a worker before it has a model.
+
+    Measured in a separate worker, once for each cluster that this process connects to.
+
+    Parameters
+    ----------
+    kind : {"actor", "data", "serve"}, default "actor"
+    """
     import ray
 
     if kind not in (*IMPORTS, "data"):
@@ -67,7 +75,7 @@ def idle_worker(kind: str = "actor") -> int:
 
 
 def with_threads(plan: Mapping[str, Any]) -> Dict[str, Any]:
-    """Options of a plan for a worker: one thread where none is said, since Ray counts CPUs."""
+    """Return planning options for a worker: one thread by default, because Ray counts CPUs."""
     options = {"threads": 1, **plan}
     if options["threads"] < 1:
         raise InvalidArgument(f"threads is {options['threads']}; a worker needs to say how many CPUs it takes")
@@ -75,17 +83,18 @@ def with_threads(plan: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def idle_bytes(idle: Union[int, str]) -> int:
-    """Bytes, a size ("64MiB"), or a kind of worker to measure."""
+    """Parse the memory of an idle worker: bytes, a size ("64MiB"), or a kind of worker to measure.
+    """
     return idle_worker(idle) if isinstance(idle, str) and idle.isalpha() else parse_size(idle, "idle")
 
 
 def own_size(plan: Plan) -> int:
-    """Of the batch that its inputs are; 1 where they have no dimensions."""
+    """Return the batch size of a plan's inputs; 1 if they have no dimensions."""
     return plan.inputs[0].shape[0] if plan.inputs and plan.inputs[0].shape else 1
 
 
 def plans_by_batch(model: Model, batch: Batch, plan: Mapping[str, Any]) -> Dict[int, Plan]:
-    """Plans by batch size; of the model's own shapes, under its own batch size, where no size is given."""
+    """Return the plans by batch size; without a size, one plan for the model's own shapes."""
     if batch is not None:
         return plans_for(model, [batch] if isinstance(batch, int) else batch, **plan)
     own = model.plan(**plan)
@@ -93,12 +102,15 @@ def plans_by_batch(model: Model, batch: Batch, plan: Mapping[str, Any]) -> Dict[
 
 
 def packs(plans: Mapping[int, Plan], pack: bool) -> bool:
-    """Whether a file can hold the weights: it holds those of one plan."""
+    """Whether a file can hold the weights: it holds the weights of one plan."""
     return pack and len(plans) == 1
 
 
 def worker_bytes(plans: Mapping[int, Plan], pack: bool) -> int:
-    """What a worker takes beyond an idle one. Weights that lie in a file are there once a node, in the page cache."""
+    """Return the bytes of a worker in addition to an idle one.
+
+    Weights in a file exist once per node, in the page cache, and are not counted.
+    """
     memories = [plan.memory for plan in plans.values()]
     weights = 0 if packs(plans, pack) else weights_of(plans) - sum(m.weights_in_file for m in memories)
     steps = sum(len(plan.steps) for plan in plans.values())
@@ -107,9 +119,26 @@ def worker_bytes(plans: Mapping[int, Plan], pack: bool) -> int:
 
 def actor_options(model: Path, batch: Batch = None, *, pack: bool = True, idle: Union[int, str] = "actor",
                   **plan: Any) -> Dict[str, Any]:
-    """num_cpus and memory (bytes) of an actor that runs the model, for Ray's `options`: what it will take, known before it
-    starts. `pack`: its weights will lie in a file, as Predictor has them. `idle`: bytes of an idle worker, or the kind to
-    measure ("actor", "data", "serve")."""
+    """Return the `num_cpus` and `memory` (bytes) of an actor that runs the model, for Ray's
+    `options`.
+
+    Parameters
+    ----------
+    model : str or os.PathLike
+    batch : int, sequence of int or None, optional
+        The batch sizes; by default the model's own.
+    pack : bool, default True
+        Whether the weights will be in a file, as with `Predictor`.
+    idle : int or str, default "actor"
+        The memory of an idle worker: bytes, a size, or the kind to measure ("actor", "data",
+        "serve").
+    **plan
+        Options of `Model.plan`.
+
+    Returns
+    -------
+    dict
+    """
     options = with_threads(plan)
     plans = plans_by_batch(load(model), batch, options)
     return {"num_cpus": options["threads"], "memory": idle_bytes(idle) + worker_bytes(plans, pack)}
