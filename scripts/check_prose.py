@@ -47,9 +47,12 @@ def comments(path, text):
 def main(arguments):
     flags = {a for a in arguments if a.startswith("--")}
     chosen = [a for a in arguments if a not in flags] or ["."]
-    listed = subprocess.run(["git", "ls-files", "-z", *chosen], capture_output=True, text=True, check=True).stdout
+    listed = [a for a in chosen if pathlib.Path(a).is_file()]
+    if folders := [a for a in chosen if a not in listed]:
+        tracked = subprocess.run(["git", "ls-files", "-z", *folders], capture_output=True, text=True, check=True).stdout
+        listed += filter(None, tracked.split("\0"))
     refused, words, counts = 0, 0, dict.fromkeys(RATES, 0)
-    for path in (pathlib.Path(name) for name in listed.split("\0") if name):
+    for path in map(pathlib.Path, listed):
         if path.suffix not in KINDS or not path.is_file() or "results" in path.parts or path.name == "check_prose.py":
             continue
         for line, prose in comments(path, path.read_text(errors="replace")):

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds and passes the tests. Usage: scripts/test.sh [preset] [option of cmake]...
-# Presets: release, dev, asan, tsan. (ASHLAR_TARGETS: what is built, default: all)
+# Presets: release, dev, asan, tsan. (ASHLAR_TARGETS: the targets to build, default: all;
+# ASHLAR_LONG_TESTS=1: with the tests that are left to the night)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

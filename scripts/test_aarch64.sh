@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Builds for 64-bit Arm on x86 (preset aarch64), and runs under qemu: the planner's tests, the kernels' cases, a model
-# whole and in 512 KiB, whose plan is the same to the byte as that made here. Says nothing of speed: that needs a board.
-# Usage: scripts/test_aarch64.sh [least]    least, for CI: one program alone, tests/cross/cross_check.cc: planners, plans
-# and runs of a small MobileNetV2. Compiled at -O1, but for the tiles of convolutions, as nothing is timed.
-# Exit 77, with a message, where the compiler or the libraries are not to be had.
-# (ASHLAR_JOBS: of the build, default: all processors)
+# untiled and in 512 KiB. Both plans must equal the plans made on x86, byte for byte. Measures no speed.
+# Usage: scripts/test_aarch64.sh [least]    least, for CI: only the program tests/cross/cross_check.cc: planners, plans
+# and runs of a small MobileNetV2. Compiled at -O1, except the tiles of convolutions, as nothing is timed.
+# Exit 77, with a message, if the compiler or the libraries are not available.
+# (ASHLAR_JOBS: parallel jobs of the build, default: all processors)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 skip() {

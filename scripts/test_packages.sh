@@ -42,5 +42,5 @@ echo "installed, built and run in an empty Debian"
 SCRIPT
 unshare --mount bash -c 'mount -t proc proc "$0/proc" && exec chroot "$0" bash /work/run.sh "$1"' "$root" "$frames"
 
-# But for the licence, which the owner decides.
+# Except the licence, which the owner decides.
 lintian --fail-on error --suppress-tags no-copyright-file "${packages[@]}"
