@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "graph/status.h"
 #include "runtime/measure/process_memory.h"
+#include "runtime/plan/recorded_plan.h"
 #include "runtime/session/pipeline.h"
 #include "tools/bound_session.h"
 #include "tools/command.h"
@@ -241,7 +242,7 @@ class BenchCommand final : public Command {
     std::sort(latencies.begin(), latencies.end());
     Table table({"latency", ">"});
     Json document = console.Document(execution_.device, execution_.threads);
-    document["kernel_record"] = RecordDocument(load.planned().record_use());
+    document["kernel_record"] = RecordDocument(CountRecordUse(load.planned()));
     AddSubject(load, report, document);
     document["iterations"] = latencies.size();
     document["interrupted"] = report.interrupted;
@@ -267,7 +268,7 @@ class BenchCommand final : public Command {
     table.AddRow({"peak RSS", FormatBytes(peak_rss)});
     document["peak_rss_bytes"] = peak_rss;
     console.Print(absl::StrCat(SubjectText(load, report, console), "\n", table.ToText()));
-    console.Print(RecordLine(load.planned().record_use()));
+    console.Print(RecordLine(CountRecordUse(load.planned())));
     return console.Write(document);
   }
 

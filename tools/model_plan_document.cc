@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "runtime/plan/recorded_plan.h"
 #include "tools/plan_report.h"
 #include "tools/record_use.h"
 
@@ -29,7 +30,7 @@ void AddModelPlan(const PlannedGraph& planned, const PeakReport& peak, Json& doc
       {"planner", r.plan.planner}};
   document["extra_flops_ratio"] = planned.extra_flops_ratio;
   document["predicted_ms"] = planned.predicted_ms;
-  document["kernel_record"] = RecordDocument(planned.record_use());
+  document["kernel_record"] = RecordDocument(CountRecordUse(planned));
   document["tile"] = planned.wishes.tiles.ToString();
   document["prefer"] = planned.means.kernels.least_memory ? "memory" : "speed";
   if (planned.wishes.budget && planned.wishes.budget->bytes > 0) {

@@ -12,6 +12,7 @@
 #include "graph/status.h"
 #include "memory/lower_bound.h"
 #include "runtime/plan/plan_graph.h"
+#include "runtime/plan/recorded_plan.h"
 #include "runtime/plan/tiled_plan.h"
 #include "serialization/file_writer.h"
 #include "serialization/megengine/conventions.h"
@@ -189,7 +190,7 @@ class PlanCommand final : public PlanOptions {
             ? ""
             : "optimal for this order, these kernels and tiles: others make other buffers\n",
         BottleneckLine(*graph, peak), WorkspaceLine(*graph), RoundingLine(*graph),
-        RecordLine(graph->record_use()), "\n", PeakTable(planned), "\n",
+        RecordLine(CountRecordUse(*graph)), "\n", PeakTable(planned), "\n",
         made.packed != nullptr ? absl::StrCat("rewritten when the file was packed (",
                                               FormatName(packed_under, 200), ")\n")
                                : PassTable(graph->passes),

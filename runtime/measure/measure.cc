@@ -13,6 +13,7 @@
 #include "runtime/device/changed_bytes.h"
 #include "runtime/device/guarded_memory.h"
 #include "runtime/plan/plan_graph.h"
+#include "runtime/plan/recorded_plan.h"
 #include "runtime/session/session.h"
 
 namespace ashlar {
@@ -238,7 +239,7 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request, Inp
   result.wishes.budget.reset();
   result.wishes.total.reset();
   result.means = plan.means;
-  result.record_use = plan.record_use();
+  result.record_use = CountRecordUse(plan);
   Device& device = *plan.device;
   ASHLAR_ASSIGN_OR_RETURN(
       std::unique_ptr<Session> session,

@@ -7,7 +7,7 @@
 
 #include "absl/types/span.h"
 #include "graph/graph.h"
-#include "runtime/plan/tiling_search.h"
+#include "runtime/plan/tiling_ways.h"
 
 namespace ashlar {
 

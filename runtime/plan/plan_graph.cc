@@ -69,7 +69,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUnlessStopped(Graph graph,
   if (means.recorded != nullptr) {
     return Checked(PlanAsRecorded(std::move(graph), request), start);
   }
-  if (wishes.total) return Checked(PlanWithinTotal(graph, request), start);
+  if (wishes.total) return Checked(PlanWithinTotal(graph, request, PlanGraph), start);
   PlanRequest in_tiles = request;
   in_tiles.wishes.tiles = TilesOnRecord(graph, request);
   const bool on_record = !in_tiles.wishes.tiles.empty();

@@ -1,11 +1,8 @@
 #include "runtime/plan/planned_graph.h"
 
 #include <algorithm>
-#include <set>
 
 #include "graph/status.h"
-#include "runtime/plan/kernel_choice.h"
-#include "runtime/plan/recorded_plan.h"
 
 namespace ashlar {
 namespace {
@@ -50,19 +47,6 @@ absl::Status PlannedGraph::ready() const {
       absl::StrCat(device->comp_node().ToString(), ": the plan is for ", wanted.ToString(),
                    ", this processor is ", host.ToString(), ": it has no ",
                    wanted.instruction_set().ToString(), "; it can be planned for, not run"));
-}
-
-RecordUse PlannedGraph::record_use() const {
-  if (means.recorded != nullptr) return means.recorded->record;
-  if (means.record == nullptr || means.record->path.empty()) return {};
-  RecordUse use{means.record->path, 0, 0, tiles_on_record};
-  std::set<std::string> seen;
-  for (std::string& key : KernelKeys(graph, model, wishes.threads, means.kernels)) {
-    if (key.empty() || !seen.insert(key).second) continue;
-    ++use.problems;
-    use.answered += means.record->choices.contains(key);
-  }
-  return use;
 }
 
 std::optional<Location> PlannedGraph::Locate(int var) const {

@@ -76,9 +76,6 @@ struct PlannedGraph {
   // instruction set.
   absl::Status ready() const;
 
-  // Returns how many of the plan's kernels were chosen by `means.record`.
-  RecordUse record_use() const;
-
   // Returns the location of a var; nothing if it has no bytes or is never on the device. A constant
   // lies in the pool of weights once for each layout that kernels use: returns the first.
   std::optional<Location> Locate(int var) const;

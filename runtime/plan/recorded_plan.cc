@@ -1,10 +1,12 @@
 #include "runtime/plan/recorded_plan.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
+#include "runtime/plan/kernel_choice.h"
 #include "runtime/plan/tiled_plan.h"
 
 namespace ashlar {
@@ -102,7 +104,7 @@ absl::StatusOr<RecordedPlan> RecordPlan(const Graph& model, const PlannedGraph& 
     ASHLAR_ASSIGN_OR_RETURN(plan.order_before_tiles,
                             OrderBeforeTiles(model, plan.wishes, plan.means));
   }
-  plan.record = planned.record_use();
+  plan.record = CountRecordUse(planned);
   plan.steps = StepsOf(planned);
   plan.chunks = ChunksOf(planned, model.next_id());
   plan.arena = planned.plan.plan.arena;
@@ -116,6 +118,21 @@ absl::StatusOr<RecordedPlan> RecordPlan(const Graph& model, const PlannedGraph& 
   plan.predicted_ms = planned.predicted_ms;
   plan.extra_flops_ratio = planned.extra_flops_ratio;
   return plan;
+}
+
+RecordUse CountRecordUse(const PlannedGraph& planned) {
+  const Means& means = planned.means;
+  if (means.recorded != nullptr) return means.recorded->record;
+  if (means.record == nullptr || means.record->path.empty()) return {};
+  RecordUse use{means.record->path, 0, 0, planned.tiles_on_record};
+  std::set<std::string> seen;
+  for (std::string& key :
+       KernelKeys(planned.graph, planned.model, planned.wishes.threads, means.kernels)) {
+    if (key.empty() || !seen.insert(key).second) continue;
+    ++use.problems;
+    use.answered += means.record->choices.contains(key);
+  }
+  return use;
 }
 
 std::vector<std::string> NamesOfBuffers(const PlannedGraph& planned) {

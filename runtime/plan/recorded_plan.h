@@ -75,6 +75,9 @@ struct RecordedPlan {
 absl::StatusOr<RecordedPlan> RecordPlan(const Graph& model, const PlannedGraph& planned,
                                         const Checks& checks = {});
 
+// Counts the plan's kernels that are tuned (Means::record, or as the recorded plan counted them).
+RecordUse CountRecordUse(const PlannedGraph& planned);
+
 // Returns for each buffer of the plan the name of its var or workspace.
 std::vector<std::string> NamesOfBuffers(const PlannedGraph& planned);
 

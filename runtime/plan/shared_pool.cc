@@ -23,4 +23,10 @@ void SharedPool::Add(const WeightsUser& user) {
   }
 }
 
+void ShareWeights(absl::Span<const WeightsUser> users, int64_t alignment) {
+  SharedPool pool(alignment);
+  for (const WeightsUser& user : users) pool.Add(user);
+  for (const WeightsUser& user : users) user.plan->bytes = pool.bytes();
+}
+
 }  // namespace ashlar

@@ -9,9 +9,16 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "runtime/plan/weights.h"
 
 namespace ashlar {
+
+// A plan whose weights lie in a shared pool.
+struct WeightsUser {
+  const Graph* graph;
+  WeightsPlan* plan;
+};
 
 // A pool of weights. Constants of added plans must not move.
 class SharedPool {
@@ -27,6 +34,11 @@ class SharedPool {
   // By shape and layout, then by bytes: these are compared, not copied.
   std::map<std::string, absl::flat_hash_map<absl::string_view, int64_t>> places_;
 };
+
+// Merges the weights of plans of one model at several shapes into one pool: constants with equal
+// bytes in an equal layout are stored once. Afterwards each plan's offsets and `bytes` refer to
+// that pool.
+void ShareWeights(absl::Span<const WeightsUser> users, int64_t alignment);
 
 }  // namespace ashlar
 

@@ -12,11 +12,8 @@
 
 namespace ashlar {
 
-// A payload of errors that say that a graph cannot be tiled as requested.
-inline constexpr char kNoSuchTiles[] = "ashlar/no_such_tiles";
-
-// Plans the graph in the requested tiles; InvalidArgument with that payload if the graph does not
-// have them.
+// Plans the graph in the requested tiles; InvalidArgument with the payload kNoSuchTiles if the
+// graph does not have them.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiled(const RewrittenGraph& rewritten,
                                                         const PlanRequest& request);
 

@@ -14,7 +14,6 @@
 #include "runtime/plan/kernel_choice.h"
 #include "runtime/plan/parallel_for.h"
 #include "runtime/plan/stages.h"
-#include "runtime/plan/tiled_plan.h"
 
 namespace ashlar {
 namespace {

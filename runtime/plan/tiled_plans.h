@@ -20,6 +20,9 @@
 
 namespace ashlar {
 
+// A payload of errors that say that a graph cannot be tiled as requested.
+inline constexpr char kNoSuchTiles[] = "ashlar/no_such_tiles";
+
 // Returns the order of the untiled graph, which tiles follow.
 absl::StatusOr<Schedule> OrderOf(const Graph& graph, const Wishes& wishes, const Means& means);
 

@@ -14,14 +14,6 @@
 
 namespace ashlar {
 
-// A tiling and its estimate. The estimate ignores alignment, unlike plans.
-struct Tiling {
-  TileSpec spec;
-  int64_t arena_bytes = 0;
-  double ms = 0;
-  double extra_flops = 0;  // recomputed FLOPs, over all of the untiled graph
-};
-
 struct FoundTilings {
   // The Pareto-optimal tilings of all that were tried, the untiled graph included: none is slower
   // than another without being noticeably smaller. The fastest, which is the largest, first.

@@ -46,6 +46,14 @@ struct TilingProblem {
   std::stop_token stop = {};
 };
 
+// A tiling and its estimate. The estimate ignores alignment, unlike plans.
+struct Tiling {
+  TileSpec spec;
+  int64_t arena_bytes = 0;
+  double ms = 0;
+  double extra_flops = 0;  // recomputed FLOPs, over all of the untiled graph
+};
+
 // One option to execute the nodes between two cuts.
 struct TilingWay {
   size_t begin = 0, end = 0;           // indices of the cuts

@@ -12,7 +12,6 @@
 #include "graph/needed_bytes.h"
 #include "graph/status.h"
 #include "runtime/plan/memory_need.h"
-#include "runtime/plan/plan_graph.h"
 #include "runtime/plan/tiled_plan.h"
 #include "runtime/plan/weight_limit.h"
 
@@ -29,8 +28,8 @@ using Planned = std::unique_ptr<PlannedGraph>;
 
 class TotalPlanner {
  public:
-  TotalPlanner(const Graph& graph, const PlanRequest& request)
-      : graph_(graph), request_(request), total_(*request.wishes.total) {
+  TotalPlanner(const Graph& graph, const PlanRequest& request, PlanFunction plan)
+      : graph_(graph), request_(request), total_(*request.wishes.total), plan_(plan) {
     request_.wishes.total.reset();
     request_.wishes.tuned_tiles = false;
   }
@@ -66,7 +65,7 @@ class TotalPlanner {
 
  private:
   absl::StatusOr<Planned> Make(const PlanRequest& request) const {
-    return PlanGraph(Graph(graph_), request);
+    return plan_(Graph(graph_), request);
   }
 
   // Plans the result of a search again, without the search: so the heap that the search leaves
@@ -155,14 +154,16 @@ class TotalPlanner {
   const Graph& graph_;
   PlanRequest request_;  // without the total
   const TotalBudget total_;
+  const PlanFunction plan_;
   Planned fastest_, smallest_;  // the fastest that fits; the smallest of all others
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinTotal(const Graph& graph,
-                                                              const PlanRequest& request) {
-  ASHLAR_ASSIGN_OR_RETURN(Planned planned, TotalPlanner(graph, request).Plan());
+                                                              const PlanRequest& request,
+                                                              PlanFunction plan) {
+  ASHLAR_ASSIGN_OR_RETURN(Planned planned, TotalPlanner(graph, request, plan).Plan());
   planned->wishes.total = request.wishes.total;
   return planned;
 }

@@ -8,7 +8,6 @@
 
 #include "graph/region.h"
 #include "graph/status.h"
-#include "runtime/plan/shared_pool.h"
 
 namespace ashlar {
 namespace {
@@ -58,12 +57,6 @@ WeightsPlan PlanWeights(const Graph& graph, const StorageModel& model,
     }
   }
   return plan;
-}
-
-void ShareWeights(absl::Span<const WeightsUser> users, int64_t alignment) {
-  SharedPool pool(alignment);
-  for (const WeightsUser& user : users) pool.Add(user);
-  for (const WeightsUser& user : users) user.plan->bytes = pool.bytes();
 }
 
 std::vector<int> PackingOrder(const WeightsPlan& plan) {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/types/span.h"
 #include "graph/graph.h"
 #include "runtime/device/device.h"
 #include "runtime/device/kernel.h"
@@ -44,15 +43,6 @@ struct WeightsPlan {
 WeightsPlan PlanWeights(const Graph& graph, const StorageModel& model,
                         const std::vector<std::shared_ptr<const Kernel>>& kernels,
                         int64_t alignment);
-
-// Merges the weights of plans of one model at several shapes into one pool: constants with equal
-// bytes in an equal layout are stored once. Afterwards each plan's offsets and `bytes` refer to
-// that pool.
-struct WeightsUser {
-  const Graph* graph;
-  WeightsPlan* plan;
-};
-void ShareWeights(absl::Span<const WeightsUser> users, int64_t alignment);
 
 // Returns the indices of the entries in the best order for packing, the largest first. An entry is
 // in memory several times while it is packed; packing large ones early gives the smallest peak.

@@ -13,6 +13,7 @@
 #include "runtime/plan/packed_parts.h"
 #include "runtime/plan/plan_as_recorded.h"
 #include "runtime/plan/plan_graph.h"
+#include "runtime/plan/shared_pool.h"
 
 namespace ashlar {
 namespace {
