@@ -20,7 +20,10 @@ PLANTS = [
     ({"memory/inner/planted.h": '#include "memory/planner.h"\n',
       "memory/planted.cc": '#include "memory/inner/planted.h"\n'},
      "folders in a circle: memory -> memory/inner -> memory"),
-    ({"planted/planted.cc": ""}, "planted/planted.cc: no room"),
+    ({"runtime/plan/planted.h": '#include "runtime/plan/other.h"\n',
+      "runtime/plan/other.cc": '#include "runtime/plan/planted.h"\n'},
+     "files in a circle: runtime/plan/other -> runtime/plan/planted -> runtime/plan/other"),
+    ({"planted/planted.cc": ""}, "planted/planted.cc: no layer"),
 ]
 
 
