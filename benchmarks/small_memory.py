@@ -4,7 +4,7 @@
     pip install onnx numpy
     cmake --build --preset release --target ashlar
     benchmarks/small_memory.py [--ashlar build/release/ashlar]
-        [--nets ../shared/data/int8/nets.json] [--verify] [--processor avx2/32K/512K]
+        [--nets tests/data/int8/nets.json] [--verify] [--processor avx2/32K/512K]
         [--networks mcunet-in0,tiny-ic] > benchmarks/results/small-memory.md
 
 Each network is written as an ONNX model of QuantizeLinear and DequantizeLinear with arbitrary
@@ -127,7 +127,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     root = pathlib.Path(__file__).resolve().parent.parent
     parser.add_argument("--ashlar", default=root / "build/release/ashlar")
-    parser.add_argument("--nets", default=root / "../shared/data/int8/nets.json")
+    parser.add_argument("--nets", default=root / "tests/data/int8/nets.json")
     parser.add_argument("--processor", default="avx2/32K/512K")
     parser.add_argument("--networks", help="comma-separated; default: all")
     parser.add_argument("--verify", action="store_true")

@@ -41,7 +41,7 @@ TARGETS = [
            "qemu-system-riscv32 -M virt -bios none", 0x80000000, 0x81000000, 0x82000000),
 ]
 
-# Models under SHARED/data/int8, how each is planned, and whether the test runs it; the table has
+# Models under tests/data/int8 or SHARED/data/int8, how each is planned, and whether the test runs it; the table has
 # all.
 NETS = [
     ("tiny/ad", "", False), ("tiny/ic", "", False), ("tiny/ic", "--memory-budget min", True), ("tiny/kws", "", True),
@@ -101,17 +101,18 @@ def main(ashlar, shared, table):
     for target in TARGETS:
         if target.missing():
             print(f"{target.name}: left out, there is no {', '.join(target.missing())}")
-    models = pathlib.Path(shared) / "data" / "int8"
-    if not targets or not models.is_dir():
-        print("no cross compiler with its emulator, or no ../shared/data/int8: skipped")
+    folders = [pathlib.Path(__file__).resolve().parent.parent, pathlib.Path(shared)]
+    if not targets:
+        print("no cross compiler with its emulator: skipped")
         return 77
     rows, failures = [], 0
     with tempfile.TemporaryDirectory() as temporary:
         for model, options, tested in NETS:
-            if not (tested or table):
+            found = [path for root in folders if (path := root / "data/int8" / (model + ".onnx")).exists()]
+            if not found or not (tested or table):
                 continue
             folder = pathlib.Path(temporary) / re.sub(r"\W", "_", model + options)
-            report = json.loads(run([ashlar, "compile", models / (model + ".onnx"), *options.split(), "--plan-time",
+            report = json.loads(run([ashlar, "compile", found[0], *options.split(), "--plan-time",
                                      "20ms", "--name", "net", "-o", folder, "--json", "--quiet"]))
             for target in targets:
                 try:

@@ -56,7 +56,8 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& net) { return std::string(net.param.name); });
 
 TEST_P(Steps, HaveTheBitsOfTheirOperators) {
-  if (!HasSharedData("data/int8")) GTEST_SKIP() << "no ../shared/data/int8";
+  if (!HasSharedData(std::string("data/int8/") + net.path))
+    GTEST_SKIP() << "no ../shared/data/int8";
   mcu::RegisterDevice();
   const Net& net = GetParam();
   Graph graph = Value(ReadOnnx(SharedData(std::string("data/int8/") + net.path)));

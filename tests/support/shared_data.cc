@@ -8,6 +8,8 @@ namespace ashlar::testing {
 std::string SourceFolder() { return ASHLAR_SOURCE_DIR; }
 
 std::string SharedData(const std::string& relative) {
+  const std::filesystem::path own = std::filesystem::path(SourceFolder()) / "tests" / relative;
+  if (std::filesystem::exists(own)) return own.string();
   const char* folder = std::getenv("ASHLAR_SHARED");
   const std::filesystem::path root =
       folder != nullptr ? folder : std::filesystem::path(SourceFolder()) / ".." / "shared";

@@ -8,8 +8,9 @@ namespace ashlar::testing {
 // Returns the root of the source tree.
 std::string SourceFolder();
 
-// Returns the path of a file of the external data set, whether or not it exists. The data set's
-// folder is the environment variable ASHLAR_SHARED, by default ../shared beside the sources.
+// Returns the path of a file or folder of tests' data, whether or not it exists: below tests/ if it
+// is there ("data/..."), otherwise in the external data set. That folder is the environment variable
+// ASHLAR_SHARED, by default ../shared beside the sources.
 std::string SharedData(const std::string& relative);
 bool HasSharedData(const std::string& relative);
 

@@ -86,8 +86,9 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST_P(CompiledNets, HaveTheBitsOfTheDesktop) {
-  if (!HasSharedData("data/int8")) GTEST_SKIP() << "no ../shared/data/int8";
-  const std::string model = SharedData(absl::StrCat("data/int8/", GetParam().name, ".onnx"));
+  const std::string file = absl::StrCat("data/int8/", GetParam().name, ".onnx");
+  if (!HasSharedData(file)) GTEST_SKIP() << "no ../shared/data/int8";
+  const std::string model = SharedData(file);
   const ProcessResult result = Ashlar(
       absl::StrCat("compile ", model, " ", GetParam().options, kQuick, " --name net -o net"));
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -96,7 +97,6 @@ TEST_P(CompiledNets, HaveTheBitsOfTheDesktop) {
 }
 
 TEST_F(CompileCommandTest, OperatorsOfEightBitsHaveTheBitsOfTheDesktop) {
-  if (!HasSharedData("data/int8/nodes")) GTEST_SKIP() << "no ../shared/data/int8";
   for (const auto& entry : std::filesystem::directory_iterator(SharedData("data/int8/nodes"))) {
     if (entry.path().extension() != ".onnx") continue;
     SCOPED_TRACE(entry.path().filename());
@@ -149,7 +149,6 @@ TEST_F(CompileCommandTest, RefusesWhatIsNoProgram) {
 }
 
 TEST_F(CompileCommandTest, RefusesABudgetThatIsTooSmall) {
-  if (!HasSharedData("data/int8/nodes")) GTEST_SKIP() << "no ../shared/data/int8";
   const std::string model = SharedData("data/int8/nodes/conv_3x3_s8.onnx");
   ExpectEndings("compile ", {{model + " --memory-budget 100 -o out", 3, "bytes"}});
   EXPECT_FALSE(std::filesystem::exists(Path("out")));

@@ -73,7 +73,6 @@ TEST_P(Float16Golden, TheArenaIsHalfOfThatOfFloats) {
 }
 
 TEST(Float16Models, DigitsAreTheSame) {
-  if (!HasSharedData("data/int8/digits")) GTEST_SKIP() << "no ../shared/data/int8";
   const Graph graph = Value(ReadOnnx(SharedData("data/int8/digits/digits.onnx"), {}));
   const NamedTensors named = Value(ReadNpz(SharedData("data/int8/digits/digits.npz")));
   const std::map<std::string, HostTensor> arrays(named.begin(), named.end());

@@ -29,7 +29,6 @@ class TileInfoTest : public CommandTest {
 };
 
 TEST_F(TileInfoTest, EveryTileOfTheLoggedRunComesOutEqual) {
-  if (!HasSharedData("data/tiling/tiles.json")) GTEST_SKIP() << "no ../shared/data/tiling";
   std::ifstream file(SharedData("data/tiling/tiles.json"));
   const json logged = json::parse(file);
   const json tiles = Tiles("inputgrid4x4")["tiles"];

@@ -2,7 +2,7 @@
 """Tests the viewer in a real browser: compares its contents with values computed here from the
 document.
 
-usage: viewer_test.py ASHLAR SHARED [--million]    exit 0: all is true, 77: Chromium or its driver is missing
+usage: viewer_test.py ASHLAR [--million]    exit 0: all is true, 77: Chromium or its driver is missing
 
 --million: also measures frame times, which are meaningless on a busy machine.
 """
@@ -24,6 +24,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import browser
 
 PLANS = re.compile(r'(<script type="application/json" id="plans">)(.*?)(</script>)', re.DOTALL)
+DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
 EVIL = "</script><img src=x onerror=window.evil=1><script>window.evil=1</script>"
 
 
@@ -292,9 +293,7 @@ class ViewerTest(unittest.TestCase):
         self.assertGreater(names, 60)
 
     def test_a_recorded_run_is_beside_our_plan(self):
-        dump = SHARED / "data/megengine-resnet50-b10.profile.json"
-        if not dump.exists():
-            self.skipTest(f"without {dump}")
+        dump = DATA / "megengine-resnet50-b10.profile.json"
         self.ashlar("inspect", str(dump), "--own-plan", "own.html")
         ours, recorded = self.open(self.folder / "own.html")
         self.assertEqual((ours["arena_bytes"], recorded["arena_bytes"]), (72272896, 102443008))
@@ -366,9 +365,7 @@ class ViewerTest(unittest.TestCase):
 
     def test_recorded_traces_of_others_are_shown(self):
         for name in ("iree-mobilebert", "somas-resnet50", "minimalloc-A", "megengine-resnet50"):
-            trace = SHARED / f"data/dsa/{name}.csv"
-            if not trace.exists():
-                self.skipTest(f"without {trace}")
+            trace = DATA / f"dsa/{name}.csv"
             with self.subTest(name):
                 self.ashlar("plan", str(trace), "-o", f"{name}.html")
                 plan, = self.open(self.folder / f"{name}.html")
@@ -519,5 +516,5 @@ if __name__ == "__main__":
         print(f"skipped: {missing} is not installed (Debian: chromium, chromium-driver)")
         sys.exit(77)
     MILLION = "--million" in sys.argv
-    COMMAND, SHARED = str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2])
-    unittest.main(argv=sys.argv[:1] + [a for a in sys.argv[3:] if a != "--million"])
+    COMMAND = str(pathlib.Path(sys.argv[1]).resolve())
+    unittest.main(argv=sys.argv[:1] + [a for a in sys.argv[2:] if a != "--million"])

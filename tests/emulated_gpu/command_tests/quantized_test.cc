@@ -107,7 +107,6 @@ TEST_F(EmulatedQuantizedTest, NetworksGiveTheCpusBits) {
 // Handwritten digits, quantised by ONNX Runtime: the logits must equal the ones of an integer
 // reference.
 TEST_F(EmulatedQuantizedTest, DigitsGiveTheLogitsOfTheReference) {
-  if (!HasSharedData("data/int8/digits")) GTEST_SKIP() << "no ../shared/data/int8";
   const NamedTensors named = Value(ReadNpz(SharedData("data/int8/digits/digits.npz")));
   const auto array = [&](const std::string& name) -> const HostTensor& {
     for (const auto& [each, value] : named) {
@@ -150,7 +149,6 @@ TEST_F(EmulatedQuantizedTest, TinyModelsGiveTheCpusBits) {
 
 // Single operators, with ties, extremes and zero points at the ends.
 TEST_F(EmulatedQuantizedTest, NodesGiveTheBitsOfTheReference) {
-  if (!HasSharedData("data/int8/nodes")) GTEST_SKIP() << "no ../shared/data/int8";
   for (const char* name :
        {"add_ties", "average_pool_3x3_exclude_pad", "concat", "conv_dilated", "conv_extreme_s8",
         "conv_pads_differ", "conv_ties", "conv_zero_point_255", "depthwise_5x5_stride2", "gemm",

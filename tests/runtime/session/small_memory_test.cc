@@ -35,7 +35,6 @@ namespace {
 
 using nlohmann::json;
 using testing::GraphMaker;
-using testing::HasSharedData;
 using testing::SharedData;
 using testing::Value;
 
@@ -192,7 +191,6 @@ json Nets() {
 // Untiled: a byte per element, and no copies beside values in place. In tiny-ic, sums fused into
 // convolutions save a third.
 TEST(SmallMemory, ArenasOfNetworksInEightBits) {
-  if (!HasSharedData("data/int8/nets.json")) GTEST_SKIP() << "no ../shared/data/int8";
   cpu::RegisterDevice();
   const json nets = Nets();
   const std::pair<const char*, int64_t> kArenas[] = {
@@ -243,7 +241,6 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST_P(TiledSmallMemory, FitsIntoTheBytesAskedFor) {
-  if (!HasSharedData("data/int8/nets.json")) GTEST_SKIP() << "no ../shared/data/int8";
   const TiledNet& net = GetParam();
   if (testing::kSanitized && net.bytes > 12000) GTEST_SKIP() << "takes long under sanitizers";
   cpu::RegisterDevice();
@@ -255,7 +252,6 @@ TEST_P(TiledSmallMemory, FitsIntoTheBytesAskedFor) {
 
 // Regression: only segments between 16 of the cuts were tried, and mcunet-in0 took 16,400.
 TEST_P(TiledSmallMemory, TheSmallestIsFoundAsWell) {
-  if (!HasSharedData("data/int8/nets.json")) GTEST_SKIP() << "no ../shared/data/int8";
   const TiledNet& net = GetParam();
   if (testing::kSanitized || (net.bytes > 12000 && !testing::LongTests())) {
     GTEST_SKIP() << testing::kTakesLong;
@@ -272,7 +268,6 @@ TEST_P(TiledSmallMemory, TheSmallestIsFoundAsWell) {
 // smallest. Narrow networks do not fill blocks of 16 channels: row-major images are used if they
 // need less, as in tiny-vww (52,224 bytes with blocks).
 TEST(SmallMemory, SmallestArenasInFloats) {
-  if (!HasSharedData("data/int8/nets.json")) GTEST_SKIP() << "no ../shared/data/int8";
   if (testing::kSanitized) GTEST_SKIP() << "takes long";
   cpu::RegisterDevice();
   const json nets = Nets();
@@ -303,7 +298,6 @@ HostTensor Outputs(const json& net, const std::string& tiles, bool release_input
 }
 
 TEST_P(TiledSmallMemory, GivesTheBitsOfTheWhole) {
-  if (!HasSharedData("data/int8/nets.json")) GTEST_SKIP() << "no ../shared/data/int8";
   const TiledNet& net = GetParam();
   if (net.bytes > (testing::kSanitized ? 12000 : 20000)) GTEST_SKIP() << "takes long";
   cpu::RegisterDevice();
@@ -317,7 +311,6 @@ TEST_P(TiledSmallMemory, GivesTheBitsOfTheWhole) {
 // Arenas that contain the donated image, as `plan --memory-budget min --release-input` finds them.
 // They are exact to the byte, less than arena and image apart, and results are the same.
 TEST(SmallMemory, AnImageThatIsGivenUpMakesRoom) {
-  if (!HasSharedData("data/int8/nets.json")) GTEST_SKIP() << "no ../shared/data/int8";
   if (testing::kSanitized) GTEST_SKIP() << "takes long";
   cpu::RegisterDevice();
   const json nets = Nets();
@@ -345,7 +338,6 @@ TEST(SmallMemory, AnImageThatIsGivenUpMakesRoom) {
 // Regression: the graph between cuts began with an input without a scale. The only segment was the
 // whole graph, and MobileNetV2 took 409,952 bytes.
 TEST(SmallMemory, SegmentsBeginAtQuantisedTensors) {
-  if (!HasSharedData("data/int8/nets.json")) GTEST_SKIP() << "no ../shared/data/int8";
   const Graph graph = NetMaker(Nets()["tiny-kws"]).Make();
   std::vector<int> order(graph.nodes().size());
   std::iota(order.begin(), order.end(), 0);

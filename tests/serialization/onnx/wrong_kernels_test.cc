@@ -125,7 +125,6 @@ int64_t WrongElements(const GoldenConvolution& c, Mistake mistake) {
 }
 
 TEST(WrongKernels, EachMistakeIsSeenInTheGoldenConvolutions) {
-  if (!HasSharedData("data/int8/nodes")) GTEST_SKIP() << "no ../shared/data/int8";
   if (kSanitized) GTEST_SKIP() << "this is about the data";
   std::map<Mistake, std::map<std::string, int64_t>> wrong;  // if there are any
   int cases = 0;
