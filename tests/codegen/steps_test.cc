@@ -56,11 +56,11 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& net) { return std::string(net.param.name); });
 
 TEST_P(Steps, HaveTheBitsOfTheirOperators) {
-  if (!HasSharedData(std::string("data/int8/") + net.path))
-    GTEST_SKIP() << "no ../shared/data/int8";
   mcu::RegisterDevice();
   const Net& net = GetParam();
-  Graph graph = Value(ReadOnnx(SharedData(std::string("data/int8/") + net.path)));
+  const std::string file = std::string("data/int8/") + net.path;
+  if (!HasSharedData(file)) GTEST_SKIP() << "no ../shared/data/int8";
+  Graph graph = Value(ReadOnnx(SharedData(file)));
   PlanRequest request;
   request.wishes.comp_node = mcu::kCompNode;
   request.wishes.release_input = net.release_input;
