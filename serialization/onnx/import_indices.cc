@@ -1,5 +1,6 @@
 // Imports operators that select elements by index.
 #include <algorithm>
+#include <cmath>
 
 #include "opr/gather.h"
 #include "opr/scatter.h"
@@ -129,8 +130,8 @@ OnnxVars OneHot(OnnxNode& node) {
   const int64_t inner = ElementsBetween(result->shape(), axis + 1, result->shape().rank());
   for (int64_t i = 0; i < result->num_elements(); ++i) {
     const int64_t at = i / inner / size * inner + i % inner;
-    double index = indices.At(at);
-    if (index < 0) index += depth;
+    double index = std::trunc(indices.At(at));  // "the values will be casted to int64 before use"
+    if (index < 0) index += static_cast<double>(size);
     CopyElement(values, index == static_cast<double>(i / inner % size) ? 1 : 0, *result, i);
   }
   return node.Constant(*std::move(result));
@@ -175,7 +176,9 @@ OnnxVars TriluByMask(OnnxNode& node) {
 OnnxVars OneHotByComparison(OnnxNode& node) {
   OnnxVar indices = node.input(0);
   const OnnxVar values = node.input(2);
-  const double depth = node.KnownNumber(1, "depth");
+  const double depth = std::trunc(node.KnownNumber(1, "depth"));
+  // "the values will be casted to int64 before use"
+  if (IsFloat(node.dtype(indices))) indices = node.Converted(indices, DType::kInt64);
   if (!node.ok()) return kNoOnnxVar;
   if (!(depth >= 1 && depth < 1e12) || node.shape(values) != Shape{2}) {
     return node.Invalid("expected a depth of at least 1, and two values");

@@ -571,6 +571,22 @@ TEST(OnnxKnownValues, OfTensorsWithoutElements) {
   }
 }
 
+// "In case 'indices' is of non-integer type, the values will be casted to int64 before use", and so
+// is the depth. Regression: fractions hit no place.
+TEST(OnnxKnownValues, OneHotCastsIndicesAndDepthToIntegers) {
+  const Tensors indices = {{"x", Floats({4}, {1.9F, -1.2F, 0.5F, -0.5F})}};
+  const Tensors rest = {{"depth", Floats({1}, {3.7F})}, {"values", Floats({2}, {5, 7})}};
+  const std::string node = NodeText("OneHot", "'x', 'depth', 'values'");
+  Tensors all = rest;
+  all.insert(indices.begin(), indices.end());
+  for (const auto& [inputs, known] : {std::pair(indices, rest), std::pair(Tensors(), all)}) {
+    const HostTensor y = Value(Computed(node, inputs, known));
+    EXPECT_EQ(y.shape(), (Shape{4, 3}));
+    const std::vector<double> expected = {5, 7, 5, 5, 5, 7, 7, 5, 5, 7, 5, 5};
+    for (int64_t i = 0; i < y.num_elements(); ++i) EXPECT_EQ(y.At(i), expected[i]) << i;
+  }
+}
+
 TEST(OnnxKnownValues, RefusesSequencesWhereTensorsAreNeeded) {
   const Tensors x = {{"x", Floats({2}, {1, 2})}};
   const std::string list = NodeText("SequenceConstruct", "'x', 'x'", "", "'s'");
