@@ -10,6 +10,10 @@
 include(GoogleTest)
 set(ASHLAR_SHARDS 4)
 add_custom_target(registered_tests)
+# Programs for the inner loop, `ctest -L quick`: under a minute on two cores.
+set(ASHLAR_QUICK_TESTS codegen_test graph_test graph_passes_test graph_tiling_test library_opened_test memory_test opr_test
+                       quantization_test runtime_device_test runtime_mcu_test runtime_measure_test runtime_plan_test
+                       runtime_schedule_test serialization_test serialization_native_test training_test)
 
 # Registers the tests of a program, with a prefix if several programs have the same tests.
 function(ashlar_register_tests program)
@@ -18,7 +22,11 @@ function(ashlar_register_tests program)
     add_dependencies(registered_tests ${program})
   endif()
   if(NOT ASHLAR_SANITIZE)
-    gtest_discover_tests(${program} TEST_PREFIX "${register_PREFIX}" NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60)
+    set(labels)
+    if(program IN_LIST ASHLAR_QUICK_TESTS)
+      set(labels PROPERTIES LABELS quick)
+    endif()
+    gtest_discover_tests(${program} TEST_PREFIX "${register_PREFIX}" NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 ${labels})
     return()
   endif()
   foreach(shard RANGE 1 ${ASHLAR_SHARDS})
