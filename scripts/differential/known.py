@@ -62,6 +62,15 @@ def _wide(node):
                for a in node.inputs)
 
 
+def _crops_axes_of_one_length(node):
+    if node.get("coordinate_transformation_mode") != "tf_crop_and_resize":
+        return False
+    before, after, region = node.inputs[0].shape, node.outputs[0].shape, node.inputs[1]
+    axes = node.get("axes", range(len(before)))
+    return any(before[a] == after[a] and (begin, end) != (0, 1)
+               for a, begin, end in zip(axes, region, region[len(region) // 2:]))
+
+
 # Operators that are read and that neither reference evaluates.
 WITHOUT_REFERENCE = {"QLinearReduceMean:com.microsoft"}
 
@@ -116,6 +125,9 @@ KNOWN = [
     Known(_RUNTIME, "MaxPool AveragePool LpPool", "Ashlar; onnx.reference refuses or crops, too",
           "auto_pad SAME: 'pad the input so that': never less than nothing; ONNX Runtime takes rows off for strides above the kernel",
           lambda n: _same(n) and any(s > k for s, k in zip(n.get("strides", []), n.get("kernel_shape")))),
+    Known(_RUNTIME, "Resize", "Ashlar and onnx.reference",
+          "tf_crop_and_resize: 'x_original = start_x * (length_original - 1) + ...' for each dimension; ONNX Runtime takes no part of "
+          "an axis that keeps its length", _crops_axes_of_one_length),
     Known(_RUNTIME, "InstanceNormalization", "Ashlar and onnx.reference",
           "'y = scale * (x - mean) / sqrt(variance + epsilon) + B'; ONNX Runtime loses digits where the mean is large or the "
           "variance small"),
