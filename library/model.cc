@@ -1,5 +1,6 @@
 #include "library/model.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <utility>
@@ -33,10 +34,15 @@ constexpr size_t kFirstBytes = 64;
 constexpr int64_t kMostPipedBytes = int64_t{1} << 31;  // as many as an ONNX file can have
 
 // Returns the first bytes of a file, or none if it cannot be read, which its reader reports.
-std::string FirstBytesOf(const std::string& path) {
+std::string FirstBytesOf(const ModelSource& source) {
+  if (source.piped != nullptr) {
+    const absl::Span<const uint8_t> bytes =
+        source.piped->bytes().first(std::min(source.piped->bytes().size(), kFirstBytes));
+    return std::string(bytes.begin(), bytes.end());
+  }
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return "";
-  std::ifstream file(path, std::ios::binary);
+  if (!std::filesystem::is_regular_file(source.path, error)) return "";
+  std::ifstream file(source.path, std::ios::binary);
   std::string bytes(kFirstBytes, '\0');
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   bytes.resize(static_cast<size_t>(file.gcount()));
@@ -57,6 +63,7 @@ bool BeginsOnnx(absl::string_view bytes) {
 
 // Returns InvalidArgument for a model of another program, by its first bytes.
 absl::Status CheckKnownKind(const std::string& path, absl::string_view bytes) {
+  constexpr absl::string_view kSavedModel("\x08\x01\x12", 3);  // version 1, then a graph
   const struct {
     size_t at;
     absl::string_view begins;
@@ -71,7 +78,8 @@ absl::Status CheckKnownKind(const std::string& path, absl::string_view bytes) {
       {0, "<?xml", "an OpenVINO model (XML)"},
       {0, "<net", "an OpenVINO model (XML)"},
       {0, "GGUF", "a GGUF file"},
-      {0, "", "a TensorFlow model", ".pb"},
+      {0, kSavedModel, "a TensorFlow model", ".pb"},
+      {0, "\n", "a TensorFlow model", ".pb"},  // a GraphDef, whose nodes come first
   };
   for (const auto& kind : kinds) {
     if (bytes.size() < kind.at || !absl::StartsWith(bytes.substr(kind.at), kind.begins)) continue;
@@ -84,12 +92,19 @@ absl::Status CheckKnownKind(const std::string& path, absl::string_view bytes) {
 
 }  // namespace
 
-bool IsOnnxFile(const std::string& path) {
-  if (HasEnding(path, ".onnx")) return true;
-  for (const char* ending : {".ash", ".json", ".csv", ".plan"}) {
-    if (HasEnding(path, ending)) return false;
+absl::StatusOr<ModelSource> SourceOf(const std::string& path) {
+  ModelSource source;
+  source.path = path;
+  if (IsPipe(path)) {
+    ASHLAR_ASSIGN_OR_RETURN(source.piped, MapFileOrPipe(path, kMostPipedBytes));
+    source.is_onnx = BeginsOnnx(FirstBytesOf(source));
+    return source;
   }
-  return BeginsOnnx(FirstBytesOf(path));
+  for (const char* ending : {".ash", ".json", ".csv", ".plan"}) {
+    if (HasEnding(path, ending)) return source;
+  }
+  source.is_onnx = HasEnding(path, ".onnx") || BeginsOnnx(FirstBytesOf(source));
+  return source;
 }
 
 namespace {
@@ -161,21 +176,6 @@ absl::StatusOr<Model> OpenNative(const std::string& path, const OpenOptions& opt
   return model;
 }
 
-// Opens the model that a pipe holds, by its first bytes.
-absl::StatusOr<Model> OpenPiped(const std::string& path, const OpenOptions& options) {
-  ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file,
-                          MapFileOrPipe(path, kMostPipedBytes));
-  const absl::string_view text(reinterpret_cast<const char*>(file->bytes().data()),
-                               file->bytes().size());
-  if (BeginsOnnx(text)) {
-    return OpenOnnx(options, [&](const OnnxReadOptions& read, Model& model) {
-      return ReadOnnxFromBytes(file->bytes(), path, read, &model.reading_bytes);
-    });
-  }
-  ASHLAR_RETURN_IF_ERROR(CheckKnownKind(path, text));
-  return OpenNative(path, options, [&](ModelFile* of) { return ReadMappedModel(file, path, of); });
-}
-
 constexpr char kInMemory[] = "the model in memory";
 
 void Tell(const NoteListener& note, const std::string& text) {
@@ -184,17 +184,25 @@ void Tell(const NoteListener& note, const std::string& text) {
 
 }  // namespace
 
-absl::StatusOr<Model> OpenModel(const std::string& path, const OpenOptions& options) {
-  if (IsPipe(path)) return OpenPiped(path, options);
-  if (IsOnnxFile(path)) {
+absl::StatusOr<Model> OpenModel(const ModelSource& source, const OpenOptions& options) {
+  const std::string& path = source.path;
+  const auto& piped = source.piped;
+  if (source.is_onnx) {
     return OpenOnnx(options, [&](const OnnxReadOptions& read, Model& model) {
-      return ReadOnnx(path, read, &model.data_files, &model.reading_bytes);
+      return piped != nullptr ? ReadOnnxFromBytes(piped->bytes(), path, read, &model.reading_bytes)
+                              : ReadOnnx(path, read, &model.data_files, &model.reading_bytes);
     });
   }
-  ASHLAR_RETURN_IF_ERROR(CheckKnownKind(path, FirstBytesOf(path)));
+  ASHLAR_RETURN_IF_ERROR(CheckKnownKind(path, FirstBytesOf(source)));
   return OpenNative(path, options, [&](ModelFile* file) {
+    if (piped != nullptr) return ReadMappedModel(piped, path, file);
     return HasEnding(path, ".json") ? ReadDump(path, options.weights_seed) : ReadModel(path, file);
   });
+}
+
+absl::StatusOr<Model> OpenModel(const std::string& path, const OpenOptions& options) {
+  ASHLAR_ASSIGN_OR_RETURN(const ModelSource source, SourceOf(path));
+  return OpenModel(source, options);
 }
 
 absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes,

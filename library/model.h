@@ -57,13 +57,20 @@ struct OpenOptions {
 // Returns whether a path ends in `ending` (".csv"), ignoring case.
 bool HasEnding(const std::string& path, absl::string_view ending);
 
-// Returns whether a file is an ONNX model: by its ending or, if that does not tell, by its first
-// bytes. A pipe has neither; OpenModel reads it.
-bool IsOnnxFile(const std::string& path);
+// A model's file.
+struct ModelSource {
+  std::string path;
+  std::shared_ptr<const MappedFile> piped;  // the content of a pipe, which can be read only once
+  bool is_onnx = false;  // by the file's ending or, if that does not tell, by its first bytes
+};
+
+// Returns the source of a model, and reads a pipe to its end. Errors are of reading the pipe.
+absl::StatusOr<ModelSource> SourceOf(const std::string& path);
 
 // Reads a model (.onnx, otherwise Ashlar's own) or a profile dump (.json), and sets the requested
 // shapes of its inputs. FailedPrecondition if the options do not match the model; ResourceExhausted
 // if memory does not suffice; any other error is the file's.
+absl::StatusOr<Model> OpenModel(const ModelSource& source, const OpenOptions& options);
 absl::StatusOr<Model> OpenModel(const std::string& path, const OpenOptions& options);
 
 // Opens a model in memory; its first bytes tell the format.

@@ -41,8 +41,7 @@ absl::StatusOr<std::vector<HostTensor>> LayerNorm::Evaluate(
   std::vector<double> output(values.size());
   const double* x = values.data();
   double* y = output.data();
-  for (int64_t row = 0; row < shape.num_elements() / std::max<int64_t>(length, 1);
-       ++row, x += length, y += length) {
+  for (int64_t row = 0; row < shape.num_elements() / length; ++row, x += length, y += length) {
     double mean = 0, variance = 0;
     for (int64_t i = 0; i < length; ++i) mean += x[i];
     mean /= static_cast<double>(length);

@@ -65,9 +65,9 @@ absl::StatusOr<TensorType> TypeOfInput(const Graph& graph, const ByteInput& inpu
         absl::StrCat("bytes take the place of one input, the model has ", graph.inputs().size()));
   }
   const TensorType& type = graph.var(graph.inputs()[0].var).type;
-  if (type.dtype != DType::kFloat32) {
+  if (!IsFloat(type.dtype)) {
     return absl::InvalidArgumentError(absl::StrCat("input '", graph.inputs()[0].name, "' is ",
-                                                   type.ToString(), ", and not of floats"));
+                                                   type.ToString(), ", expected floats"));
   }
   ASHLAR_ASSIGN_OR_RETURN(Quantization of,
                           Quantization::Make(DType::kQuantized8Asymm, {input.scale}, input.mean));
@@ -244,12 +244,15 @@ class Quantizer {
     return absl::OkStatus();
   }
 
-  // To the input, and to what only moves its bytes.
+  // To the input, in whatever floats, and to what only moves its bytes.
   void GiveInputType(const LayerPlan& plan, std::vector<TensorType>& types) const {
-    const auto input = static_cast<size_t>(fused_.inputs()[0].var);
-    types[input] = *input_type_;
+    types[static_cast<size_t>(fused_.inputs()[0].var)] = *input_type_;
+    std::set<int> same;
     for (size_t var = 0; var < types.size(); ++var) {
-      if (plan.type_of[var] < 0 || plan.type_of[var] != plan.type_of[input]) continue;
+      if (IsInputInFloats(fused_, static_cast<int>(var))) same.insert(plan.type_of[var]);
+    }
+    for (size_t var = 0; var < types.size(); ++var) {
+      if (plan.type_of[var] < 0 || same.count(plan.type_of[var]) == 0) continue;
       types[var].quantization = input_type_->quantization;
     }
   }

@@ -74,6 +74,11 @@ class EightBitRewriter {
 
   absl::Status AddInFloats(const OperatorNode& node) {
     if (input_ && node.op->role() == Role::kInput) return AddInput(node);
+    if (input_ && IsInputInFloats(source(), node.outputs[0])) {
+      ASHLAR_ASSIGN_OR_RETURN(bytes_[static_cast<size_t>(node.outputs[0])],
+                              InBytes(node.inputs[0], *input_));
+      return absl::OkStatus();
+    }
     std::vector<int> inputs;
     for (const int var : node.inputs) {
       ASHLAR_ASSIGN_OR_RETURN(const int input, InFloats(var));
@@ -145,6 +150,13 @@ class EightBitRewriter {
 };
 
 }  // namespace
+
+bool IsInputInFloats(const Graph& graph, int var) {
+  const OperatorNode& node = graph.node(graph.var(var).producer);
+  if (node.op->role() == Role::kInput) return true;
+  return node.op->type() == TypeCvt::kType && graph.var(var).type.dtype == DType::kFloat32 &&
+         graph.node(graph.var(node.inputs[0]).producer).op->role() == Role::kInput;
+}
 
 absl::StatusOr<Graph> RewriteInEightBits(const Graph& graph, const LayerPlan& plan,
                                          const std::vector<TensorType>& types,

@@ -19,6 +19,9 @@ absl::StatusOr<Graph> RewriteInEightBits(const Graph& graph, const LayerPlan& pl
                                          bool weights_by_channel,
                                          const std::optional<TensorType>& input = std::nullopt);
 
+// Returns whether a var is an input of the graph, or the Float32 that one of other floats becomes.
+bool IsInputInFloats(const Graph& graph, int var);
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_QUANTIZATION_REWRITE_H_

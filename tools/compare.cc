@@ -180,7 +180,8 @@ class CompareCommand final : public Command {
   absl::StatusOr<Model> LoadOther(const Graph& graph, Console& console) const {
     ModelFlags flags = model_;
     flags.path = other_;
-    if (!IsOnnxFile(other_)) {
+    ASHLAR_ASSIGN_OR_RETURN(const ModelSource source, SourceOf(other_, console));
+    if (!source.is_onnx) {
       flags.outputs.clear();
       flags.values.clear();
     }

@@ -153,7 +153,7 @@ class InspectCommand final : public Command {
     for (const OperatorNode& node : graph.nodes()) {
       if (node.op->role() != Role::kCompute) continue;
       const Footprint footprint = FootprintOf(*node.op, graph.SiteOf(node));
-      table.AddRow({absl::StrCat(node.id), FormatName(node.name, 48), std::string(node.op->type()),
+      table.AddRow({absl::StrCat(node.id), FormatName(node.name, 200), std::string(node.op->type()),
                     graph.var(node.outputs[0]).type.ToString(), FormatFlops(footprint.computation),
                     FormatName(ToString(node.op->params()), 200)});
     }

@@ -9,7 +9,6 @@
 #include "graph/status.h"
 #include "runtime/measure/process_memory.h"
 #include "serialization/plan_file.h"
-#include "serialization/standard_input.h"
 #include "tools/exit_code.h"
 #include "tools/parse.h"
 
@@ -54,6 +53,16 @@ NoteListener NotesTo(Console& console) {
 
 }  // namespace
 
+absl::StatusOr<ModelSource> SourceOf(const std::string& path, Console& console) {
+  static auto& piped = *new std::map<std::string, ModelSource>;
+  if (const auto known = piped.find(path); known != piped.end()) return known->second;
+  console.Progress(absl::StrCat("reading ", path));
+  absl::StatusOr<ModelSource> source = SourceOf(path == "-" ? "/dev/stdin" : path);
+  if (!source.ok()) return WithExitCode(source.status(), ExitCode::kRejectedInput);
+  if (source->piped != nullptr) piped[path] = *source;
+  return source;
+}
+
 namespace {
 
 // Returns the same error, or better advice if the file holds a plan.
@@ -66,12 +75,11 @@ absl::Status OfPlan(const std::string& path, const absl::Status& status) {
 }
 
 absl::StatusOr<Model> LoadOne(const ModelFlags& flags, Console& console, WeightsUse use) {
-  console.Progress(absl::StrCat("reading ", flags.path));
+  ASHLAR_ASSIGN_OR_RETURN(const ModelSource source, SourceOf(flags.path, console));
+  const bool onnx = source.is_onnx;
   OpenOptions options;
   ASHLAR_ASSIGN_OR_RETURN(options.shapes, ParseShapes(flags));
   ASHLAR_ASSIGN_OR_RETURN(options.values, ParseValues(flags));
-  const std::string path = flags.path == "-" ? "/dev/stdin" : flags.path;
-  const bool onnx = IsOnnxFile(path) || IsPipe(path);  // a pipe's format is known once it is read
   if (!flags.outputs.empty() && !onnx) {
     return UsageError(
         absl::StrCat("--outputs ", flags.outputs, ": ", flags.path, " is no .onnx file"));
@@ -85,7 +93,7 @@ absl::StatusOr<Model> LoadOne(const ModelFlags& flags, Console& console, Weights
   options.weights_seed = flags.weights_seed;
   options.use = use;
   options.note = NotesTo(console);
-  absl::StatusOr<Model> model = OpenModel(path, options);
+  absl::StatusOr<Model> model = OpenModel(source, options);
   if (model.ok()) return model;
   if (!absl::IsFailedPrecondition(model.status()) || (!onnx && options.shapes.empty())) {
     return WithExitCode(OfPlan(flags.path, model.status()), ExitCode::kRejectedInput);

@@ -12,6 +12,9 @@
 
 namespace ashlar {
 
+// Returns the source of a model; "-" is standard input. Reads each pipe once and remembers it.
+absl::StatusOr<ModelSource> SourceOf(const std::string& path, Console& console);
+
 // Calls OpenModel. A faulty or unsupported file is kRejectedInput; shapes and names that do not
 // match the model are kUsage.
 absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console,

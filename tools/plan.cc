@@ -11,6 +11,8 @@
 #include "graph/needed_bytes.h"
 #include "graph/status.h"
 #include "memory/lower_bound.h"
+#include "runtime/measure/process_memory.h"
+#include "runtime/plan/memory_need.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/plan/recorded_plan.h"
 #include "runtime/plan/tiled_plan.h"
@@ -155,6 +157,7 @@ class PlanCommand final : public PlanOptions {
     request.means.planner.limits = limits();
     request.means.workspace = workspace_;
     request.checks.measure_passes = true;
+    request.checks.keep_untiled = planning_.memory_budget >= 0;
     if (request.wishes.budget) request.wishes.budget->find_smallest = true;
     if (request.wishes.total) request.wishes.total->find_smallest = true;
     if (int8_twin_) request.wishes.tuned_tiles = false;  // as the twin is
@@ -166,10 +169,11 @@ class PlanCommand final : public PlanOptions {
         format() == PlanFormat::kPlan ? IdentityOf(model) : ModelIdentity();
     const std::string packed_under = model.packed ? model.packed->options : "";
     if (workspace_ == WorkspaceSource::kRecorded) ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
-    const int64_t total_without_budget = TotalWithoutBudget(model, request);
+    const Graph packed_graph = model.packed ? model.graph : Graph();
     ASHLAR_ASSIGN_OR_RETURN(const PlannedModel made,
                             ashlar::PlanModel(std::move(model), request, console));
     const PlannedGraph* const graph = &made.plan();
+    const int64_t total_without_budget = TotalWithoutBudget(made, packed_graph, request);
     if (!tile_info_.empty()) ASHLAR_RETURN_IF_ERROR(WriteTileInfo(original, *graph));
     ASHLAR_RETURN_IF_ERROR(CheckRecordedWorkspaces(*graph));
     const PeakReport peak = ExaminePeak(*graph, first_added_id);
@@ -226,17 +230,20 @@ class PlanCommand final : public PlanOptions {
     return fits;
   }
 
-  // Returns the bytes in total of the model's plan without the memory budget of the request; 0 if
-  // it has none, or if there is no such plan.
-  static int64_t TotalWithoutBudget(const Model& model, PlanRequest request) {
-    if (!request.wishes.budget.has_value()) return 0;
-    request.wishes.budget.reset();
-    request.checks.measure_passes = false;
-    absl::StatusOr<std::unique_ptr<PlannedGraph>> planned = PlanGraph(model.graph, request);
-    if (!planned.ok() || !(*planned)->device->is_host()) return 0;
-    PlannedModel whole;
-    whole.planned = *std::move(planned);
-    return NeedOf(whole).total();
+  // Returns the bytes in total of the plan without the memory budget, with its weights in memory or
+  // in the file as those of `made` are; 0 without a budget, or if there is no such plan.
+  int64_t TotalWithoutBudget(const PlannedModel& made, const Graph& packed_graph,
+                             PlanRequest request) const {
+    if (planning_.memory_budget < 0 || !made.plan().device->is_host()) return 0;
+    std::shared_ptr<const PlannedGraph> untiled = made.plan().untiled;
+    if (made.packed != nullptr) {  // in the tiles that met this budget before
+      request.wishes.tiles = TileSpec();
+      request.means.kernels.least_memory = planning_.prefer_memory;
+      absl::StatusOr<std::unique_ptr<PlannedGraph>> planned = PlanGraph(packed_graph, request);
+      if (planned.ok()) untiled = *std::move(planned);
+    }
+    if (untiled == nullptr) return 0;
+    return NeedOf(*untiled, ProcessBytes(untiled->wishes.threads), made.packed != nullptr).total();
   }
 
   // Warns if the process takes more in total for its smaller arena.

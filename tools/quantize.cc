@@ -208,7 +208,8 @@ class QuantizeCommand final : public Command {
     // In other outputs, such as a detector's, the largest element is not a class.
     const Graph& graph = before.plan().graph;
     const Shape& first = graph.var(graph.outputs()[0].var).type.shape;
-    if (outputs.agreement && HoldsScores(first) && first[1] > 1) {
+    const bool of_classes = outputs.agreement && HoldsScores(first) && first[1] > 1;
+    if (of_classes) {
       console.Print(absl::StrFormat(", the same class in %s", FormatPercent(*outputs.agreement)));
     }
     if (outputs.accuracy_before) {
@@ -227,7 +228,7 @@ class QuantizeCommand final : public Command {
     document["operators_in_floats"] = in_floats;
     document["layers"] = std::move(rows);
     Json& output = document["output"] = {{"rows", outputs.rows}, {"sqnr_db", outputs.sqnr_db}};
-    if (outputs.agreement) output["agreement"] = *outputs.agreement;
+    if (of_classes) output["agreement"] = *outputs.agreement;
     if (outputs.accuracy_before) output["accuracy_before"] = *outputs.accuracy_before;
     if (outputs.accuracy_after) output["accuracy_after"] = *outputs.accuracy_after;
     document["pools"] = {{"before", PoolsOfPlan(before.plan())},

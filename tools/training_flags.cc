@@ -110,11 +110,12 @@ void AddTrainFlag(CLI::App& app, TrainingFlags& flags) {
 absl::StatusOr<Model> LoadModelToTrain(const ModelFlags& model, const TrainingFlags& flags,
                                        Console& console, WeightsUse use) {
   const bool asked = flags.batch > 0 && model.shapes.empty() && model.then.empty();
-  if (asked && IsOnnxFile(model.path)) {
+  ASHLAR_ASSIGN_OR_RETURN(const ModelSource source, SourceOf(model.path, console));
+  if (asked && source.is_onnx) {
     OpenOptions options;
     options.outputs = absl::StrSplit(model.outputs, ',', absl::SkipEmpty());
     options.follow_links = model.follow_links;
-    const absl::StatusOr<Model> as_it_is = OpenModel(model.path, options);
+    const absl::StatusOr<Model> as_it_is = OpenModel(source, options);
     if (as_it_is.ok() && as_it_is->graph.inputs().size() == 1) {
       const Binding& input = as_it_is->graph.inputs()[0];
       Shape shape = as_it_is->graph.var(input.var).type.shape;

@@ -52,12 +52,18 @@ void Declare(const std::vector<ashlar::OnnxTensor>& tensors, std::vector<ashlar_
   }
 }
 
+absl::StatusOr<ashlar::OnnxSignature> SignatureOf(const ashlar_model& model) {
+  if (!model.source) {
+    return ashlar::ReadOnnxSignatureFromBytes(model.bytes, "the model in memory");
+  }
+  const auto& [path, piped, is_onnx] = *model.source;
+  return piped != nullptr ? ashlar::ReadOnnxSignatureFromBytes(piped->bytes(), path)
+                          : ashlar::ReadOnnxSignature(path);
+}
+
 absl::Status Declare(ashlar_model& model) {
   if (model.is_onnx()) {
-    ASHLAR_ASSIGN_OR_RETURN(
-        const ashlar::OnnxSignature signature,
-        model.path.empty() ? ashlar::ReadOnnxSignatureFromBytes(model.bytes, "the model in memory")
-                           : ashlar::ReadOnnxSignature(model.path));
+    ASHLAR_ASSIGN_OR_RETURN(const ashlar::OnnxSignature signature, SignatureOf(model));
     Declare(signature.inputs, model.inputs, model.names);
     Declare(signature.outputs, model.outputs, model.names);
     return absl::OkStatus();
@@ -94,10 +100,12 @@ ashlar_status ashlar_model_open(const char* path, ashlar_model** model) {
     ASHLAR_RETURN_IF_ERROR(CheckGiven(model, "model"));
     ashlar::OpenOptions options;
     options.note = ashlar::c::Log;
-    const bool onnx = ashlar::IsOnnxFile(path);
-    absl::StatusOr<ashlar::Model> opened = ashlar::OpenModel(path, options);
-    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<ashlar_model> made, Made(std::move(opened), onnx));
-    if (onnx) made->path = path;
+    absl::StatusOr<ashlar::ModelSource> source = ashlar::SourceOf(path);
+    if (!source.ok()) return Rejected(source.status());
+    absl::StatusOr<ashlar::Model> opened = ashlar::OpenModel(*source, options);
+    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<ashlar_model> made,
+                            Made(std::move(opened), source->is_onnx));
+    if (source->is_onnx) made->source = *std::move(source);
     *model = made.release();
     return absl::OkStatus();
   });

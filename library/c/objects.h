@@ -20,11 +20,11 @@
 
 struct ashlar_model {
   ashlar::Model model;
-  std::string path;                 // of an ONNX model, which is read again for other shapes
-  absl::Span<const uint8_t> bytes;  // the same for a model in memory, the caller's
-  absl::Status needs_shapes;        // the reason why it has no graph before shapes are given
+  std::optional<ashlar::ModelSource> source;  // of an ONNX model, read again for other shapes
+  absl::Span<const uint8_t> bytes;            // the same for a model in memory, the caller's
+  absl::Status needs_shapes;  // the reason why it has no graph before shapes are given
 
-  bool is_onnx() const { return !path.empty() || !bytes.empty(); }
+  bool is_onnx() const { return source.has_value() || !bytes.empty(); }
 
   // The inputs and outputs that the file declares, read at the first request.
   std::once_flag declared_once;

@@ -90,7 +90,7 @@ absl::StatusOr<Model> ModelFor(const ashlar_model& model, const ashlar_plan_opti
   OpenOptions open;
   open.shapes = shapes;
   open.note = Log;
-  return model.path.empty() ? OpenModelInMemory(model.bytes, open) : OpenModel(model.path, open);
+  return model.source ? OpenModel(*model.source, open) : OpenModelInMemory(model.bytes, open);
 }
 
 absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_options& options,

@@ -14,6 +14,7 @@ struct Checks {
   // comparison between plan and run. The arena must then be mapped larger than planned.
   int64_t understate_bytes = 0;
   bool measure_passes = false;  // fill in the arena bytes of PassReport
+  bool keep_untiled = false;    // fill in PlannedGraph::untiled
 };
 
 }  // namespace ashlar

@@ -119,17 +119,23 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const Graph& grap
   const MemoryBudget& budget = *wishes.budget;
   ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(wishes.comp_node));
   std::unique_ptr<PlannedGraph> found;
+  std::shared_ptr<PlannedGraph> untiled;
   // If untiled images have another format, the untiled graph is faster than any tiles.
   const bool left = device->leaves_images(wishes.precision, means.kernels);
-  if (left) {
+  if (left || checks.keep_untiled) {
     ASHLAR_ASSIGN_OR_RETURN(found, PlanUntiled(graph, request, /*sparing=*/false));
-    if (found->plan.plan.arena > budget.bytes) found.reset();
+    if (checks.keep_untiled) {
+      untiled = std::make_shared<PlannedGraph>(*found);
+      untiled->wishes.budget.reset();
+    }
+    if (!left || found->plan.plan.arena > budget.bytes) found.reset();
   }
   if (found == nullptr && budget.bytes > 0) {
     ASHLAR_ASSIGN_OR_RETURN(found, FastestWithin(budget.bytes, *plans));
   }
   if (found != nullptr) {
     found->searched = 1;
+    found->untiled = std::move(untiled);
     return found;
   }
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smallest,
@@ -150,6 +156,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const Graph& grap
   }
   smallest->smallest_budget = least;
   smallest->searched = searched;
+  smallest->untiled = std::move(untiled);
   return smallest;
 }
 

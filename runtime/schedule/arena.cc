@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "runtime/schedule/sort_unique.h"
 
@@ -72,6 +73,10 @@ ArenaSimulator::ArenaSimulator(const Graph& graph, const StorageModel& model,
       }
     }
     SortUnique(trees_of_[node]);
+    absl::flat_hash_set<int> read;
+    if (!model.overwrites[node].empty()) {
+      read.insert(model.reads[node].begin(), model.reads[node].end());
+    }
     for (const Overwrite& candidate : model.overwrites[node]) {
       const int made = candidate.made;
       if (places[made].parent >= 0) continue;  // its address is bound already
@@ -81,9 +86,8 @@ ArenaSimulator::ArenaSimulator(const Graph& graph, const StorageModel& model,
       for (int s : trees_[tree_of[candidate.storage]]) {
         const int64_t bottom = places[s].offset;
         if (bottom >= begin + parts_[made].bytes || bottom + parts_[s].bytes <= begin) continue;
-        const std::vector<int>& read = model.reads[node];
         const bool is_it = s == candidate.storage || model.storages[s].whole == candidate.storage;
-        reads_it_twice |= !is_it && std::find(read.begin(), read.end(), s) != read.end();
+        reads_it_twice |= !is_it && read.contains(s);
         needs.push_back(parts_[s].producer);
         needs.insert(needs.end(), parts_[s].readers.begin(), parts_[s].readers.end());
       }

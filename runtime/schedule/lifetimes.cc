@@ -66,6 +66,7 @@ class SharedMemory {
     const auto [root, base] = Find(buffer);
     // Steps only grow, so buffers that were last used earlier are not checked again.
     std::vector<int>& alive = links_[root].alive;
+    looks_ += static_cast<int64_t>(alive.size());
     std::erase_if(alive, [&](int other) { return buffers[other].upper < end_; });
     return std::none_of(alive.begin(), alive.end(), [&](int other) {
       const Buffer& b = buffers[other];
@@ -75,6 +76,8 @@ class SharedMemory {
       return overlaps && (b.upper > end_ || (read_by_[other] == end_ && !is_it));
     });
   }
+
+  int64_t looks() const { return looks_; }
 
  private:
   struct Link {
@@ -106,6 +109,7 @@ class SharedMemory {
   std::vector<int> whole_;        // by buffer; -1 if it is not a sub-buffer
   std::vector<int64_t> read_by_;  // by buffer: the end of the last step that reads it
   int64_t end_ = 0;
+  int64_t looks_ = 0;
 };
 
 // The bytes live at the steps of a problem; empty if the problem is malformed.
@@ -248,6 +252,7 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
       ++result.num_overwrites;
     }
   }
+  result.looks = shared.looks();
   AlignBuffers(alignment, result.problem);
   return result;
 }

@@ -29,6 +29,7 @@ struct Lifetimes {
   std::vector<int> storage_buffer;    // by storage: its buffer, or -1 if not in the arena
   std::vector<int> workspace_buffer;  // by node: its buffer, or -1
   int num_overwrites = 0;             // accepted
+  int64_t looks = 0;                  // at buffers, to find overwrites: the work of it
 };
 
 // Computes the lifetimes. `order` contains every scheduled node once; `workspace` is bytes by node;

@@ -121,7 +121,8 @@ bool OrderWalk::TryRun(int task, int64_t budget) {
 
 void OrderWalk::Commit(absl::Span<const int> stretch) {
   for (int task : stretch) {
-    ready_.erase(std::remove(ready_.begin(), ready_.end(), task), ready_.end());
+    const auto at = std::find(ready_.begin(), ready_.end(), task);
+    if (at != ready_.end()) ready_.erase(at);
     moves_.push_back(task);
   }
   num_run_ += static_cast<int>(stretch.size());

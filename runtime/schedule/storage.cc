@@ -12,8 +12,11 @@
 namespace ashlar {
 namespace {
 
-void AddUnique(std::vector<int>& list, int value) {
-  if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
+// Adds a value to an ascending list, once; returns whether it was new. None in it is larger.
+bool AddLast(std::vector<int>& list, int value) {
+  if (!list.empty() && list.back() == value) return false;
+  list.push_back(value);
+  return true;
 }
 
 bool ReadsOnDevice(const OperatorNode& node, size_t input) {
@@ -147,8 +150,7 @@ class Builder {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const int storage = model_.views[node.inputs[i]].storage;
       if (storage < 0 || !ReadsOnDevice(node, i)) continue;
-      AddUnique(model_.reads[index], storage);
-      AddUnique(model_.storages[storage].readers, index);
+      if (AddLast(model_.storages[storage].readers, index)) model_.reads[index].push_back(storage);
     }
     if (node.op->role() == Role::kCompute) {
       if (options_.views) AddViews(node, aliasing_[index].views);
@@ -227,7 +229,7 @@ class Builder {
       for (size_t k = 0; k < node.inputs.size(); ++k) {
         const int input = node.inputs[k];
         if (use.state[input] < 0 || !ReadsOnDevice(node, k)) continue;
-        AddUnique(readers[{use.state[input], use.version[input]}], index);
+        AddLast(readers[{use.state[input], use.version[input]}], index);
       }
     }
   }

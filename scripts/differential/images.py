@@ -149,8 +149,12 @@ def resize(b, op):
     roi = None
     if where == "tf_crop_and_resize":
         count = len(list(which))
-        roi = b.constant(np.concatenate([b.data("float32", (count,), low=0.0, high=0.4),
-                                         b.data("float32", (count,), low=0.6, high=1.2)]).astype(np.float32))
+        begin = b.data("float32", (count,), low=0.0, high=0.4)
+        end = b.data("float32", (count,), low=0.6, high=1.2)
+        # Most axes that keep their length are taken whole: ONNX Runtime never crops such an axis (known.py).
+        whole = np.array([w == x.shape[a] for w, a in zip(wanted, which)]) & (begin > 0.02)
+        begin[whole], end[whole] = 0, 1
+        roi = b.constant(np.concatenate([begin, end]).astype(np.float32))
     by_sizes = b.chance(0.5)
     empty = b.constant(np.zeros(0, np.float32)) if b.opset < 13 else None
     attributes = {

@@ -62,6 +62,25 @@ def _wide(node):
                for a in node.inputs)
 
 
+def _crops_axes_of_one_length(node):
+    if node.get("coordinate_transformation_mode") != "tf_crop_and_resize":
+        return False
+    before, after, region = node.inputs[0].shape, node.outputs[0].shape, node.inputs[1]
+    axes = node.get("axes", range(len(before)))
+    return any(before[a] == after[a] and (begin, end) != (0, 1)
+               for a, begin, end in zip(axes, region, region[len(region) // 2:]))
+
+
+def _reduces_beyond_doubles(node):
+    """Sums or products of integers that are beyond a double's, or an Int32's."""
+    data = node.inputs[0]
+    if data.dtype.name not in ("int32", "int64", "uint32", "uint64"):
+        return False
+    sizes = np.abs(data.astype(np.float64))
+    total = {"ReduceProd": np.prod(np.maximum(sizes, 1)), "ReduceSumSquare": np.sum(sizes**2)}.get(node.op, np.sum(sizes))
+    return total >= 2.0**min(53, data.dtype.itemsize * 8 - 1)
+
+
 # Operators that are read and that neither reference evaluates.
 WITHOUT_REFERENCE = {"QLinearReduceMean:com.microsoft"}
 
@@ -110,12 +129,25 @@ KNOWN = [
     Known(_REFERENCE, "RoiAlign", _OTHER,
           "before operator set 16 boxes are not moved by half a pixel; onnx.reference takes the newer default",
           lambda n: n.opset < 16),
+    Known(_REFERENCE, "ReduceL2", _OTHER,
+          "'the L2 norm of the input tensor's elements': it has a value if a square has none in float16; onnx.reference squares so",
+          lambda n: n.dtype() == "float16" and not np.isfinite(n.outputs[0]).all()),
+    Known(_RUNTIME, "ReduceProd ReduceSum ReduceSumSquare ReduceL1", "Ashlar and onnx.reference",
+          "integers beyond 2^53 stay integers: tensor(int64) is both the type of data and of reduced; ONNX Runtime computes in "
+          "floating point, and cuts off at the largest integer", _reduces_beyond_doubles),
     Known(_RUNTIME, "LRN", "Ashlar and onnx.reference",
           "the sum of the squares of neighbours; ONNX Runtime adds and takes off squares as it goes, and keeps their rounding",
           lambda n: np.abs(n.inputs[0]).max() > 100),
     Known(_RUNTIME, "MaxPool AveragePool LpPool", "Ashlar; onnx.reference refuses or crops, too",
           "auto_pad SAME: 'pad the input so that': never less than nothing; ONNX Runtime takes rows off for strides above the kernel",
           lambda n: _same(n) and any(s > k for s, k in zip(n.get("strides", []), n.get("kernel_shape")))),
+    Known(_RUNTIME, "Resize", "Ashlar and onnx.reference",
+          "tf_crop_and_resize: 'x_original = start_x * (length_original - 1) + ...' for each dimension; ONNX Runtime takes no part of "
+          "an axis that keeps its length", _crops_axes_of_one_length),
+    Known(_RUNTIME, "Resize", "Ashlar and onnx.reference",
+          "align_corners: ONNX's cases test_resize_downsample_scales_*_align_corners have the fractional length of an axis that a scale "
+          "below 1 shrinks; ONNX Runtime takes the whole length, and leaves these cases out",
+          lambda n: n.get("coordinate_transformation_mode") == "align_corners" and len(n.inputs) == 3 and (n.inputs[2] < 1).any()),
     Known(_RUNTIME, "InstanceNormalization", "Ashlar and onnx.reference",
           "'y = scale * (x - mean) / sqrt(variance + epsilon) + B'; ONNX Runtime loses digits where the mean is large or the "
           "variance small"),

@@ -16,15 +16,17 @@
 namespace ashlar {
 namespace {
 
-// No operator set has activations of integers, and operator set 13 has few operators for bytes and
-// Bool.
+// Operator set 13 has few operators for bytes and Bool. No operators of ONNX are FUSE_ADD_RELU of
+// integers, whose sum does not wrap around before it is compared.
 absl::Status CheckElemwiseType(const OnnxEmitter& emitter, ScalarFunction function) {
   const DType dtype = emitter.output_type().dtype;
-  const bool relu = function == ScalarFunction::kRelu || function == ScalarFunction::kFuseAddRelu;
+  const bool lacks = function == ScalarFunction::kFuseAddRelu
+                         ? !IsFloat(dtype)
+                         : function == ScalarFunction::kRelu && dtype == DType::kBool;
   const bool wide = dtype == DType::kInt32 || dtype == DType::kInt64;
   const bool common = dtype == DType::kFloat32 || dtype == DType::kFloat16 || wide;
   const bool rich = emitter.rich() && dtype != DType::kBFloat16;  // no program computes in BFloat16
-  if ((rich || common) && (IsFloat(dtype) || !relu)) return absl::OkStatus();
+  if ((rich || common) && !lacks) return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat(RowOf(function).name, " of ", Name(dtype)));
 }
 
@@ -75,9 +77,13 @@ std::string FloatTruncDiv(OnnxEmitter& emitter, const std::vector<std::string>& 
 absl::StatusOr<std::string> OnnxScalarFunction(OnnxEmitter& emitter, const ElemwiseParam& param,
                                                const std::vector<std::string>& inputs) {
   const ScalarRow& row = RowOf(param.mode);
-  const bool flags = emitter.output_type().dtype == DType::kBool;
+  const DType dtype = emitter.output_type().dtype;
+  const bool flags = dtype == DType::kBool;
   if (flags && param.mode == ScalarFunction::kMul) return emitter.Add("And", inputs);
   if (flags && param.mode == ScalarFunction::kMax) return emitter.Add("Or", inputs);
+  if (param.mode == ScalarFunction::kRelu && !IsFloat(dtype) && !IsQuantized(dtype)) {
+    return emitter.Add("Max", {inputs[0], emitter.Scalar(0)});  // Relu is of floats in set 13
+  }
   if (row.onnx != nullptr) {
     std::vector<OnnxAttribute> attributes;
     for (int i = 0; i < row.num_parameters; ++i) {
@@ -163,7 +169,7 @@ absl::StatusOr<OnnxValues> OnnxElemwiseMultiType(OnnxEmitter& emitter) {
   return OnnxScalarFunction(emitter, param, inputs);
 }
 
-// Shifts exist only for unsigned integers. Inputs must have one dtype, except for powers.
+// Inputs must have one dtype, except for powers.
 absl::StatusOr<OnnxValues> OnnxIntegerElemwise(OnnxEmitter& emitter) {
   const IntegerFunction mode = emitter.op<IntegerElemwise>().param().mode;
   const DType dtype = emitter.output_type().dtype, other = emitter.input_type(1).dtype;
@@ -173,9 +179,13 @@ absl::StatusOr<OnnxValues> OnnxIntegerElemwise(OnnxEmitter& emitter) {
   const bool wide = SizeOf(dtype) >= 4 && SizeOf(other) >= 4;
   constexpr const char* kArithmetic[] = {"Add", "Sub", "Mul"};
   if (!emitter.rich()) return absl::UnimplementedError("no counterpart");
-  if (pow ? !wide : other != dtype || (shift && dtype != DType::kUint8)) {
-    return absl::UnimplementedError(absl::StrCat(kIntegerFunctionNames[static_cast<size_t>(mode)],
-                                                 " of ", Name(dtype), " and ", Name(other)));
+  const bool of_signed = shift && dtype != DType::kUint8;
+  if ((pow ? !wide : other != dtype) || of_signed) {
+    return absl::UnimplementedError(absl::StrCat(
+        kIntegerFunctionNames[static_cast<size_t>(mode)], " of ", Name(dtype), " and ", Name(other),
+        of_signed ? absl::StrCat(": before operator set 28 BitShift is of unsigned integers, and ",
+                                 kRichestOnnxSet, " is written")
+                  : ""));
   }
   if (pow) return emitter.Add("Pow", inputs);
   if (mode > IntegerFunction::kPow) {

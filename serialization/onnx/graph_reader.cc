@@ -1,9 +1,6 @@
 #include "serialization/onnx/graph_reader.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
-#include <memory>
 #include <set>
 #include <utility>
 
@@ -13,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "graph/status.h"
-#include "opr/type_cvt.h"
+#include "serialization/onnx/float_types.h"
 #include "serialization/onnx/functions.h"
 #include "serialization/onnx/import.h"
 #include "serialization/onnx/import_table.h"
@@ -60,7 +57,8 @@ class Reader {
         options_(options),
         external_(external),
         import_(options.most_folded_bytes, options.most_folded_operations),
-        functions_(model) {}
+        functions_(model),
+        floats_(import_, options) {}
 
   absl::StatusOr<Graph> Read();
   int64_t folded_bytes() const { return import_.folded_bytes(); }
@@ -81,11 +79,6 @@ class Reader {
   absl::StatusOr<OnnxVar> Find(const std::string& name, const Scope& scope);
   void Define(const NodeProto& node, int output, OnnxVar var, Scope& scope);
   void Miss(const NodeProto& node, bool folding, const std::string& why, Scope& scope);
-  void NoteConverted(int onnx_type);
-  // The var as another float; one conversion of each var serves all its readers.
-  absl::StatusOr<OnnxVar> Converted(OnnxVar var, DType dtype);
-  void NoteInfinite(OnnxVar wide, OnnxVar narrow);
-  absl::Status NarrowInputs(std::vector<OnnxVar>& inputs);
   absl::StatusOr<OnnxVar> Output(const std::string& name, int onnx_type, const Scope& scope);
   std::string InputsOf(OnnxVar of) const;
 
@@ -95,52 +88,9 @@ class Reader {
   OnnxImport import_;
   MissingOperators missing_;
   const OnnxFunctions functions_;
-  std::set<std::string> converted_;  // names of float types that become Float32
-  std::set<std::string> narrowed_;   // operators that compute Float64 as Float32
-  std::map<std::pair<OnnxVar, DType>, OnnxVar> conversions_;
+  OnnxFloatTypes floats_;
   int64_t nodes_read_ = 0;
 };
-
-void Reader::NoteConverted(int onnx_type) {
-  if (IsConverted(onnx_type)) converted_.insert(OnnxTypeName(onnx_type));
-}
-
-absl::StatusOr<OnnxVar> Reader::Converted(OnnxVar var, DType dtype) {
-  if (import_.type(var).dtype == dtype) return var;
-  const auto [conversion, is_new] = conversions_.try_emplace({var, dtype}, var);
-  if (!is_new) return conversion->second;
-  TypeCvtParam param;
-  param.dtype = dtype;
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<OnnxVar> outputs,
-                          import_.Add(std::make_shared<const TypeCvt>(std::move(param)), {var}));
-  conversion->second = outputs[0];
-  // Back again, exactly.
-  if (dtype == DType::kFloat64) conversions_.insert({{outputs[0], DType::kFloat32}, var});
-  return outputs[0];
-}
-
-// Notes a constant that is finite as Float64 and not as Float32.
-void Reader::NoteInfinite(OnnxVar wide, OnnxVar narrow) {
-  const HostTensor* const from = import_.constant(wide);
-  if (from == nullptr || options_.note == nullptr) return;
-  for (int64_t i = 0; i < from->num_elements(); ++i) {
-    if (!std::isfinite(from->At(i)) || std::isfinite(import_.constant(narrow)->At(i))) continue;
-    options_.note(absl::StrCat(from->At(i), " of a double constant is infinite as Float32"));
-    return;
-  }
-}
-
-// Makes Float32 of Float64.
-absl::Status Reader::NarrowInputs(std::vector<OnnxVar>& inputs) {
-  for (OnnxVar& input : inputs) {
-    const bool tensor = input != kNoOnnxVar && import_.sequence(input) == nullptr;
-    if (!tensor || import_.type(input).dtype != DType::kFloat64) continue;
-    ASHLAR_ASSIGN_OR_RETURN(const OnnxVar narrow, Converted(input, DType::kFloat32));
-    NoteInfinite(input, narrow);
-    input = narrow;
-  }
-  return absl::OkStatus();
-}
 
 // Returns the inputs that a var is computed of, as a clause with the option that makes them known.
 std::string Reader::InputsOf(OnnxVar of) const {
@@ -187,7 +137,7 @@ absl::StatusOr<OnnxVar> Reader::Find(const std::string& name, const Scope& scope
       continue;
     }
     if (!value.ok()) return value.status();
-    NoteConverted(type);
+    floats_.Note(type);
     const OnnxVar var = import_.AddConstant(*std::move(value));
     import_.SetName(var, absl::StrCat(at->prefix, name));
     import_.SetOnnxType(var, type);
@@ -256,13 +206,13 @@ absl::Status Reader::AddInputs(const absl::flat_hash_set<std::string>& read, Sco
       if (!type.ok() && read.count(name) == 0) continue;
       if (!type.ok()) return type.status();
       var = import_.AddInput(name, *std::move(type));
-      NoteConverted(input.type().tensor_type().elem_type());
+      floats_.Note(input.type().tensor_type().elem_type());
     }
     const int onnx_type = input.type().tensor_type().elem_type();
     // Computed in another dtype than its own.
     if (IsConverted(onnx_type)) {
       import_.BeginNode(absl::StrCat(name, "/Float32"));
-      ASHLAR_ASSIGN_OR_RETURN(var, Converted(var, DType::kFloat32));
+      ASHLAR_ASSIGN_OR_RETURN(var, floats_.Converted(var, DType::kFloat32));
     }
     import_.SetOnnxType(var, onnx_type);
     scope.vars[name] = var;
@@ -365,9 +315,10 @@ absl::Status Reader::ReadOperator(const NodeProto& node, const std::vector<OnnxV
     outputs.push_back(!output.empty() && read.contains(output));
   }
   std::vector<OnnxVar> read_inputs = inputs;
-  if (!row.doubles) ASHLAR_RETURN_IF_ERROR(NarrowInputs(read_inputs));
-  const bool narrowed = read_inputs != inputs;
-  if (narrowed) narrowed_.insert(node.op_type());
+  bool narrowed = false;
+  if (!row.doubles) {
+    ASHLAR_ASSIGN_OR_RETURN(narrowed, floats_.Narrow(node.op_type(), read_inputs));
+  }
   OnnxNode reading(node, version, std::move(read_inputs), std::move(outputs), import_, external_);
   const bool constant = reading.all_constant();
   const OnnxImportFunction function =
@@ -389,7 +340,7 @@ absl::Status Reader::ReadOperator(const NodeProto& node, const std::vector<OnnxV
     OnnxVar var = vars[i];
     if (narrowed && import_.sequence(var) == nullptr &&
         import_.type(var).dtype == DType::kFloat32) {
-      ASHLAR_ASSIGN_OR_RETURN(var, Converted(var, DType::kFloat64));
+      ASHLAR_ASSIGN_OR_RETURN(var, floats_.Converted(var, DType::kFloat64));
     }
     Define(node, i, var, scope);
   }
@@ -481,11 +432,7 @@ absl::StatusOr<OnnxVar> Reader::Output(const std::string& name, int onnx_type, c
     return absl::UnimplementedError(
         absl::StrCat("output '", Shown(name), "' is a sequence of tensors"));
   }
-  const DType dtype = import_.type(var).dtype;
-  const DType declared = DeclaredAs(onnx_type, dtype);
-  if (!IsFloat(dtype) || !IsFloat(declared)) return var;
-  import_.BeginNode(absl::StrCat(name, "/", Name(declared)));
-  return Converted(var, declared);
+  return floats_.AsDeclared(name, var, onnx_type);
 }
 
 // Returns the values that look most like a name: they contain it, or begin as it does.
@@ -604,15 +551,9 @@ absl::StatusOr<Graph> Reader::Read() {
     const auto var = scope.vars.find(output.name());
     if (var == scope.vars.end()) continue;
     NoteOnnxType(output, import_.type(var->second), options_);
-    NoteConverted(output.type().tensor_type().elem_type());
+    floats_.Note(output.type().tensor_type().elem_type());
   }
-  if (!converted_.empty() && options_.note != nullptr) {
-    options_.note(absl::StrCat(absl::StrJoin(converted_, " and "), " is computed as Float32"));
-  }
-  if (!narrowed_.empty() && options_.note != nullptr) {
-    options_.note(
-        absl::StrCat("double is computed as Float32 by ", absl::StrJoin(narrowed_, ", ")));
-  }
+  floats_.Tell();
   return std::move(import_).Finish(bound);
 }
 

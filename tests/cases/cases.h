@@ -45,9 +45,6 @@ struct KernelCase {
 // Returns the largest error of a GPU's sums of floats.
 double ToleranceOf(DType dtype);
 
-inline constexpr DType kIntegerDTypes[] = {DType::kInt64, DType::kInt32, DType::kInt8,
-                                           DType::kUint8};
-
 // The device and the types for which cases are generated.
 struct CaseScope {
   std::vector<Format> images;  // the formats of images, in addition to row-major

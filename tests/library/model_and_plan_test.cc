@@ -1,9 +1,13 @@
 // Opens models, makes and reads plans, and checks the errors of both.
+#include <sys/stat.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <string>
+#include <thread>
 
 #include "tests/library/c_program.h"
 #include "tests/library/library_test.h"
@@ -97,6 +101,48 @@ TEST_F(ModelLibraryTest, IsTheSameFromMemory) {
   EXPECT_EQ(RunOnce(session, InputOf(2)), RunOnce(from_file, InputOf(2)));
   EXPECT_EQ(StatusOf([&] { Model(static_cast<char*>(block.get()) + 4, 64); }),
             ASHLAR_REJECTED_FILE);
+}
+
+// A field of a protobuf message that holds fewer than 128 bytes.
+std::string Field(int number, const std::string& content) {
+  constexpr int kLengthDelimited = 2;
+  std::string field = {static_cast<char>(number << 3 | kLengthDelimited),
+                       static_cast<char>(content.size())};
+  return field + content;
+}
+
+// An ONNX model of one Relu, for {n,w}.
+std::string OnnxRelu() {
+  const std::string shape = Field(1, Field(2, "n")) + Field(1, Field(2, "w"));
+  const std::string type = Field(2, Field(1, "\x08\x01" + Field(2, shape)));
+  const std::string node = Field(1, "x") + Field(2, "y") + Field(4, "Relu");
+  const std::string graph = Field(1, node) + Field(2, "g") + Field(11, Field(1, "x") + type) +
+                            Field(12, Field(1, "y") + type);
+  return "\x08\x08" + Field(7, graph) + Field(8, "\x10\x0d");
+}
+
+// The file was read for each of the shapes again, and a pipe was empty then.
+TEST_F(ModelLibraryTest, OnnxFromAPipeIsPlannedForAnyShape) {
+  const std::string pipe = path_ + ".fifo";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(pipe, std::ios::binary) << OnnxRelu(); });
+  const Model model(pipe);
+  writer.join();
+  std::remove(pipe.c_str());
+  EXPECT_EQ(StatusOf([&] { model.NewPlan(Threads(1)); }), ASHLAR_INVALID_ARGUMENT);
+  const ashlar_tensor* first = nullptr;
+  size_t count = 0;
+  ASSERT_EQ(ashlar_model_inputs(model.get(), &first, &count), ASHLAR_OK) << ashlar_error_message();
+  ASSERT_EQ(count, 1u);
+  EXPECT_EQ(first[0].rank, 2);
+  EXPECT_EQ(first[0].shape[1], -1);
+  for (const int64_t batch : {3, 5}) {
+    auto options = Threads(1);
+    const ashlar_shape shape = {"x", 2, {batch, 4}};
+    options.shapes = &shape;
+    options.num_shapes = 1;
+    EXPECT_EQ(model.NewPlan(options).Memory().input, batch * 4 * 4);
+  }
 }
 
 TEST_F(ModelLibraryTest, RejectsFilesThatAreNone) {

@@ -20,8 +20,6 @@ namespace {
 using Wide = __int128;
 using F = ScalarFunction;
 
-constexpr DType kDTypes[] = {DType::kInt64, DType::kInt32, DType::kInt8, DType::kUint8};
-
 // The number that a dtype makes of the lower bits of another.
 int64_t Kept(DType dtype, Wide number) {
   switch (dtype) {
@@ -100,7 +98,7 @@ TEST(IntegersTest, EveryFunctionOfIntegersIsExactAtTheEndsOfTheRange) {
   }
   EXPECT_EQ(defined, std::size(kFunctions)) << "a function of integers is not tested";
   for (const FunctionRow& row : kFunctions) {
-    for (const DType dtype : kDTypes) {
+    for (const DType dtype : kIntegerDTypes) {
       if (WrapsInside(row.function, dtype)) continue;
       const std::vector<int64_t> edges = IntegerEdges(dtype);
       const auto n = static_cast<int64_t>(edges.size());
@@ -127,10 +125,10 @@ TEST(IntegersTest, EveryFunctionOfIntegersIsExactAtTheEndsOfTheRange) {
 }
 
 TEST(IntegersTest, ConversionsBetweenIntegersKeepTheLowerBits) {
-  for (const DType from : kDTypes) {
+  for (const DType from : kIntegerDTypes) {
     const std::vector<int64_t> edges = IntegerEdges(from);
     const HostTensor x = Column(from, edges, {static_cast<int64_t>(edges.size())});
-    for (const DType to : kDTypes) {
+    for (const DType to : kIntegerDTypes) {
       const HostTensor y = Value(TypeCvt({to}).Evaluate({x}))[0];
       for (size_t i = 0; i < edges.size(); ++i) {
         EXPECT_EQ(y.IntegerAt(static_cast<int64_t>(i)), Kept(to, edges[i])) << Name(from);

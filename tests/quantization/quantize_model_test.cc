@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "graph/rewriter.h"
+#include "opr/host_io.h"
 #include "opr/type_cvt.h"
 #include "quantization/graph_run.h"
 #include "quantization/noise.h"
@@ -389,6 +391,46 @@ TEST_P(DigitsModel, KeepsItsAccuracy) {
       EXPECT_GE(result.sqnr_db, 36);
     }
   }
+}
+
+// The same graph with an input of other floats, which it converts first.
+Graph WithInputOf(DType dtype, const Graph& graph) {
+  GraphRewriter rewriter(graph);
+  for (const OperatorNode& node : graph.nodes()) {
+    if (node.op->role() != Role::kInput) {
+      EXPECT_TRUE(IsOk(rewriter.Copy(node)));
+      continue;
+    }
+    const absl::Span<const int64_t> dims = graph.var(node.outputs[0]).type.shape.dims();
+    const InputParam param = {dtype, {dims.begin(), dims.end()}};
+    const int input = Value(rewriter.builder().Add(std::make_shared<Host2DeviceCopy>(param), {},
+                                                   rewriter.Identity(node)))[0];
+    rewriter.Replace(node.outputs[0],
+                     Value(rewriter.builder().Add(
+                         std::make_shared<TypeCvt>(TypeCvtParam{DType::kFloat32}), {input}))[0]);
+  }
+  return Value(std::move(rewriter).Finish());
+}
+
+// An input of 16-bit floats was "not of floats".
+TEST_F(QuantizeModelTest, BytesStandForFloatsOfAnyWidth) {
+  const Graph graph = kNets[0].make(3);
+  QuantizeOptions options;
+  options.input = ByteInput{128, 1.0f / 127};
+  const QuantizedModel expected = Value(QuantizeModel(graph, RandomData("x", kImage, 4), options));
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16, DType::kFloat64}) {
+    SCOPED_TRACE(Name(dtype));
+    const QuantizedModel model =
+        Value(QuantizeModel(WithInputOf(dtype, graph), RandomData("x", kImage, 4, dtype), options));
+    EXPECT_EQ(model.graph.var(model.graph.inputs()[0].var).type.dtype, DType::kUint8);
+    EXPECT_EQ(TypesIn(model.graph), TypesIn(expected.graph)) << "no conversion to floats";
+    EXPECT_GT(model.outputs.sqnr_db, 25);
+  }
+  const absl::Status status = QuantizeModel(WithInputOf(DType::kInt32, graph),
+                                            RandomData("x", kImage, 4, DType::kInt32), options)
+                                  .status();
+  EXPECT_THAT(status.message(), ::testing::HasSubstr("input 'x' is Int32"));
+  EXPECT_THAT(status.message(), ::testing::HasSubstr("expected floats"));
 }
 
 // (byte - 128) / 127: the model takes bytes, which its first layer reads without a conversion. It

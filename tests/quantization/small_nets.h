@@ -125,14 +125,14 @@ class NetOfFloats {
 // Seeded inputs for one tensor, in [-1, 1].
 class RandomData final : public CalibrationData {
  public:
-  RandomData(std::string input, Shape shape, int64_t runs)
-      : input_(std::move(input)), shape_(std::move(shape)), runs_(runs) {}
+  RandomData(std::string input, Shape shape, int64_t runs, DType dtype = DType::kFloat32)
+      : input_(std::move(input)), shape_(std::move(shape)), runs_(runs), dtype_(dtype) {}
 
   int64_t runs() const override { return runs_; }
   absl::StatusOr<CalibrationRun> Run(int64_t index) const override {
     std::mt19937_64 random(static_cast<uint64_t>(index) + 1);
     CalibrationRun run;
-    run.inputs[input_] = RandomTensor(random, shape_);
+    run.inputs[input_] = RandomTensor(random, dtype_, shape_);
     run.rows = shape_[0];
     return run;
   }
@@ -141,6 +141,7 @@ class RandomData final : public CalibrationData {
   const std::string input_;
   const Shape shape_;
   const int64_t runs_;
+  const DType dtype_;
 };
 
 }  // namespace ashlar::testing

@@ -11,6 +11,9 @@
 
 namespace ashlar::testing {
 
+inline constexpr DType kIntegerDTypes[] = {DType::kInt64, DType::kInt32, DType::kInt8,
+                                           DType::kUint8};
+
 // Returns uniform values in [low, high], rounded if the dtype is integral.
 HostTensor RandomTensor(std::mt19937_64& random, DType dtype, const Shape& shape, double low = -1,
                         double high = 1);

@@ -11,6 +11,7 @@
 namespace ashlar::testing {
 namespace {
 
+using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -65,6 +66,50 @@ TEST_F(ModelFilesTest, ModelsComeFromPipesAndStandardInput) {
   writer.join();
   EXPECT_EQ(cut.exit_code, 6) << cut.err;
   EXPECT_THAT(cut.err, HasSubstr("cut: "));
+}
+
+// What opened its model a second time found the pipe empty, or took it for no ONNX file.
+TEST_F(ModelFilesTest, ModelsFromPipesAreReadAsOftenAsFiles) {
+  Write("open.onnx", Read("model.onnx"));
+  const struct {
+    const char* before;  // the model
+    const char* behind;
+    const char* key;  // of the document, that has to be the same
+  } cases[] = {{"plan ", " --train --batch 4", "arena_bytes"},
+               {"plan ", " --tile 0-4:rows2 -o pipe.html", "arena_bytes"},
+               {"plan ", " --value data=0", "arena_bytes"},
+               {"plan model.onnx --then ", "", "arena_bytes"},
+               {"compare model.onnx ", " --seed 3", "outputs"},
+               {"compare model.onnx ", " --seed 3 --outputs prob", "outputs"},
+               {"compare ", " model.onnx --seed 3 --layers all --tile-b 0-4:rows2", "outputs"},
+               {"verify ", " --seed 3", "values"}};
+  int pipes = 0;
+  for (const auto& test : cases) {
+    SCOPED_TRACE(absl::StrCat(test.before, "PIPE", test.behind));
+    const std::string pipe = absl::StrCat("model", ++pipes);
+    const ProcessResult expected =
+        Ashlar(absl::StrCat(test.before, "open.onnx", test.behind, " --json=file.json"));
+    std::thread writer = Pipe(pipe, "cat open.onnx");
+    const ProcessResult piped =
+        Ashlar(absl::StrCat(test.before, pipe, test.behind, " --json=pipe.json"));
+    writer.join();
+    EXPECT_EQ(piped.exit_code, expected.exit_code) << piped.err;
+    if (expected.exit_code != 0) continue;
+    EXPECT_EQ(json::parse(Read("pipe.json"))[test.key], json::parse(Read("file.json"))[test.key]);
+  }
+}
+
+// A file's name was looked at first: all that ended so was TensorFlow's.
+TEST_F(ModelFilesTest, WhatAFileHoldsCountsMoreThanItsEnding) {
+  Write("ashlar.pb", Read("model.ash"));
+  EXPECT_EQ(Ashlar("run ashlar.pb").exit_code, 0);
+  Write("nothing.pb", "");
+  Write("text.pb", "something else");
+  Write("graph.pb", "\n\x0c\n\x01x\x12\x0bPlaceholder");
+  ExpectEndings("run ", {{"nothing.pb", 6, "not an Ashlar model (.ash)"},
+                         {"text.pb", 6, "not an Ashlar model (.ash)"},
+                         {"none.pb", 6, "none.pb: "},
+                         {"graph.pb", 6, "a TensorFlow model"}});
 }
 
 TEST_F(ModelFilesTest, FilesOfOtherProgramsAreNamed) {

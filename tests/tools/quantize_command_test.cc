@@ -84,15 +84,18 @@ TEST_F(QuantizeCommandTest, FoldersOfSamplesAreClasses) {
 // class.
 TEST_F(QuantizeCommandTest, TheSameClassIsSaidOfScoresAlone) {
   const ProcessResult scores =
-      Ashlar("quantize model.ash --calibrate data.npz -o int8.ash --samples 2");
+      Ashlar("quantize model.ash --calibrate data.npz -o int8.ash --samples 2 --json=scores.json");
   ASSERT_EQ(scores.exit_code, 0) << scores.err;
   EXPECT_THAT(scores.out, HasSubstr(", the same class in "));
+  EXPECT_TRUE(nlohmann::json::parse(Read("scores.json"))["output"].contains("agreement"));
   ASSERT_EQ(Ashlar("convert model.ash -o model.onnx").exit_code, 0);
-  const ProcessResult images =
-      Ashlar("quantize model.onnx --outputs relu2 --calibrate data.npz -o int8.ash --samples 2");
+  const ProcessResult images = Ashlar(
+      "quantize model.onnx --outputs relu2 --calibrate data.npz -o int8.ash --samples 2 "
+      "--json=images.json");
   ASSERT_EQ(images.exit_code, 0) << images.err;
   EXPECT_THAT(images.out, HasSubstr("output: SQNR"));
   EXPECT_THAT(images.out, ::testing::Not(HasSubstr("the same class")));
+  EXPECT_FALSE(nlohmann::json::parse(Read("images.json"))["output"].contains("agreement"));
 }
 
 TEST_F(QuantizeCommandTest, WrongOptionsAndDataAreNamed) {

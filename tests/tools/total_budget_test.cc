@@ -16,6 +16,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr int64_t kMiB = 1 << 20;
 
@@ -75,12 +76,41 @@ TEST_F(TotalBudgetTest, ATotalThatGrowsUnderAnArenasBudgetIsNamed) {
   EXPECT_FALSE(Document("plan r18.ash")["total"].contains("without_budget_bytes"));
 }
 
+// Of a file that is packed within the budget, weights in the file were compared with weights in
+// memory, or with nothing.
+TEST_F(TotalBudgetTest, PackedFilesCompareWeightsWhereTheyLie) {
+  ASSERT_EQ(Ashlar("convert r18.ash -o whole18.ash --pack -q").exit_code, 0);
+  ASSERT_EQ(
+      Ashlar(absl::StrCat("convert r18.ash -o min18.ash --pack --memory-budget min -q", kQuick))
+          .exit_code,
+      0);
+  const struct {
+    const char* packed;
+    const char* budget;
+    const char* without;  // the file whose plan is the one without a budget
+  } cases[] = {{"min18.ash", "min", "whole18.ash"},
+               {"min18.ash", "1GB", "r18.ash"},  // which is packed anew
+               {"whole18.ash", "1GB", "r18.ash"}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(absl::StrCat(c.packed, " ", c.budget));
+    const json budget =
+        Document(absl::StrCat("plan ", c.packed, " --memory-budget ", c.budget, kQuick));
+    EXPECT_EQ(budget["packed"], c.without == std::string("whole18.ash"));
+    EXPECT_EQ(budget["total"]["without_budget_bytes"],
+              Total(Document(absl::StrCat("plan ", c.without, " --tile none"))));
+  }
+}
+
 // "optimal" was read as of the model, not as of its order, kernels and tiles.
 TEST_F(TotalBudgetTest, OptimalSaysOfWhat) {
-  const ProcessResult plan = Ashlar("plan r18.ash");
-  ASSERT_EQ(plan.exit_code, 0) << plan.err;
-  EXPECT_EQ(absl::StrContains(plan.out, ", optimal ("),
-            absl::StrContains(plan.out, "\noptimal for this order, these kernels and tiles: "));
+  constexpr char kOfWhat[] = "\noptimal for this order, these kernels and tiles: ";
+  const ProcessResult proven = Ashlar("plan model.ash");
+  ASSERT_EQ(proven.exit_code, 0) << proven.err;
+  EXPECT_THAT(proven.out, HasSubstr(", optimal ("));
+  EXPECT_THAT(proven.out, HasSubstr(kOfWhat));
+  const ProcessResult unproven = Ashlar("plan model.ash --planner naive");
+  ASSERT_EQ(unproven.exit_code, 0) << unproven.err;
+  EXPECT_THAT(unproven.out, Not(HasSubstr("optimal")));
 }
 
 // 293 MiB for a plan of 105: nothing limited what the process takes beside its arena.

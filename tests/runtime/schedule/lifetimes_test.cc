@@ -11,6 +11,7 @@
 #include "opr/host_io.h"
 #include "opr/reshape.h"
 #include "opr/table.h"
+#include "runtime/schedule/arena.h"
 
 namespace ashlar {
 namespace {
@@ -83,6 +84,23 @@ TEST_F(LifetimesTest, LongChainsAreLookedAtOnce) {
   Output(x);
   Finish();
   EXPECT_EQ(lifetimes_.num_overwrites, kOperators - 2);  // neither the input nor the output
+  EXPECT_LE(lifetimes_.looks, 4 * kOperators);
+}
+
+// Of an operator with n inputs each was looked for among those before.
+TEST_F(LifetimesTest, OperatorsOfManyInputsAreLookedAtOnce) {
+  constexpr int kInputs = 20000;
+  const int x = Input("x", 4);
+  std::vector<int> parts;
+  for (int i = 0; i < kInputs; ++i) {
+    parts.push_back(i % 2 == 0 ? Unary(ScalarFunction::kTanh, x) : parts.back());  // each twice
+  }
+  Output(Add(std::make_shared<Concat>(ConcatParam{1}), parts));
+  Finish();
+  const auto concat = static_cast<size_t>(graph_.nodes().size() - 2);
+  EXPECT_EQ(model_.reads[concat].size(), kInputs / 2u);
+  EXPECT_LE(lifetimes_.looks, 4 * kInputs);
+  EXPECT_EQ(SimulatePeak(graph_, model_, order_, workspace_), 64 * 16 * (kInputs / 2));
 }
 
 TEST_F(LifetimesTest, WithoutInplaceEachOutputHasItsOwnMemory) {

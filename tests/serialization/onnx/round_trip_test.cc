@@ -1,6 +1,7 @@
 // Written models are read back and compute the same.
 #include <random>
 
+#include "opr/elemwise.h"
 #include "opr/type_cvt.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/session/bind_tensors.h"
@@ -87,6 +88,24 @@ TEST(OnnxRoundTrip, ConversionsBetweenIntegersWrapAround) {
     ASSERT_TRUE(IsOk(WriteOnnx(std::move(maker).Build(), dir / "m.onnx")));
     const Graph graph = Value(ReadOnnx(dir / "m.onnx"));
     EXPECT_TRUE(Near(Value(EvaluateGraph(graph, {{"x", x}}))[0], expected, 0));
+  }
+}
+
+// A ReLU of integers was not written at all.
+TEST(OnnxRoundTrip, ReluOfIntegersIsTheSame) {
+  TempDir dir;
+  std::mt19937_64 random(1);
+  for (const DType dtype : kIntegerDTypes) {
+    SCOPED_TRACE(Name(dtype));
+    const HostTensor x = AnyIntegers(random, dtype, {40});
+    GraphMaker maker;
+    maker.Output(maker.Add<Elemwise>({ScalarFunction::kRelu}, {maker.Input("x", {40}, dtype)}));
+    ASSERT_TRUE(IsOk(WriteOnnx(std::move(maker).Build(), dir / "m.onnx")));
+    const HostTensor y = Value(EvaluateGraph(Value(ReadOnnx(dir / "m.onnx")), {{"x", x}}))[0];
+    ASSERT_EQ(y.dtype(), dtype);
+    for (int64_t i = 0; i < 40; ++i) {
+      EXPECT_EQ(y.IntegerAt(i), std::max<int64_t>(x.IntegerAt(i), 0));
+    }
   }
 }
 

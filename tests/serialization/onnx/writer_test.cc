@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "opr/dimshuffle.h"
 #include "opr/elemwise.h"
+#include "opr/integer_elemwise.h"
 #include "serialization/npz.h"
 #include "serialization/onnx/reader.h"
 #include "tests/serialization/files.h"
@@ -212,15 +213,16 @@ TEST(OnnxWriter, KeepsValuesThatOperatorsHandOn) {
 TEST(OnnxWriter, NamesAllThatIsUnsupportedAtOnceAndKeepsTheOldFile) {
   GraphMaker maker;
   const auto ints = [&](DType dtype) { return maker.Constant(HostTensor::Zeros(dtype, {2})); };
-  const int a = maker.Add<Elemwise>({ScalarFunction::kRelu}, {ints(DType::kInt32)}, "first");
-  maker.Output(a);
-  maker.Output(maker.Add<Elemwise>({ScalarFunction::kRelu}, {ints(DType::kInt8)}, "second"));
+  const int a = ints(DType::kInt32), b = ints(DType::kInt8);
+  maker.Output(maker.Add<Elemwise>({ScalarFunction::kFuseAddRelu}, {a, a}, "first"));
+  maker.Output(maker.Add<IntegerElemwise>({IntegerFunction::kShiftRight}, {b, b}, "second"));
   TempDir dir;
   testing::WriteWholeFile(dir / "m.onnx", "old");
   const absl::Status status = WriteOnnx(std::move(maker).Build(), dir / "m.onnx");
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  for (const char* part : {"m.onnx", "2 operators", "first (Elemwise", "RELU of Int32",
-                           "second (Elemwise", "RELU of Int8"}) {
+  for (const char* part : {"m.onnx", "2 operators", "first (Elemwise", "FUSE_ADD_RELU of Int32",
+                           "second (IntegerElemwise", "SHIFT_RIGHT of Int8",
+                           "before operator set 28 BitShift is of unsigned integers"}) {
     EXPECT_THAT(std::string(status.message()), HasSubstr(part));
   }
   EXPECT_EQ(testing::ReadWholeFile(dir / "m.onnx"), "old");
