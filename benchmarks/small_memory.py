@@ -38,7 +38,7 @@ README of mit-han-lab/tinyengine has them; by Vela 5.2.0 its "Total SRAM used" f
 cascading, the image included; of MCUNetV2 the peak that Table 1 of arXiv 2110.15352 has with 4 x 4 patches, without the
 image, of which some are computed again. Ashlar's arena holds neither the image nor the output, which are the caller's:
 the column "with input and output" adds both. With `--release-input` the image lies in the arena, where rows that were
-read make room, and "given up, with output" is all there is."""
+read make room, and "donated, with output" is all there is."""
 
 
 def add_network(net, path):

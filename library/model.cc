@@ -52,7 +52,7 @@ std::string FirstBytesOf(const ModelSource& source) {
 // Returns whether a file that begins so is an ONNX model. A ModelProto begins with its first field,
 // the IR version: 8, then a small number and the next field (producer_name, graph, opset_import).
 bool BeginsOnnx(absl::string_view bytes) {
-  constexpr int kOldestIrVersion = 3;  // versions 1 and 2 are those of a TensorFlow SavedModel
+  constexpr int kOldestIrVersion = 3;  // versions 1 and 2 belong to a TensorFlow SavedModel
   constexpr int kFirstOfTwoBytes = 128;
   constexpr int kLengthDelimited = 2;  // the wire type of names and messages
   if (bytes.size() < 3 || bytes[0] != 8) return false;
@@ -286,7 +286,7 @@ absl::StatusOr<std::shared_ptr<const Executable>> WithinTotal(
                    "), more than the total budget of ", total->bytes));
 }
 
-// Where constants of the model begin that nobody reads: each has one reader, which finds them
+// Returns the addresses of the constants that nobody reads, because their only reader finds them
 // packed in the file.
 absl::flat_hash_set<const void*> UnreadConstants(const Graph& model, const PlannedGraph& planned) {
   absl::flat_hash_map<const void*, size_t> readers;

@@ -42,7 +42,7 @@ absl::StatusOr<Graph> InEightBits(const Graph& fused, const LayerPlan& plan,
                                   const Device& device,
                                   const std::optional<TensorType>& input = std::nullopt) {
   ASHLAR_ASSIGN_OR_RETURN(Graph graph, RewriteInEightBits(fused, plan, types, by_channel, input));
-  // What was merged for its 8 bits and has none runs as what it is made of.
+  // A fused operator without an 8-bit kernel is decomposed again.
   return Compose(std::move(graph), KernelsOf(device));
 }
 
@@ -363,7 +363,7 @@ absl::StatusOr<Graph> EightBitTwin(const Graph& graph, const Wishes& wishes) {
   ASHLAR_ASSIGN_OR_RETURN(const Graph folded, Folded(graph, *device));
   ASHLAR_ASSIGN_OR_RETURN(const Graph fused, FuseForQuantization(folded, Operators()));
   const LayerPlan plan = PlanLayers(fused, {}, *device);
-  // Any range does; this one is within those of clamps, which then need no operator.
+  // Any range does; this one lies within the clamps' ranges, which then need no operator.
   std::map<int, ValueRange> ranges;
   for (const int type : plan.type_of) {
     if (type >= 0) ranges[type] = ValueRange{0, 1};

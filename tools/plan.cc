@@ -151,7 +151,7 @@ class PlanCommand final : public PlanOptions {
     ASHLAR_ASSIGN_OR_RETURN(Model model,
                             LoadWithTraining(model_, training_, execution_, planning_, console));
     const int first_added_id = model.graph.next_id();
-    // A budget is met by what a search finds for it, though the file may be packed in less.
+    // The search for the budget decides, even if the file is packed in less memory.
     if (planning_.memory_budget > 0) model.packed.reset();
     ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(model, execution_, planning_, console));
     request.means.planner.limits = limits();
@@ -231,7 +231,7 @@ class PlanCommand final : public PlanOptions {
   }
 
   // Returns the bytes in total of the plan without the memory budget, with its weights in memory or
-  // in the file as those of `made` are; 0 without a budget, or if there is no such plan.
+  // in the file, as in `made`; 0 without a budget, or if there is no such plan.
   int64_t TotalWithoutBudget(const PlannedModel& made, const Graph& packed_graph,
                              PlanRequest request) const {
     if (planning_.memory_budget < 0 || !made.plan().device->is_host()) return 0;
@@ -329,7 +329,7 @@ class PlanCommand final : public PlanOptions {
     return absl::OkStatus();
   }
 
-  // That of a file, or of a model as options plan it.
+  // Returns the plan of a file, or of a model as the options plan it.
   absl::StatusOr<NamedPlan> PlanOf(const std::string& path, const PlanningFlags& planning,
                                    Console& console) {
     if (HasEnding(path, ".plan")) {

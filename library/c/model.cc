@@ -15,7 +15,7 @@ using ashlar::c::WithStatus;
 
 namespace {
 
-// Every error of opening a file, but for the lack of memory, is told as the file's.
+// Reports errors of opening a file as the file's, except a lack of memory.
 absl::Status Rejected(const absl::Status& status) {
   if (absl::IsResourceExhausted(status) || absl::IsUnimplemented(status)) return status;
   return WithStatus(status, ASHLAR_REJECTED_FILE);

@@ -67,7 +67,7 @@ struct PlannedGraph {
   // Number of rewrites for which tiles were searched, successfully or not. The search takes memory
   // (MemoryNeed).
   int searched = 0;
-  // Of a plan within an arena budget: the plan without a budget (Checks::keep_untiled).
+  // If the plan has an arena budget: the plan without it (Checks::keep_untiled).
   std::shared_ptr<const PlannedGraph> untiled;
   double predicted_ms = 0;  // of one run, from arithmetic and traffic (EstimateTime)
   double plan_ms = 0;       // duration of planning

@@ -10,7 +10,7 @@
 namespace ashlar {
 namespace {
 
-// Where each storage stands in its tree of placements.
+// The place of a storage in its tree of placements.
 struct Place {
   int parent = -1;
   int root = 0;

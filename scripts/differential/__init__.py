@@ -1,1 +1,1 @@
-"""Random small ONNX models, what the references make of them, and what Ashlar does."""
+"""Random small ONNX models, and the results of the references and of Ashlar."""

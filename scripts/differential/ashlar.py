@@ -9,7 +9,7 @@ _ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Refused(Exception):
-    """What Ashlar says that it does not read, write or plan."""
+    """Raised for models that Ashlar says it cannot read, write or plan."""
 
 
 def load(build):
@@ -68,7 +68,7 @@ class Ashlar:
         return [node["id"] for node in json.loads(done.stdout)["nodes"]]
 
     def read(self):
-        """Names of the ONNX operators in the table of what is read, those of other domains as NAME:DOMAIN."""
+        """Returns the names of the ONNX operators that are read; of other domains as NAME:DOMAIN."""
         done = subprocess.run([self.command, "ops", "--onnx", "--json"], capture_output=True, text=True, check=True)
         return sorted({o["type"] + ("" if o["domain"] == "ai.onnx" else f":{o['domain']}")
                        for o in json.loads(done.stdout)["onnx"]})

@@ -60,7 +60,7 @@ def schema_of(op, opset, domain=""):
 
 @functools.lru_cache(maxsize=None)
 def allowed(op, opset, index):
-    """The dtypes that ONNX allows for an input, of those that Ashlar has."""
+    """Returns the dtypes that ONNX allows for an input and that Ashlar has."""
     schema = schema_of(op, opset)
     kind = schema.inputs[min(index, len(schema.inputs) - 1)].type_str
     types = {c.type_param_str: c.allowed_type_strs for c in schema.type_constraints}.get(kind, [kind])
@@ -196,7 +196,7 @@ class Builder:
         return found[-1] if self.chance(0.6) else self.pick(*found)
 
     def take(self, op, index=0, among=DTYPES, low_rank=0, high_rank=5, shape=None, fits=None, **data):
-        """What an operator reads: in a chain mostly a value that is there, else a new one of `shape`."""
+        """Returns an input for an operator: in a chain mostly an existing value, otherwise a new one of `shape`."""
         dtypes = [d for d in allowed(op, self.opset, index) if d in among]
         if self.chain and self.chance(0.9):
             bounded = data.get("low") is not None or data.get("high") is not None

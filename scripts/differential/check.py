@@ -13,7 +13,7 @@ MODES = ("threads", "min", "tile", "written")
 
 
 class Check:
-    """The outcome for one model: findings, explained differences, and what was left out and why."""
+    """The outcome for one model: findings, explained differences, and omitted checks with their reasons."""
 
     def __init__(self, ashlar, model, seed, folder, modes=MODES, tell=lambda mode: None):
         self.ashlar, self.model, self.folder, self.wanted_modes, self.tell = ashlar, model, folder, modes, tell

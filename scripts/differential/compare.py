@@ -25,7 +25,7 @@ def exact(nodes):
 
 
 def difference(got, want, strict, slack=None):
-    """What differs, as text, or None. `slack` is what each element may be away beside the tolerance."""
+    """Returns the difference as text, or None. `slack`: how far each element may be away, in addition to the tolerance."""
     if got.dtype.kind == want.dtype.kind == "f":  # floats of 16 and 64 bits are computed as Float32
         got = got.astype(want.dtype)
     if got.dtype != want.dtype or got.shape != want.shape:

@@ -79,7 +79,7 @@ def _is_of(array, declared):
 
 
 def evaluate(node, inputs, opset):
-    """What a node gives: by onnx.reference, or where that fails by ONNX Runtime. (None, reason) where both do."""
+    """Returns the outputs of a node by onnx.reference, or by ONNX Runtime if that fails; (None, reason) if both fail."""
     given = {v.name: v for v in inputs if v is not None}.values()
     feeds = {v.name: v.array for v in given}
     if node.domain == "":

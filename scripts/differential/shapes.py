@@ -302,7 +302,7 @@ def eye_like(b, op):
 
 @operators("Range", "ConstantOfShape", "NonZero", "Constant", "HannWindow", "HammingWindow", "BlackmanWindow", chain=False)
 def of_constants(b, op):
-    """What only constants make, added to an input."""
+    """Adds operators that read only constants, and adds their result to an input."""
     if op == "Range":
         dtype = b.dtype(op, 0, ("float32", "int64", "int32"))
         step = b.pick(1, 2, -1, 3)

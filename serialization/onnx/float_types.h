@@ -29,7 +29,7 @@ class OnnxFloatTypes {
   absl::StatusOr<bool> Narrow(const std::string& op_type, std::vector<OnnxVar>& inputs);
   // Returns an output of the model, a float in the dtype of the type that the file declares.
   absl::StatusOr<OnnxVar> AsDeclared(const std::string& name, OnnxVar var, int onnx_type);
-  // Tells the listener of the options what was noted.
+  // Passes the notes to the listener of the options.
   void Tell() const;
 
  private:

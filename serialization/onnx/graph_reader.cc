@@ -37,13 +37,13 @@ constexpr int kDeepestNesting = 100;    // of calls and branches; protobuf's own
 constexpr size_t kLongestPrefix = 256;  // of the names in a function; about
 constexpr int64_t kOldestIrVersion = 3;
 
-// Where names are looked up.
+// The names that are visible at a place in a graph.
 struct Scope {
   const Scope* outer = nullptr;  // of a branch: the graph around it
   const OnnxOperatorSets* sets = nullptr;
   std::string prefix;  // of names, in functions
   int depth = 0;
-  std::vector<const FunctionProto*> calls;  // those that are open
+  std::vector<const FunctionProto*> calls;  // open calls
   absl::flat_hash_map<std::string, OnnxVar> vars;
   // Initializers, read when they are asked for.
   absl::flat_hash_map<std::string, onnx::TensorProto*> tensors;
@@ -141,7 +141,7 @@ absl::StatusOr<OnnxVar> Reader::Find(const std::string& name, const Scope& scope
     const OnnxVar var = import_.AddConstant(*std::move(value));
     import_.SetName(var, absl::StrCat(at->prefix, name));
     import_.SetOnnxType(var, type);
-    // The scope is ours: it is constant for those who look names up.
+    // The scope is ours; only lookups see it as constant.
     const_cast<Scope*>(at)->vars.emplace(name, var);
     return var;
   }
@@ -517,7 +517,7 @@ absl::StatusOr<Graph> Reader::Read() {
     if (seen.insert(name).second) outputs.push_back(name);
   };
   for (const std::string& name : options_.outputs) {
-    // A name of a node, as `inspect --nodes` shows it, stands for what the node makes.
+    // The name of a node, as `inspect --nodes` shows it, stands for the node's outputs.
     const NodeProto* const node = FindNode(name);
     if (node == nullptr) add(name);
     for (int i = 0; node != nullptr && i < node->output_size(); ++i) {

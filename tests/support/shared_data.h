@@ -9,8 +9,8 @@ namespace ashlar::testing {
 std::string SourceFolder();
 
 // Returns the path of a file or folder of tests' data, whether or not it exists: below tests/ if it
-// is there ("data/..."), otherwise in the external data set. That folder is the environment variable
-// ASHLAR_SHARED, by default ../shared beside the sources.
+// is there ("data/..."), otherwise in the external data set. That folder is the environment
+// variable ASHLAR_SHARED, by default ../shared beside the sources.
 std::string SharedData(const std::string& relative);
 bool HasSharedData(const std::string& relative);
 

@@ -68,7 +68,7 @@ TEST_F(ModelFilesTest, ModelsComeFromPipesAndStandardInput) {
   EXPECT_THAT(cut.err, HasSubstr("cut: "));
 }
 
-// What opened its model a second time found the pipe empty, or took it for no ONNX file.
+// Regression: a command that opened its model twice found the pipe empty the second time.
 TEST_F(ModelFilesTest, ModelsFromPipesAreReadAsOftenAsFiles) {
   Write("open.onnx", Read("model.onnx"));
   const struct {

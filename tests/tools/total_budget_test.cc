@@ -41,7 +41,7 @@ class TotalBudgetTest : public CommandTest {
   }
 };
 
-// The total is the sum of what the table shows.
+// The total is the sum of the table's rows.
 TEST_F(TotalBudgetTest, TheTotalIsTheSumOfItsParts) {
   for (const char* model : {"model.ash", "r18.ash"}) {
     const json document = Document(absl::StrCat("plan ", model));
@@ -76,8 +76,8 @@ TEST_F(TotalBudgetTest, ATotalThatGrowsUnderAnArenasBudgetIsNamed) {
   EXPECT_FALSE(Document("plan r18.ash")["total"].contains("without_budget_bytes"));
 }
 
-// Of a file that is packed within the budget, weights in the file were compared with weights in
-// memory, or with nothing.
+// Regression: for a file packed within the budget, weights in the file were compared with weights
+// in memory, or with nothing.
 TEST_F(TotalBudgetTest, PackedFilesCompareWeightsWhereTheyLie) {
   ASSERT_EQ(Ashlar("convert r18.ash -o whole18.ash --pack -q").exit_code, 0);
   ASSERT_EQ(
@@ -113,7 +113,7 @@ TEST_F(TotalBudgetTest, OptimalSaysOfWhat) {
   EXPECT_THAT(unproven.out, Not(HasSubstr("optimal")));
 }
 
-// 293 MiB for a plan of 105: nothing limited what the process takes beside its arena.
+// 293 MiB for a plan of 105: nothing limited the memory of the process outside its arena.
 TEST_F(TotalBudgetTest, ResNet50FitsAndVerifies) {
   if (kSanitized) GTEST_SKIP() << "sanitizers take memory of their own";
   const json fast = Document("plan r50.ash");
@@ -137,8 +137,8 @@ TEST_F(TotalBudgetTest, ResNet50FitsAndVerifies) {
   }
 }
 
-// Of models with few weights, planning takes most: it took up to 2.8 MiB more than was stated of
-// all.
+// Regression: planning takes most of the memory of models with few weights; it took up to 2.8 MiB
+// more than was stated.
 TEST_F(TotalBudgetTest, WhatIsStatedOfSmallModelsIsKept) {
   if (kSanitized) GTEST_SKIP() << "sanitizers take memory of their own";
   for (const char* name : {"squeezenet", "mobilenet_v2", "tiling_chain"}) {
@@ -190,7 +190,7 @@ TEST_F(TotalBudgetTest, WhatDoesNotFitEndsWithBothNumbers) {
       Document(absl::StrCat("plan r18.ash --total-budget ", need, kQuick))["total"]["fits"]);
 }
 
-// What `plan` and `verify` say of addresses is enough, and 5 % less is told so.
+// The address space that `plan` and `verify` state is enough; with 5 % less, an error says so.
 TEST_F(TotalBudgetTest, TheStatedAddressesSuffice) {
   if (kSanitized) GTEST_SKIP() << "sanitizers need more addresses than there is memory";
   for (const std::string& options :

@@ -87,7 +87,7 @@ TEST_F(LifetimesTest, LongChainsAreLookedAtOnce) {
   EXPECT_LE(lifetimes_.looks, 4 * kOperators);
 }
 
-// Of an operator with n inputs each was looked for among those before.
+// Regression: each input of an operator was compared with all inputs before it.
 TEST_F(LifetimesTest, OperatorsOfManyInputsAreLookedAtOnce) {
   constexpr int kInputs = 20000;
   const int x = Input("x", 4);
