@@ -165,6 +165,9 @@ class Check:
         results = references.by_onnxruntime(proto, feeds)
         if isinstance(results, str) and "NOT_IMPLEMENTED" in results:
             results = references.by_reference(proto, feeds)
+            if isinstance(results, str):
+                self.refusals.append(f"neither reference runs the written model: {results}")
+                return
         if isinstance(results, str):
             self._found("written", "refused", self._ops(), results)
             return

@@ -132,6 +132,18 @@ KNOWN = [
     Known(_REFERENCE, "ReduceL2", _OTHER,
           "'the L2 norm of the input tensor's elements': it has a value if a square has none in float16; onnx.reference squares so",
           lambda n: n.dtype() == "float16" and not np.isfinite(n.outputs[0]).all()),
+    Known(_REFERENCE, "Resize", _OTHER,
+          "pytorch_half_pixel: 'length_resized > 1 ? (x_resized + 0.5) / scale - 0.5 : 0'; onnx.reference takes -0.5 for 0",
+          lambda n: n.get("coordinate_transformation_mode") == "pytorch_half_pixel" and 1 in n.outputs[0].shape),
+    Known(_REFERENCE, "GridSample", "Ashlar, ONNX Runtime and PyTorch",
+          "border: 'use border values for out-of-bound grid locations'; onnx.reference moves a location as well, if it is more than "
+          "half an element outside",
+          lambda n: n.get("mode") in ("cubic", "bicubic") and n.get("padding_mode") == "border"),
+    Known("both", "Pow", "nobody: the result has no value",
+          "the output has the type of the base, and an integer holds neither NaN nor infinity; both convert as the processor does",
+          lambda n: n.inputs[0].dtype.kind == "i" and n.inputs[1].dtype.kind == "f"),
+    Known(_RUNTIME, "QLinearSoftmax", "Ashlar and the softmax of the dequantized values in double precision",
+          "QuantizeLinear rounds 'to nearest ties to even'; ONNX Runtime's table cuts off"),
     Known(_RUNTIME, "ReduceProd ReduceSum ReduceSumSquare ReduceL1", "Ashlar and onnx.reference",
           "integers beyond 2^53 stay integers: tensor(int64) is both the type of data and of reduced; ONNX Runtime computes in "
           "floating point, and cuts off at the largest integer", _reduces_beyond_doubles),
