@@ -16,6 +16,8 @@
 #include "graph/comp_node.h"
 #include "library/execution.h"
 #include "memory/planner.h"
+#include "memory/solution.h"
+#include "memory/work.h"
 #include "runtime/device/processor.h"
 #include "runtime/plan/plan_request.h"
 #include "tools/console.h"

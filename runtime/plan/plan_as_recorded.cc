@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "graph/status.h"
 #include "graph/tiling/tile.h"
+#include "memory/solution.h"
 #include "memory/validator.h"
 #include "opr/table.h"
 #include "runtime/plan/kernel_choice.h"
