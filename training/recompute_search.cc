@@ -15,6 +15,7 @@
 #include "graph/status.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/schedule/scheduler.h"
+#include "runtime/schedule/storage.h"
 #include "training/recompute_nested.h"
 #include "training/recompute_trials.h"
 

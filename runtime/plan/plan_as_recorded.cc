@@ -14,7 +14,8 @@
 #include "runtime/plan/stages.h"
 #include "runtime/plan/time_estimate.h"
 #include "runtime/schedule/arena.h"
-#include "runtime/schedule/relations.h"
+#include "runtime/schedule/lifetimes.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 namespace {

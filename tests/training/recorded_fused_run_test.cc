@@ -17,6 +17,7 @@
 #include "runtime/measure/measure.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/schedule/arena.h"
+#include "runtime/schedule/storage.h"
 #include "tests/support/gradcheck.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/operators.h"

@@ -15,6 +15,7 @@
 #include "graph/graph.h"
 #include "gtest/gtest.h"
 #include "runtime/schedule/storage.h"
+#include "runtime/schedule/storage_model.h"
 
 namespace ashlar::testing {
 

@@ -11,6 +11,7 @@
 #include "opr/host_io.h"
 #include "opr/reshape.h"
 #include "opr/table.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 namespace {
