@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/needed_bytes.h"
-#include "graph/recompute.h"
+#include "graph/recompute_choice.h"
 #include "graph/status.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/schedule/scheduler.h"

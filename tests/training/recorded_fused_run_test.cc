@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "graph/differentiate.h"
+#include "graph/graph_builder.h"
 #include "graph/recompute.h"
+#include "graph/recompute_choice.h"
 #include "opr/batch_norm.h"
 #include "opr/batch_norm_training.h"
 #include "opr/convolution.h"

@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "graph/graph_builder.h"
 #include "memory/planner.h"
 #include "opr/concat.h"
 #include "opr/elemwise.h"
