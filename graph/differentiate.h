@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/graph.h"
+#include "graph/graph_builder.h"
 
 namespace ashlar {
 

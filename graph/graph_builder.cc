@@ -1,9 +1,10 @@
+#include "graph/graph_builder.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "graph/graph.h"
 #include "graph/naming.h"
 #include "graph/status.h"
 

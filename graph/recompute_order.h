@@ -8,7 +8,7 @@
 
 #include "absl/types/span.h"
 #include "graph/graph.h"
-#include "graph/recompute.h"
+#include "graph/recompute_choice.h"
 #include "graph/state.h"
 
 namespace ashlar {

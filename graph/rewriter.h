@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
+#include "graph/graph_builder.h"
 
 namespace ashlar {
 

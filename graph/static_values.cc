@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "graph/evaluate.h"
-#include "graph/graph.h"
 
 namespace ashlar {
 namespace {

@@ -7,12 +7,10 @@
 #include <optional>
 #include <vector>
 
+#include "graph/graph.h"
 #include "graph/tensor.h"
 
 namespace ashlar {
-
-class Graph;
-struct OperatorNode;
 
 // Evaluates on demand and caches, for a graph that only grows. To keep small files cheap, values
 // are unknown beyond a limit of operations and of bytes. The limit of bytes is proportional to the

@@ -9,6 +9,7 @@
 #include "memory/load_tree.h"
 #include "memory/lower_bound.h"
 #include "memory/online.h"
+#include "memory/rect.h"
 #include "memory/skyline.h"
 
 namespace ashlar::memory {

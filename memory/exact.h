@@ -6,7 +6,8 @@
 #include <cstdint>
 
 #include "memory/instance.h"
-#include "memory/planner.h"
+#include "memory/solution.h"
+#include "memory/work.h"
 
 namespace ashlar::memory {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "memory/rect.h"
+
 namespace ashlar::memory {
 namespace {
 

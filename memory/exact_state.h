@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "memory/instance.h"
+#include "memory/rect.h"
 #include "memory/trail.h"
 
 namespace ashlar::memory {

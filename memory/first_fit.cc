@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "memory/rect.h"
+
 namespace ashlar::memory {
 namespace {
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "memory/group_shape.h"
+#include "memory/rect.h"
 
 namespace ashlar::memory {
 namespace {

@@ -10,17 +10,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "memory/buffer.h"
+#include "memory/rect.h"
 
 namespace ashlar::memory {
-
-// A rectangle of a group: sections [begin, end) x bytes [bottom, top), relative to the group's
-// base.
-struct Rect {
-  int32_t begin = 0;
-  int32_t end = 0;
-  int64_t bottom = 0;
-  int64_t top = 0;
-};
 
 // When one section ends and the next begins.
 enum class Cut {

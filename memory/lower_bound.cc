@@ -4,6 +4,8 @@
 #include <numeric>
 #include <set>
 
+#include "memory/rect.h"
+
 namespace ashlar::memory {
 namespace {
 

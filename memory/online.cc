@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "memory/rect.h"
+
 namespace ashlar::memory {
 namespace {
 

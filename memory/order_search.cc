@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "memory/lower_bound.h"
+#include "memory/rect.h"
 
 namespace ashlar::memory {
 namespace {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "memory/instance.h"
+#include "memory/rect.h"
 
 namespace ashlar::memory {
 

@@ -13,6 +13,7 @@
 #include "memory/megengine_planners.h"
 #include "memory/online.h"
 #include "memory/portfolio.h"
+#include "memory/solution.h"
 #include "memory/validator.h"
 
 namespace ashlar::memory {

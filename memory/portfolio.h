@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "memory/instance.h"
-#include "memory/planner.h"
+#include "memory/solution.h"
 
 namespace ashlar::memory {
 

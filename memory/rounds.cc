@@ -8,6 +8,7 @@
 
 #include "absl/types/span.h"
 #include "memory/lower_bound.h"
+#include "memory/rect.h"
 
 namespace ashlar::memory {
 namespace {

@@ -1,5 +1,6 @@
 #include "opr/arg_reduce.h"
 
+#include "graph/graph_builder.h"
 #include "opr/composition.h"
 #include "opr/reduce.h"
 #include "opr/strided.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/graph_builder.h"
 #include "opr/checks.h"
 #include "opr/composition.h"
 #include "opr/doubles.h"

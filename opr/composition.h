@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/graph.h"
+#include "graph/graph_builder.h"
 #include "opr/elemwise.h"
 
 namespace ashlar {

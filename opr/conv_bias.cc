@@ -1,5 +1,6 @@
 #include "opr/conv_bias.h"
 
+#include "graph/graph_builder.h"
 #include "opr/aliasing.h"
 #include "opr/checks.h"
 #include "opr/conv_fusion.h"

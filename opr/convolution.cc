@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/graph_builder.h"
 #include "opr/checks.h"
 #include "opr/conv_filter.h"
 #include "opr/conv_fusion.h"

@@ -2,6 +2,7 @@
 
 #include <tuple>
 
+#include "graph/graph_builder.h"
 #include "opr/checks.h"
 #include "opr/composition.h"
 #include "opr/concat.h"

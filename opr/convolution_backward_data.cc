@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "graph/graph_builder.h"
 #include "opr/aliasing.h"
 #include "opr/checks.h"
 #include "opr/composition.h"

@@ -1,5 +1,6 @@
 #include "opr/convolution_backward_filter.h"
 
+#include "graph/graph_builder.h"
 #include "opr/checks.h"
 #include "opr/composition.h"
 #include "opr/concat.h"

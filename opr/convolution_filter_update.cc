@@ -1,5 +1,6 @@
 #include "opr/convolution_filter_update.h"
 
+#include "graph/graph_builder.h"
 #include "opr/composition.h"
 
 namespace ashlar {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "graph/graph_builder.h"
 #include "opr/aliasing.h"
 #include "opr/checks.h"
 #include "opr/doubles.h"

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "graph/graph_builder.h"
 #include "opr/composition.h"
 #include "opr/elemwise_chain.h"
 #include "opr/elemwise_multi_type.h"

@@ -1,5 +1,6 @@
 #include "opr/expand.h"
 
+#include "graph/graph_builder.h"
 #include "opr/aliasing.h"
 #include "opr/composition.h"
 #include "opr/gather.h"

@@ -1,5 +1,6 @@
 #include "opr/gather.h"
 
+#include "graph/graph_builder.h"
 #include "opr/axis.h"
 #include "opr/composition.h"
 #include "opr/concat.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/graph_builder.h"
 #include "opr/doubles.h"
 #include "opr/gradient.h"
 #include "opr/reduce.h"

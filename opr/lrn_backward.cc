@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/graph_builder.h"
 #include "opr/checks.h"
 #include "opr/composition.h"
 #include "opr/doubles.h"

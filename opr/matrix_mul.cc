@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/graph_builder.h"
 #include "opr/checks.h"
 #include "opr/doubles.h"
 #include "opr/gradient.h"

@@ -1,5 +1,6 @@
 #include "opr/matrix_mul_update.h"
 
+#include "graph/graph_builder.h"
 #include "opr/checks.h"
 #include "opr/composition.h"
 

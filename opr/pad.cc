@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "graph/graph_builder.h"
 #include "opr/composition.h"
 #include "opr/concat.h"
 #include "opr/conv_bias.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "graph/graph_builder.h"
 #include "graph/status.h"
 #include "opr/composition.h"
 #include "opr/operands.h"

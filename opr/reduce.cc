@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "graph/graph_builder.h"
 #include "opr/composition.h"
 #include "opr/gradient.h"
 #include "opr/host_value.h"

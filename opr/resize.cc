@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "graph/graph_builder.h"
 #include "opr/axis.h"
 #include "opr/checks.h"
 #include "opr/composition.h"

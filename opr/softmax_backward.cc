@@ -1,5 +1,6 @@
 #include "opr/softmax_backward.h"
 
+#include "graph/graph_builder.h"
 #include "opr/aliasing.h"
 #include "opr/checks.h"
 #include "opr/composition.h"

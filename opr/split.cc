@@ -3,6 +3,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "graph/graph_builder.h"
 #include "opr/along_axis.h"
 #include "opr/composition.h"
 #include "opr/concat.h"

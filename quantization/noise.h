@@ -2,7 +2,11 @@
 #ifndef ASHLAR_QUANTIZATION_NOISE_H_
 #define ASHLAR_QUANTIZATION_NOISE_H_
 
-#include "quantization/quantize_model.h"
+#include <cstdint>
+#include <optional>
+
+#include "graph/tensor.h"
+#include "quantization/calibration.h"
 
 namespace ashlar {
 
@@ -16,6 +20,14 @@ class Noise {
 
  private:
   double signal_ = 0, noise_ = 0;
+};
+
+// The quality of the first output; its rows are the rows of the batch.
+struct QuantizedOutputs {
+  int64_t rows = 0;
+  double sqnr_db = 0;
+  std::optional<double> agreement;  // the share of rows whose largest element has the same index
+  std::optional<double> accuracy_before, accuracy_after;  // only if there are labels
 };
 
 // The error of a model's outputs, accumulated batch by batch.

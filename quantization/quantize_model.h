@@ -17,6 +17,7 @@
 #include "graph/graph.h"
 #include "quantization/calibration.h"
 #include "quantization/layers.h"
+#include "quantization/noise.h"
 #include "quantization/range.h"
 
 namespace ashlar {
@@ -53,14 +54,6 @@ struct QuantizedLayer {
   // The signal-to-noise ratio of its output in decibels, against floats; empty if its output cannot
   // be observed.
   std::optional<double> sqnr_db;
-};
-
-// The quality of the first output; its rows are the rows of the batch.
-struct QuantizedOutputs {
-  int64_t rows = 0;
-  double sqnr_db = 0;
-  std::optional<double> agreement;  // the share of rows whose largest element has the same index
-  std::optional<double> accuracy_before, accuracy_after;  // only if there are labels
 };
 
 struct QuantizedModel {

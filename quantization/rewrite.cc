@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "graph/graph_builder.h"
 #include "graph/rewriter.h"
 #include "graph/status.h"
 #include "opr/host_io.h"

@@ -16,6 +16,7 @@
 #include "tools/inputs.h"
 #include "tools/interrupt.h"
 #include "tools/model.h"
+#include "tools/option_kinds.h"
 #include "tools/parse.h"
 #include "tools/record_use.h"
 #include "tools/request.h"

@@ -17,6 +17,7 @@
 #include "tools/host_evaluation.h"
 #include "tools/inputs.h"
 #include "tools/layer_values.h"
+#include "tools/option_kinds.h"
 #include "tools/plan_report.h"
 #include "tools/request.h"
 #include "tools/table.h"

@@ -19,6 +19,7 @@
 #include "tools/format.h"
 #include "tools/model.h"
 #include "tools/model_plan_document.h"
+#include "tools/option_kinds.h"
 #include "tools/options.h"
 #include "tools/plan_values.h"
 #include "viewer/plan_document.h"

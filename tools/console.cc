@@ -9,11 +9,11 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "library/execution.h"
 #include "library/printable.h"
 #include "serialization/json_file.h"
 #include "tools/format.h"
 #include "tools/option_words.h"
-#include "tools/options.h"
 #include "tools/version.h"
 
 namespace ashlar {

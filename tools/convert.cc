@@ -9,6 +9,7 @@
 #include "tools/format.h"
 #include "tools/graph_summary.h"
 #include "tools/model.h"
+#include "tools/option_kinds.h"
 #include "tools/options.h"
 
 namespace ashlar {

@@ -19,6 +19,7 @@
 #include "tools/exit_code.h"
 #include "tools/format.h"
 #include "tools/inputs.h"
+#include "tools/option_kinds.h"
 #include "tools/options.h"
 #include "tools/plan_report.h"
 #include "tools/table.h"

@@ -29,6 +29,7 @@
 #include "tools/command.h"
 #include "tools/exit_code.h"
 #include "tools/format.h"
+#include "tools/option_kinds.h"
 #include "tools/option_words.h"
 #include "tools/options.h"
 #include "tools/output_files.h"

@@ -6,6 +6,7 @@
 #include "runtime/device/device.h"
 #include "serialization/onnx/supported.h"
 #include "tools/command.h"
+#include "tools/option_kinds.h"
 #include "tools/options.h"
 #include "tools/table.h"
 

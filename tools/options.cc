@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <memory>
@@ -19,6 +18,7 @@
 #include "runtime/plan/recorded_tiles.h"
 #include "serialization/kernel_record_path.h"
 #include "tools/exit_code.h"
+#include "tools/option_kinds.h"
 #include "tools/parse.h"
 
 namespace ashlar {
@@ -100,45 +100,12 @@ std::string CheckPlanner(const std::string& name) {
   return absl::StrCat("unknown planner '", name, "'; there are: ", PlannerNames());
 }
 
-CLI::Option* AddText(CLI::App& app, const std::string& name, std::string& target,
-                     const std::string& metavar, const std::string& help) {
-  return app.add_option(name, target, help)->option_text(metavar);
-}
-
-CLI::Option* AddRepeated(CLI::App& app, const std::string& name, std::vector<std::string>& target,
-                         const std::string& metavar, const std::string& help) {
-  return app.add_option(name, target, help)->option_text(metavar)->allow_extra_args(false);
-}
-
 absl::StatusOr<std::optional<Processor>> DefaultProcessor() {
   const char* const text = std::getenv(kProcessorVariable);
   if (text == nullptr || *text == '\0') return std::optional<Processor>();
   const absl::StatusOr<std::optional<Processor>> processor = ParseProcessor(text);
   if (processor.ok()) return processor;
   return UsageError(absl::StrCat(kProcessorVariable, ": ", processor.status().message()));
-}
-
-CLI::Validator WholeNumber(int64_t least, int64_t most) {
-  const bool bounded = most != std::numeric_limits<int64_t>::max();
-  const std::string range =
-      bounded ? absl::StrCat("from ", least, " to ", most) : absl::StrCat("of at least ", least);
-  return CLI::Validator(
-      [=](std::string& text) -> std::string {
-        int64_t value = 0;
-        if (absl::SimpleAtoi(text, &value) && value >= least && value <= most) return {};
-        return absl::StrCat("'", text, "' is not a whole number ", range);
-      },
-      "");
-}
-
-CLI::Validator NonNegativeReal() {
-  return CLI::Validator(
-      [](std::string& text) -> std::string {
-        double value = 0;
-        if (absl::SimpleAtod(text, &value) && value >= 0 && std::isfinite(value)) return {};
-        return absl::StrCat("'", text, "' is not a number of at least 0");
-      },
-      "");
 }
 
 void AddThreadsFlag(CLI::App& app, int& threads) {

@@ -7,7 +7,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,44 +15,14 @@
 #include "graph/comp_node.h"
 #include "library/execution.h"
 #include "memory/planner.h"
+#include "memory/solution.h"
+#include "memory/work.h"
 #include "runtime/device/processor.h"
 #include "runtime/plan/plan_request.h"
 #include "tools/console.h"
 #include "tools/picture_options.h"
 
 namespace ashlar {
-
-// Adds an option whose value `parse` reads; usage errors name the option. `metavar` stands for the
-// value in help texts.
-template <typename T>
-CLI::Option* AddParsed(CLI::App& app, const std::string& name, T& target,
-                       absl::StatusOr<T> (*parse)(absl::string_view), const std::string& metavar,
-                       const std::string& help) {
-  const auto store = [&target, parse, name](const std::string& text) {
-    absl::StatusOr<T> value = parse(text);
-    if (!value.ok()) throw CLI::ValidationError(name, std::string(value.status().message()));
-    target = *std::move(value);
-  };
-  return app.add_option_function<std::string>(name, store, help)->option_text(metavar);
-}
-
-// Validators of an option's text, whose messages name the given text and the expected one.
-CLI::Validator WholeNumber(int64_t least, int64_t most = std::numeric_limits<int64_t>::max());
-
-// Adds an option for a whole number from `least` to `most`.
-template <typename T>
-CLI::Option* AddNumber(CLI::App& app, const std::string& name, T& target, int64_t least,
-                       int64_t most, const std::string& help) {
-  return app.add_option(name, target, help)->option_text("N")->check(WholeNumber(least, most));
-}
-
-// Adds an option for a text, such as a file's name.
-CLI::Option* AddText(CLI::App& app, const std::string& name, std::string& target,
-                     const std::string& metavar, const std::string& help);
-
-// Adds an option that may be given several times, each with one value.
-CLI::Option* AddRepeated(CLI::App& app, const std::string& name, std::vector<std::string>& target,
-                         const std::string& metavar, const std::string& help);
 
 // The device that a model runs on, and the precision.
 struct ExecutionFlags {
@@ -69,8 +38,6 @@ void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags);
 void AddDeviceFlags(CLI::App& app, ExecutionFlags& flags);
 
 void AddThreadsFlag(CLI::App& app, int& threads);
-
-CLI::Validator NonNegativeReal();
 
 // The environment variable that names the processor to plan for, if no option does.
 inline constexpr char kProcessorVariable[] = "ASHLAR_PROCESSOR";
@@ -108,8 +75,6 @@ struct PlanningFlags {
   std::string suffix;
 };
 
-// The group of options that the help text does not list.
-inline constexpr char kUnlistedGroup[] = "unlisted";
 // Parses a size in bytes; "min" is 0.
 absl::StatusOr<int64_t> ParseBudget(absl::string_view text);
 // Parses a number of at least 0.

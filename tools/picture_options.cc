@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
-#include "tools/options.h"
+#include "tools/option_kinds.h"
 #include "tools/parse.h"
 
 namespace ashlar {

@@ -5,6 +5,7 @@
 #include "absl/strings/str_split.h"
 #include "graph/status.h"
 #include "tools/exit_code.h"
+#include "tools/option_kinds.h"
 #include "tools/parse.h"
 
 namespace ashlar {

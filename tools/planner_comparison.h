@@ -5,6 +5,7 @@
 #include <string>
 
 #include "memory/planner.h"
+#include "memory/solution.h"
 #include "tools/console.h"
 
 namespace ashlar {

@@ -15,6 +15,7 @@
 #include "tools/exit_code.h"
 #include "tools/format.h"
 #include "tools/model.h"
+#include "tools/option_kinds.h"
 #include "tools/parse.h"
 #include "tools/probe_ladder.h"
 #include "tools/probe_subject.h"

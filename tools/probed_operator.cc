@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/differentiate.h"
+#include "graph/graph_builder.h"
 #include "graph/random.h"
 #include "graph/status.h"
 #include "opr/convolution.h"

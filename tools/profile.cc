@@ -21,6 +21,7 @@
 #include "tools/exit_code.h"
 #include "tools/format.h"
 #include "tools/inputs.h"
+#include "tools/option_kinds.h"
 #include "tools/parse.h"
 #include "tools/request.h"
 #include "tools/statistics.h"

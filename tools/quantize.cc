@@ -18,6 +18,7 @@
 #include "tools/format.h"
 #include "tools/int8_twin.h"
 #include "tools/model.h"
+#include "tools/option_kinds.h"
 #include "tools/options.h"
 #include "tools/table.h"
 #include "tools/top_classes.h"

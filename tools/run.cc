@@ -12,6 +12,7 @@
 #include "tools/exit_code.h"
 #include "tools/format.h"
 #include "tools/inputs.h"
+#include "tools/option_kinds.h"
 #include "tools/request.h"
 #include "tools/table.h"
 #include "tools/top_classes.h"

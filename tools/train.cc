@@ -21,6 +21,7 @@
 #include "tools/interrupt.h"
 #include "tools/loss_curve.h"
 #include "tools/model.h"
+#include "tools/option_kinds.h"
 #include "tools/training_data.h"
 #include "tools/training_flags.h"
 #include "training/batch_order.h"

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/graph_builder.h"
 #include "graph/status.h"
 #include "opr/host_io.h"
 #include "serialization/checksum.h"

@@ -9,6 +9,7 @@
 #include "tools/exit_code.h"
 #include "tools/format.h"
 #include "tools/inputs.h"
+#include "tools/option_kinds.h"
 #include "tools/options.h"
 #include "training/strip_search.h"
 

@@ -19,6 +19,7 @@
 #include "tools/format.h"
 #include "tools/interrupt.h"
 #include "tools/model.h"
+#include "tools/option_kinds.h"
 #include "tools/options.h"
 #include "tools/parse.h"
 #include "tools/processor_share.h"

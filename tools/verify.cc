@@ -10,6 +10,7 @@
 #include "tools/format.h"
 #include "tools/inputs.h"
 #include "tools/model.h"
+#include "tools/option_kinds.h"
 #include "tools/parse.h"
 #include "tools/plan_report.h"
 #include "tools/plan_values.h"

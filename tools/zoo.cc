@@ -12,6 +12,7 @@
 #include "tools/exit_code.h"
 #include "tools/format.h"
 #include "tools/graph_summary.h"
+#include "tools/option_kinds.h"
 #include "tools/options.h"
 
 namespace ashlar {

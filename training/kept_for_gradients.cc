@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "graph/recompute.h"
+#include "graph/graph_builder.h"
+#include "graph/recompute_choice.h"
 #include "graph/rewriter.h"
 #include "graph/status.h"
 #include "opr/batch_norm_training.h"

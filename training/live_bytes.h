@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/recompute_choice.h"
 #include "graph/recompute_order.h"
 
 namespace ashlar {

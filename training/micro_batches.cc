@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/graph_builder.h"
 #include "graph/rewriter.h"
 #include "graph/state.h"
 #include "graph/status.h"

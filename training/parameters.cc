@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "graph/graph_builder.h"
 #include "graph/status.h"
 #include "opr/batch_norm.h"
 #include "opr/elemwise.h"

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "graph/passes/pass.h"
+#include "graph/recompute.h"
 #include "graph/recompute_order.h"
 #include "graph/status.h"
 #include "opr/batch_norm_training.h"

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/graph.h"
-#include "graph/recompute.h"
+#include "graph/recompute_choice.h"
 #include "graph/tiling/tile.h"
 
 namespace ashlar {

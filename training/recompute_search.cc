@@ -11,10 +11,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/needed_bytes.h"
-#include "graph/recompute.h"
+#include "graph/recompute_choice.h"
 #include "graph/status.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/schedule/scheduler.h"
+#include "runtime/schedule/storage.h"
 #include "training/recompute_nested.h"
 #include "training/recompute_trials.h"
 

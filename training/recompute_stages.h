@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "graph/recompute.h"
+#include "graph/recompute_choice.h"
 #include "graph/recompute_order.h"
 #include "graph/tiling/tile.h"
 

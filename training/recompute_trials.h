@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/recompute_choice.h"
 #include "graph/recompute_order.h"
 #include "training/live_bytes.h"
 #include "training/recompute_stages.h"

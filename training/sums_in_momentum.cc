@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "graph/graph_builder.h"
 #include "graph/rewriter.h"
 #include "graph/status.h"
 #include "opr/convolution_filter_update.h"

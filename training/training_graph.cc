@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/differentiate.h"
+#include "graph/graph_builder.h"
 #include "graph/random.h"
 #include "graph/rewriter.h"
 #include "graph/status.h"

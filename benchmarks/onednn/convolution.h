@@ -2,7 +2,7 @@
 #ifndef ASHLAR_BENCHMARKS_ONEDNN_CONVOLUTION_H_
 #define ASHLAR_BENCHMARKS_ONEDNN_CONVOLUTION_H_
 
-#include "runtime/cpu/conv/conv.h"
+#include "runtime/cpu/conv/conv_problem.h"
 
 namespace ashlar::onednn {
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "graph/graph_builder.h"
 #include "graph/passes/pass.h"
 #include "graph/rewriter.h"
 #include "graph/status.h"

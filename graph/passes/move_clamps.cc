@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "graph/graph_builder.h"
 #include "graph/passes/pass.h"
 #include "graph/rewriter.h"
 #include "graph/status.h"

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "graph/graph_builder.h"
 #include "graph/operator_table.h"
 #include "graph/rewriter.h"
 

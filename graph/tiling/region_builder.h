@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "graph/graph_builder.h"
 #include "graph/operator_table.h"
 #include "graph/rewriter.h"
 

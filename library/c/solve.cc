@@ -8,6 +8,7 @@
 #include "library/c/border.h"
 #include "library/c/watched.h"
 #include "memory/planner.h"
+#include "memory/work.h"
 
 namespace ashlar::c {
 namespace {

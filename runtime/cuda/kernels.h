@@ -35,7 +35,7 @@
 
 namespace ashlar::cuda {
 
-struct ConvProblem;  // conv/conv.h
+struct ConvProblem;  // conv/conv_problem.h
 
 // The dtypes that most floating-point kernels take.
 inline const std::vector<DType> kFloats = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};

@@ -5,7 +5,7 @@
 #include "absl/types/span.h"
 #include "graph/shape.h"
 #include "opr/elemwise.h"
-#include "runtime/cuda/pointwise.h"
+#include "runtime/cuda/pointwise_code.h"
 #include "runtime/device/kernel.h"
 
 namespace ashlar::cuda {

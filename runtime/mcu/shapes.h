@@ -5,7 +5,9 @@
 extern "C" {
 #include "runtime/mcu/c99/add8.h"
 #include "runtime/mcu/c99/conv8.h"
+#include "runtime/mcu/c99/conv8_shape.h"
 #include "runtime/mcu/c99/conv8_sum.h"
+#include "runtime/mcu/c99/conv8_sum_shape.h"
 #include "runtime/mcu/c99/copy.h"
 #include "runtime/mcu/c99/depthwise8.h"
 #include "runtime/mcu/c99/dequantize8.h"

@@ -10,6 +10,7 @@
 #include "runtime/plan/parallel_for.h"
 #include "runtime/plan/rewrite.h"
 #include "runtime/schedule/scheduler.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "graph/graph_builder.h"
 #include "graph/rewriter.h"
 #include "graph/status.h"
 #include "opr/host_io.h"

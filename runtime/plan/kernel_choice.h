@@ -13,7 +13,7 @@
 #include "absl/types/span.h"
 #include "runtime/device/device.h"
 #include "runtime/plan/kernel_record.h"
-#include "runtime/schedule/storage.h"
+#include "runtime/schedule/storage_model.h"
 
 namespace ashlar {
 

@@ -7,13 +7,15 @@
 #include "absl/strings/str_join.h"
 #include "graph/status.h"
 #include "graph/tiling/tile.h"
+#include "memory/solution.h"
 #include "memory/validator.h"
 #include "opr/table.h"
 #include "runtime/plan/kernel_choice.h"
 #include "runtime/plan/stages.h"
 #include "runtime/plan/time_estimate.h"
 #include "runtime/schedule/arena.h"
-#include "runtime/schedule/relations.h"
+#include "runtime/schedule/lifetimes.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 namespace {

@@ -19,7 +19,7 @@
 #include "runtime/plan/wishes.h"
 #include "runtime/schedule/lifetimes.h"
 #include "runtime/schedule/scheduler.h"
-#include "runtime/schedule/storage.h"
+#include "runtime/schedule/storage_model.h"
 
 namespace ashlar {
 

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "graph/passes/pass.h"
 #include "runtime/plan/planned_graph.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 

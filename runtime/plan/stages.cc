@@ -10,6 +10,7 @@
 #include "runtime/plan/time_estimate.h"
 #include "runtime/plan/weight_limit.h"
 #include "runtime/schedule/ordered_plan.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 namespace {

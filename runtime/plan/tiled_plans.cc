@@ -14,6 +14,7 @@
 #include "runtime/plan/kernel_choice.h"
 #include "runtime/plan/parallel_for.h"
 #include "runtime/plan/stages.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 namespace {

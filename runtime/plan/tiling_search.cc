@@ -16,6 +16,7 @@
 #include "runtime/plan/rewrite.h"
 #include "runtime/plan/tiling_borders.h"
 #include "runtime/schedule/arena.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 namespace {

@@ -8,7 +8,6 @@
 #include "opr/table.h"
 #include "runtime/plan/parallel_for.h"
 #include "runtime/plan/rewrite.h"
-#include "runtime/schedule/part_storage.h"
 #include "runtime/schedule/scheduler.h"
 
 namespace ashlar {

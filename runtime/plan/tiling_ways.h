@@ -22,6 +22,7 @@
 #include "runtime/plan/tiling_trials.h"
 #include "runtime/plan/time_estimate.h"
 #include "runtime/schedule/storage.h"
+#include "runtime/schedule/storage_model.h"
 
 namespace ashlar {
 

@@ -10,7 +10,7 @@
 #include "runtime/plan/kernel_record.h"
 #include "runtime/plan/means.h"
 #include "runtime/plan/wishes.h"
-#include "runtime/schedule/storage.h"
+#include "runtime/schedule/storage_model.h"
 
 namespace ashlar {
 

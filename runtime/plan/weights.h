@@ -14,7 +14,7 @@
 #include "graph/graph.h"
 #include "runtime/device/device.h"
 #include "runtime/device/kernel.h"
-#include "runtime/schedule/storage.h"
+#include "runtime/schedule/storage_model.h"
 
 namespace ashlar {
 

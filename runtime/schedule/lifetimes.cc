@@ -9,7 +9,7 @@
 #include "memory/instance.h"
 #include "memory/lower_bound.h"
 #include "memory/rounds.h"
-#include "runtime/schedule/relations.h"
+#include "runtime/schedule/alignment.h"
 
 namespace ashlar {
 namespace {
@@ -253,6 +253,25 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
     }
   }
   result.looks = shared.looks();
+  AlignBuffers(alignment, result.problem);
+  return result;
+}
+
+Lifetimes KeepRelations(const Lifetimes& lifetimes, const std::vector<bool>& kept) {
+  Lifetimes result = lifetimes;
+  const std::vector<Inside>& all = lifetimes.problem.inside;
+  const size_t first_overwrite = all.size() - static_cast<size_t>(lifetimes.num_overwrites);
+  result.problem.inside.clear();
+  result.num_overwrites = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!kept[i]) continue;
+    result.problem.inside.push_back(all[i]);
+    result.num_overwrites += i >= first_overwrite;
+  }
+  int64_t alignment = 1;
+  for (const Buffer& buffer : result.problem.buffers) {
+    alignment = std::max(alignment, buffer.alignment);
+  }
   AlignBuffers(alignment, result.problem);
   return result;
 }

@@ -10,7 +10,7 @@
 
 #include "absl/types/span.h"
 #include "memory/buffer.h"
-#include "runtime/schedule/storage.h"
+#include "runtime/schedule/storage_model.h"
 
 namespace ashlar {
 
@@ -38,6 +38,10 @@ struct Lifetimes {
 Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
                            absl::Span<const int> order, absl::Span<const int64_t> workspace,
                            int64_t alignment, int64_t guard = 0);
+
+// Keeps only the relations for which `kept` (by relation) is true. A buffer that no other one
+// contains any more has an address of its own.
+Lifetimes KeepRelations(const Lifetimes& lifetimes, const std::vector<bool>& kept);
 
 // Removes the overwrites that are not needed to keep the live bytes of each step within `bound`. An
 // output and the tensor that it would have overwritten then have separate addresses.

@@ -11,7 +11,7 @@
 #include "memory/planner.h"
 #include "runtime/schedule/lifetimes.h"
 #include "runtime/schedule/scheduler.h"
-#include "runtime/schedule/storage.h"
+#include "runtime/schedule/storage_model.h"
 
 namespace ashlar {
 

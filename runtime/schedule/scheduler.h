@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
-#include "runtime/schedule/storage.h"
+#include "runtime/schedule/storage_model.h"
 
 namespace ashlar {
 

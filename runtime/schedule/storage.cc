@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/state.h"
-#include "runtime/schedule/part_storage.h"
 #include "runtime/schedule/storage_parts.h"
 
 namespace ashlar {
@@ -307,12 +306,6 @@ class Builder {
 };
 
 }  // namespace
-
-bool StorageModel::Writes(const Graph& graph, int node) const {
-  const std::vector<int>& outputs = graph.node(node).outputs;
-  return !writes[node].empty() ||
-         std::any_of(outputs.begin(), outputs.end(), [&](int output) { return updated[output]; });
-}
 
 std::vector<bool> ScheduledNodes(const Graph& graph) {
   std::vector<bool> scheduled = FindStateUse(graph).updates;

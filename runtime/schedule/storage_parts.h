@@ -6,7 +6,7 @@
 #include "absl/types/span.h"
 #include "graph/aliasing.h"
 #include "graph/graph.h"
-#include "runtime/schedule/storage.h"
+#include "runtime/schedule/storage_model.h"
 
 namespace ashlar {
 

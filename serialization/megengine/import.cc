@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "graph/graph_builder.h"
 #include "graph/status.h"
 #include "opr/table.h"
 #include "serialization/megengine/conventions.h"

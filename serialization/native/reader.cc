@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "graph/graph_builder.h"
 #include "graph/status.h"
 #include "opr/shared_device_tensor.h"
 #include "opr/table.h"

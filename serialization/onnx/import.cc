@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/evaluate.h"
+#include "graph/graph_builder.h"
 #include "graph/status.h"
 #include "opr/host_io.h"
 #include "opr/table.h"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "graph/status.h"
+#include "memory/work.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/session/bind_tensors.h"

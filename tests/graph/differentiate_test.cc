@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "graph/graph_builder.h"
 #include "graph/rewriter.h"
 #include "opr/convolution.h"
 #include "opr/elemwise.h"

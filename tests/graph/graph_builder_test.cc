@@ -1,3 +1,5 @@
+#include "graph/graph_builder.h"
+
 #include <gtest/gtest.h>
 
 #include "graph/graph.h"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "graph/graph_builder.h"
 #include "opr/elemwise.h"
 #include "opr/reduce.h"
 #include "tests/support/graph_maker.h"

@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "memory/csv.h"
 #include "memory/lower_bound.h"
+#include "memory/solution.h"
+#include "memory/work.h"
 #include "tests/memory/problems.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/shared_data.h"

@@ -8,6 +8,7 @@
 #include "memory/lower_bound.h"
 #include "memory/planner.h"
 #include "memory/validator.h"
+#include "memory/work.h"
 #include "tests/memory/packed_problem.h"
 #include "tests/memory/problems.h"
 

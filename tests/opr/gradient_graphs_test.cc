@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "graph/graph_builder.h"
 #include "opr/batch_norm_training.h"
 #include "opr/concat.h"
 #include "opr/convolution.h"

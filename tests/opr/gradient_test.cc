@@ -8,6 +8,7 @@
 #include <string>
 
 #include "graph/differentiate.h"
+#include "graph/graph_builder.h"
 #include "opr/table.h"
 #include "tests/opr/gradient_cases.h"
 #include "tests/support/status.h"

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/differentiate.h"
+#include "graph/graph_builder.h"
 #include "graph/rewriter.h"
 #include "graph/tiling/tile.h"
 #include "opr/batch_norm.h"

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "graph/differentiate.h"
+#include "graph/graph_builder.h"
 #include "opr/batch_norm_training.h"
 #include "opr/convolution.h"
 #include "opr/cross_entropy.h"

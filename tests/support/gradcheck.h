@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "graph/graph.h"
+#include "graph/graph_builder.h"
 
 namespace ashlar::testing {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/graph_builder.h"
 #include "opr/table.h"
 #include "tests/support/status.h"
 

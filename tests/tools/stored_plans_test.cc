@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_format.h"
 #include "memory/tied_buffers.h"
+#include "memory/work.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/plan/packed_parts.h"
 #include "runtime/plan/plan_as_recorded.h"

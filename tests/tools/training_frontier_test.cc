@@ -10,6 +10,7 @@
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/schedule/scheduler.h"
+#include "runtime/schedule/storage.h"
 #include "tests/support/environment.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/status.h"

@@ -8,6 +8,7 @@
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/schedule/scheduler.h"
+#include "runtime/schedule/storage.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/status.h"
 #include "tools/zoo/zoo.h"

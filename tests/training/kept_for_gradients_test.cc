@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "graph/differentiate.h"
+#include "graph/graph_builder.h"
 #include "opr/batch_norm_training.h"
 #include "opr/elemwise.h"
 #include "opr/host_io.h"

@@ -12,6 +12,7 @@
 #include "runtime/measure/measure.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/schedule/scheduler.h"
+#include "runtime/schedule/storage.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/tensors.h"
 #include "tests/training/small_net.h"

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "graph/differentiate.h"
+#include "graph/graph_builder.h"
 #include "graph/recompute.h"
+#include "graph/recompute_choice.h"
 #include "opr/batch_norm.h"
 #include "opr/batch_norm_training.h"
 #include "opr/convolution.h"
@@ -17,6 +19,7 @@
 #include "runtime/measure/measure.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/schedule/arena.h"
+#include "runtime/schedule/storage.h"
 #include "tests/support/gradcheck.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/operators.h"

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
+#include "graph/graph_builder.h"
 #include "graph/random.h"
 #include "opr/pooling.h"
 #include "tools/zoo/zoo.h"

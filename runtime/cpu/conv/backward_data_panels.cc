@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "graph/region.h"
+#include "runtime/cpu/conv/conv_problem.h"
 #include "runtime/cpu/conv/panel.h"
+#include "runtime/cpu/conv/panel_plan.h"
 #include "runtime/cpu/parallel.h"
 
 namespace ashlar::cpu {

@@ -1,17 +1,17 @@
-#include "runtime/cpu/conv/conv.h"
-
+// Chooses the kernels of ConvolutionForward and ConvBiasForward.
 #include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "graph/status.h"
+#include "runtime/cpu/conv/conv_problem.h"
 #include "runtime/cpu/conv/direct.h"
 #include "runtime/cpu/conv/panel.h"
+#include "runtime/cpu/conv/panel_plan.h"
 #include "runtime/cpu/conv/time.h"
 #include "runtime/cpu/conv/winograd.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/quantized.h"
-#include "runtime/device/convolution_request.h"
 
 namespace ashlar::cpu {
 namespace {
@@ -129,19 +129,6 @@ absl::StatusOr<KernelList> MakeConvBias(const ConvBiasForward& op, const KernelR
 }
 
 }  // namespace
-
-absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request,
-                                            const ConvBiasParam& param) {
-  if (param.clamps_src()) {
-    return absl::UnimplementedError("src_low and src_high are for kernels of GPUs");
-  }
-  auto problem = ReadConvolutionRequest<ConvProblem>(request, param);
-  problem.processor = request.processor;
-  problem.threads = request.threads;
-  ASHLAR_ASSIGN_OR_RETURN(problem.geometry, InferConvolution(param, problem.src, problem.filter));
-  problem.weights = FilterView::Of(problem.geometry, problem.flipped());
-  return problem;
-}
 
 void RegisterConvolutionKernels(KernelRegistry& registry) {
   registry.Register<ConvolutionForward>(ConvolutionKernels<ConvolutionForward>,

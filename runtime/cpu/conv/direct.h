@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "runtime/cpu/conv/conv.h"
+#include "runtime/cpu/conv/conv_problem.h"
 
 namespace ashlar::cpu {
 

@@ -6,30 +6,10 @@
 
 #include <memory>
 
-#include "runtime/cpu/conv/conv.h"
+#include "runtime/cpu/conv/conv_problem.h"
 #include "runtime/cpu/conv/tensors.h"
 
 namespace ashlar::cpu {
-
-// The strides of a convolution's images. The output and z are blocked: 16 adjacent channels, and
-// `c` is the step between blocks. So is the input, unless its type is row-major.
-struct ConvStrides {
-  explicit ConvStrides(const ConvProblem& problem);
-
-  ImageStrides src, z, dst;
-};
-
-inline ImageStrides InBytes(const ImageStrides& strides, int64_t element = sizeof(float)) {
-  return {strides.n * element, strides.c * element, strides.h * element, strides.w * element};
-}
-
-// Whether the kernel below takes the problem. It requires:
-// - NEON, AVX2 or AVX-512;
-// - a row-major filter, blocked output and z;
-// - groups of whole blocks, of half a block, or of one channel each (depthwise);
-// - an input that is blocked, or row-major with few channels.
-// Images may be Float16 if the filter is constant.
-bool PanelConvolutionFits(const ConvProblem& problem);
 
 // Bytes of input that all panels process before the next part of the input is read.
 inline int64_t PanelInputBytes(const Processor& processor) { return 3 * processor.l2_bytes / 8; }
@@ -60,10 +40,6 @@ class PanelKernel : public Kernel {
 std::unique_ptr<PanelKernel> MakePanelConvolution(
     const ConvProblem& problem, const ConvStrides& strides, double relative_time,
     int64_t input_bytes, FilterPacking filter_packing = FilterPacking::kWhole);
-
-// Returns the time of widening Float16 images, relative to the time of the sums. It is smaller for
-// longer runs.
-double WideningTime(const ConvProblem& problem, const ConvStrides& strides, int64_t input_bytes);
 
 // The `input_bytes` for FilterPacking::kChunks: panels pass over the whole input, so weights are
 // packed once. kChunks saves nothing if PackedWhole() is true, because the filter is small.

@@ -174,11 +174,6 @@ InputBox PanelPlan::InputOf(const Range& of_run) const {
   return box;
 }
 
-ConvStrides::ConvStrides(const ConvProblem& problem)
-    : src(StridesOf(problem.src)),
-      z(StridesOf(problem.z.value_or(problem.dst))),
-      dst(StridesOf(problem.dst)) {}
-
 bool PanelConvolutionFits(const ConvProblem& problem) {
   const ConvolutionGeometry& geometry = problem.geometry;
   const bool planar = !IsBlocked(problem.src.format);

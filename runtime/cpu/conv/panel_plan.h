@@ -7,12 +7,20 @@
 #include <cstdint>
 
 #include "graph/region.h"
-#include "runtime/cpu/conv/panel.h"
+#include "runtime/cpu/conv/conv_problem.h"
 #include "runtime/cpu/conv/tensors.h"
 #include "runtime/cpu/conv/tile.h"
 #include "runtime/cpu/conv/widened_input.h"
 
 namespace ashlar::cpu {
+
+// Whether the kernel of panel.h takes the problem. It requires:
+// - NEON, AVX2 or AVX-512;
+// - a row-major filter, blocked output and z;
+// - groups of whole blocks, of half a block, or of one channel each (depthwise);
+// - an input that is blocked, or row-major with few channels.
+// Images may be Float16 if the filter is constant.
+bool PanelConvolutionFits(const ConvProblem& problem);
 
 inline constexpr int64_t kFloat = sizeof(float);
 
@@ -84,6 +92,10 @@ struct PanelPlan {
   void PlanRuns(const ConvProblem& problem, int64_t run_bytes);
   void PlanWidening(bool planar);
 };
+
+// Returns the time of widening Float16 images, relative to the time of the sums. It is smaller for
+// longer runs.
+double WideningTime(const ConvProblem& problem, const ConvStrides& strides, int64_t input_bytes);
 
 }  // namespace ashlar::cpu
 

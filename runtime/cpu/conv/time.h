@@ -2,7 +2,7 @@
 #ifndef ASHLAR_RUNTIME_CPU_CONV_TIME_H_
 #define ASHLAR_RUNTIME_CPU_CONV_TIME_H_
 
-#include "runtime/cpu/conv/conv.h"
+#include "runtime/cpu/conv/conv_problem.h"
 #include "runtime/cpu/conv/winograd.h"
 
 namespace ashlar::cpu {

@@ -13,6 +13,7 @@
 #include "graph/region.h"
 #include "runtime/cpu/conv/activation.h"
 #include "runtime/cpu/conv/code_of_isa.h"
+#include "runtime/cpu/conv/panel_plan.h"
 #include "runtime/cpu/conv/tensors.h"
 #include "runtime/cpu/float16.h"
 #include "runtime/cpu/parallel.h"
@@ -20,7 +21,6 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kFloat = sizeof(float);
 constexpr int64_t kBlockBytes = kChannelBlock * kFloat;
 
 // Returns how many blocks of input channels are summed before they are added: their weights for two

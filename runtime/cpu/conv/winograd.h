@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "runtime/cpu/conv/conv.h"
+#include "runtime/cpu/conv/conv_problem.h"
 #include "runtime/cpu/conv/panel.h"
 
 namespace ashlar::cpu {

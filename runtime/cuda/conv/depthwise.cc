@@ -6,6 +6,7 @@
 #include "graph/status.h"
 #include "opr/conv_fusion.h"
 #include "runtime/cuda/conv/conv.h"
+#include "runtime/cuda/conv/conv_problem.h"
 #include "runtime/cuda/conv/depthwise_code.h"
 #include "runtime/cuda/launched_kernel.h"
 #include "runtime/cuda/pointwise_chain.h"

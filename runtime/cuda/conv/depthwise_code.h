@@ -5,7 +5,7 @@
 
 #include "runtime/cuda/conv/source_bounds.h"
 #include "runtime/cuda/launch.h"
-#include "runtime/cuda/pointwise.h"
+#include "runtime/cuda/pointwise_code.h"
 #include "runtime/cuda/window.h"
 
 namespace ashlar::cuda {

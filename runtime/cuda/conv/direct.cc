@@ -1,6 +1,7 @@
 // Convolution without a library, one thread per output element.
 #include "opr/conv_fusion.h"
 #include "runtime/cuda/conv/conv.h"
+#include "runtime/cuda/conv/conv_problem.h"
 #include "runtime/cuda/conv/direct_code.h"
 #include "runtime/cuda/launched_kernel.h"
 #include "runtime/cuda/pointwise_chain.h"

@@ -3,9 +3,10 @@
 
 #include "opr/conv_fusion.h"
 #include "runtime/cuda/conv/conv.h"
+#include "runtime/cuda/conv/conv_problem.h"
 #include "runtime/cuda/launched_kernel.h"
-#include "runtime/cuda/pointwise.h"
 #include "runtime/cuda/pointwise_chain.h"
+#include "runtime/cuda/pointwise_code.h"
 
 namespace ashlar::cuda {
 

@@ -7,6 +7,7 @@
 #include "graph/region.h"
 #include "graph/status.h"
 #include "runtime/cuda/conv/conv.h"
+#include "runtime/cuda/conv/conv_problem.h"
 #include "runtime/cuda/copy.h"
 #include "runtime/cuda/launched_kernel.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "opr/quantized_conv.h"
-#include "runtime/cuda/conv/conv.h"
+#include "runtime/cuda/conv/conv_problem.h"
 #include "runtime/cuda/kernels.h"
 
 namespace ashlar::cuda {

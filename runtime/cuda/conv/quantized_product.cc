@@ -18,6 +18,8 @@
 #include "absl/strings/str_cat.h"
 #include "graph/region.h"
 #include "runtime/cuda/byte_type.h"
+#include "runtime/cuda/conv/conv.h"
+#include "runtime/cuda/conv/conv_problem.h"
 #include "runtime/cuda/conv/quantized.h"
 #include "runtime/cuda/conv/quantized_product_code.h"
 #include "runtime/cuda/launched_kernel.h"

@@ -1,6 +1,8 @@
 #include <utility>
 
 #include "graph/status.h"
+#include "runtime/cuda/conv/conv.h"
+#include "runtime/cuda/conv/conv_problem.h"
 #include "runtime/cuda/toolkit/conv_libraries.h"
 #include "runtime/cuda/toolkit/cublas_product.h"
 

@@ -5,6 +5,8 @@
 
 #include "graph/region.h"
 #include "graph/status.h"
+#include "runtime/cuda/conv/conv.h"
+#include "runtime/cuda/conv/conv_problem.h"
 #include "runtime/cuda/toolkit/conv_engines.h"
 #include "runtime/cuda/toolkit/conv_libraries.h"
 #include "runtime/cuda/toolkit/stream.h"

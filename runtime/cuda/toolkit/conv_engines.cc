@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "graph/status.h"
+#include "runtime/cuda/conv/conv_problem.h"
 #include "runtime/device/kernel.h"
 
 namespace ashlar::cuda {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/cuda/conv/conv.h"
+#include "runtime/cuda/conv/conv_problem.h"
 #include "runtime/cuda/toolkit/descriptor.h"
 
 namespace ashlar::cuda {

@@ -2,7 +2,7 @@
 #ifndef ASHLAR_RUNTIME_CUDA_TOOLKIT_CONV_LIBRARIES_H_
 #define ASHLAR_RUNTIME_CUDA_TOOLKIT_CONV_LIBRARIES_H_
 
-#include "runtime/cuda/conv/conv.h"
+#include "runtime/cuda/conv/conv_problem.h"
 #include "runtime/cuda/toolkit/library_device.h"
 
 namespace ashlar::cuda {

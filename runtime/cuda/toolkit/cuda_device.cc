@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "graph/status.h"
+#include "runtime/cuda/conv/conv_problem.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/toolkit/conv_libraries.h"
 #include "runtime/cuda/toolkit/matrix_mul_cublas.h"

@@ -1,5 +1,5 @@
 // Launches of chains of scalar functions.
-#include "runtime/cuda/pointwise.h"
+#include "runtime/cuda/pointwise_code.h"
 #include "runtime/cuda/toolkit/grid.h"
 
 namespace ashlar::cuda {

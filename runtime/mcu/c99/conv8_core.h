@@ -2,8 +2,8 @@
 #ifndef ASHLAR_RUNTIME_MCU_C99_CONV8_CORE_H_
 #define ASHLAR_RUNTIME_MCU_C99_CONV8_CORE_H_
 
-#include "runtime/mcu/c99/conv8.h"
-#include "runtime/mcu/c99/conv8_sum.h"
+#include "runtime/mcu/c99/conv8_shape.h"
+#include "runtime/mcu/c99/conv8_sum_shape.h"
 #include "runtime/mcu/c99/dot8.h"
 #include "runtime/mcu/c99/round8.h"
 #include "runtime/mcu/c99/taps.h"

@@ -2,7 +2,7 @@
 #ifndef ASHLAR_RUNTIME_MCU_C99_DEPTHWISE8_H_
 #define ASHLAR_RUNTIME_MCU_C99_DEPTHWISE8_H_
 
-#include "runtime/mcu/c99/conv8.h"
+#include "runtime/mcu/c99/conv8_shape.h"
 
 // `shape` has one group per channel. Filter: int8_t [rows, columns, channels]. Otherwise like
 // ashlar_conv8.

@@ -13,7 +13,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "opr/conv_bias.h"
+#include "runtime/cpu/conv/conv_problem.h"
 #include "runtime/cpu/conv/panel.h"
+#include "runtime/cpu/conv/panel_plan.h"
 #include "runtime/cpu/conv/winograd.h"
 #include "runtime/cpu/host_processor.h"
 #include "tests/support/tensors.h"

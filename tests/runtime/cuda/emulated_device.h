@@ -7,8 +7,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <random>
-#include <vector>
 
 #include "runtime/cuda/kernels.h"
 #include "runtime/device/device.h"
@@ -16,7 +14,7 @@
 
 namespace ashlar::testing {
 
-class EmulatedDevice final : public Device {
+class EmulatedDevice final : public Device, public EmulatedStreams {
  public:
   // Makes this device open as gpu0:0 from now on.
   static EmulatedDevice& Install();
@@ -25,17 +23,7 @@ class EmulatedDevice final : public Device {
   int64_t capacity = int64_t{1} << 40;
   int64_t taken_by_others = 0;
   int64_t allocated = 0;
-  int64_t staging = 0;  // bytes allocated in the host's memory
-  // The number of replayed recordings, and of copies to the device enqueued outside of them.
-  int64_t replays = 0;
-  int64_t copies_in = 0;
-  // The streams. If `interleaving` is set, waiting for one runs work of all, in random turns;
-  // otherwise the stream works alone.
-  std::vector<EmulatedStream*> streams;
-  std::optional<std::mt19937_64> interleaving;
-  // Called by a stream's CopyIn, CopyOut, Replay, Mark, EndRecording and Wait; returns their error.
-  // Null: no error.
-  std::function<absl::Status(absl::string_view call)> fault;
+  int64_t staging = 0;               // bytes allocated in the host's memory
   bool leaves_whole_images = false;  // Device::leaves_images
   // Returns the library's kernels for a convolution; null: there is no library.
   std::function<absl::StatusOr<KernelList>(const cuda::ConvProblem&)> convolution_library;

@@ -6,25 +6,22 @@
 
 #include "graph/status.h"
 #include "runtime/device/allocation_origin.h"
-#include "tests/runtime/cuda/emulated_device.h"
 #include "tests/runtime/cuda/emulation/grid.h"
 
 namespace ashlar::testing {
 
-EmulatedStream::EmulatedStream(EmulatedDevice& device) : device_(device) {
-  device_.streams.push_back(this);
-}
+EmulatedStream::EmulatedStream(EmulatedStreams& all) : all_(all) { all_.streams.push_back(this); }
 
-EmulatedStream::~EmulatedStream() { std::erase(device_.streams, this); }
+EmulatedStream::~EmulatedStream() { std::erase(all_.streams, this); }
 
 absl::Status EmulatedStream::Fault(absl::string_view call) const {
-  return device_.fault ? device_.fault(call) : absl::OkStatus();
+  return all_.fault ? all_.fault(call) : absl::OkStatus();
 }
 
 absl::Status EmulatedStream::CopyIn(void* device, const void* staging, int64_t bytes) {
   const OriginScope scope(AllocationOrigin::kLibrary);
   ASHLAR_RETURN_IF_ERROR(Fault("CopyIn"));
-  device_.copies_in += !recording_;
+  all_.copies_in += !recording_;
   Enqueue([=] { std::memcpy(device, staging, static_cast<size_t>(bytes)); });
   return absl::OkStatus();
 }
@@ -60,8 +57,8 @@ absl::Status EmulatedStream::Wait() {
     return absl::FailedPreconditionError("a stream that records cannot be waited for");
   while (!idle()) {
     EmulatedStream* stream = this;
-    if (device_.interleaving) {
-      stream = device_.streams[(*device_.interleaving)() % device_.streams.size()];
+    if (all_.interleaving) {
+      stream = all_.streams[(*all_.interleaving)() % all_.streams.size()];
     }
     if (!stream->idle()) stream->Advance();
   }
@@ -85,7 +82,7 @@ absl::Status EmulatedStream::Replay() {
   const OriginScope scope(AllocationOrigin::kLibrary);
   ASHLAR_RETURN_IF_ERROR(Fault("Replay"));
   pending_.insert(pending_.end(), recorded_.begin(), recorded_.end());
-  ++device_.replays;
+  ++all_.replays;
   return absl::OkStatus();
 }
 

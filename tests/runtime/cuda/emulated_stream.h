@@ -3,19 +3,37 @@
 #ifndef ASHLAR_TESTS_RUNTIME_CUDA_EMULATED_STREAM_H_
 #define ASHLAR_TESTS_RUNTIME_CUDA_EMULATED_STREAM_H_
 
+#include <cstdint>
 #include <functional>
+#include <optional>
+#include <random>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "runtime/cuda/launched_kernel.h"
 
 namespace ashlar::testing {
 
-class EmulatedDevice;
+class EmulatedStream;
+
+// The streams of a device, with the counts and faults that tests ask for.
+struct EmulatedStreams {
+  // The number of replayed recordings, and of copies to the device enqueued outside of them.
+  int64_t replays = 0;
+  int64_t copies_in = 0;
+  // The streams. If `interleaving` is set, waiting for one runs work of all, in random turns;
+  // otherwise the stream works alone.
+  std::vector<EmulatedStream*> streams;
+  std::optional<std::mt19937_64> interleaving;
+  // Called by a stream's CopyIn, CopyOut, Replay, Mark, EndRecording and Wait; returns their error.
+  // Null: no error.
+  std::function<absl::Status(absl::string_view call)> fault;
+};
 
 class EmulatedStream final : public cuda::CudaStream {
  public:
-  explicit EmulatedStream(EmulatedDevice& device);
+  explicit EmulatedStream(EmulatedStreams& all);
   ~EmulatedStream() override;
   EmulatedStream(const EmulatedStream&) = delete;
   EmulatedStream& operator=(const EmulatedStream&) = delete;
@@ -54,7 +72,7 @@ class EmulatedStream final : public cuda::CudaStream {
   // Does one piece: the next one, or a piece for which it waits.
   void Advance();
 
-  EmulatedDevice& device_;
+  EmulatedStreams& all_;
   bool recording_ = false;
   std::vector<Piece> pending_, recorded_;
   size_t next_ = 0;  // index in pending_

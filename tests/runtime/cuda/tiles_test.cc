@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "runtime/cuda/conv/conv.h"
+#include "runtime/cuda/conv/conv_problem.h"
 #include "runtime/measure/measure.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/plan/rewrite.h"

@@ -8,6 +8,7 @@
 #include "opr/conv_bias.h"
 #include "opr/elemwise.h"
 #include "runtime/cuda/conv/conv.h"
+#include "runtime/cuda/conv/conv_problem.h"
 #include "runtime/measure/autotune.h"
 #include "runtime/plan/kernel_choice.h"
 #include "runtime/plan/plan_graph.h"

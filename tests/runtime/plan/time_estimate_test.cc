@@ -5,6 +5,7 @@
 
 #include "opr/convolution.h"
 #include "opr/elemwise.h"
+#include "runtime/schedule/storage.h"
 #include "tests/runtime/fake_device.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/tensors.h"

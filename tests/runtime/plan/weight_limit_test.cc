@@ -7,6 +7,7 @@
 #include <random>
 
 #include "opr/convolution.h"
+#include "runtime/schedule/storage.h"
 #include "tests/support/fake_kernel.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/tensors.h"

@@ -13,8 +13,10 @@
 
 #include "gmock/gmock.h"
 #include "graph/graph.h"
+#include "graph/graph_builder.h"
 #include "gtest/gtest.h"
 #include "runtime/schedule/storage.h"
+#include "runtime/schedule/storage_model.h"
 
 namespace ashlar::testing {
 

@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "graph/graph_builder.h"
 #include "memory/planner.h"
 #include "opr/concat.h"
 #include "opr/elemwise.h"
@@ -12,6 +13,7 @@
 #include "opr/reshape.h"
 #include "opr/table.h"
 #include "runtime/schedule/arena.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 namespace {

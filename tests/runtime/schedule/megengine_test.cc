@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "graph/graph_builder.h"
 #include "runtime/schedule/scheduler.h"
 #include "tests/runtime/schedule/graph_of_bytes.h"
 #include "tests/support/shared_data.h"

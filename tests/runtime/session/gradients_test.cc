@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/differentiate.h"
+#include "graph/graph_builder.h"
 #include "graph/rewriter.h"
 #include "opr/elemwise.h"
 #include "opr/host_io.h"

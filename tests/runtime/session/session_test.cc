@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "graph/graph_builder.h"
 #include "opr/elemwise.h"
 #include "opr/host_io.h"
 #include "runtime/cpu/cpu_device.h"

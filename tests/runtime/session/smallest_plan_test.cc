@@ -17,6 +17,7 @@
 #include "runtime/plan/plan_graph.h"
 #include "runtime/plan/rewrite.h"
 #include "runtime/schedule/scheduler.h"
+#include "runtime/schedule/storage.h"
 #include "tests/support/environment.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/sanitized.h"

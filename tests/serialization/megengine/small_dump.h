@@ -2,6 +2,7 @@
 #ifndef ASHLAR_TESTS_SERIALIZATION_MEGENGINE_SMALL_DUMP_H_
 #define ASHLAR_TESTS_SERIALIZATION_MEGENGINE_SMALL_DUMP_H_
 
+#include "graph/graph_builder.h"
 #include "opr/convolution.h"
 #include "opr/elemwise.h"
 #include "opr/get_var_shape.h"

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/graph_builder.h"
 #include "opr/conv_bias.h"
 #include "opr/elemwise.h"
 #include "opr/elemwise_chain.h"

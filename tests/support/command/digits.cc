@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "graph/graph_builder.h"
 #include "graph/random.h"
 #include "opr/batch_norm.h"
 #include "opr/convolution.h"

@@ -1,7 +1,7 @@
 // Chains of scalar functions over tensors. Compiles for the host and for devices. Functions named
 // ...At do the work of one thread.
-#ifndef ASHLAR_RUNTIME_CUDA_POINTWISE_H_
-#define ASHLAR_RUNTIME_CUDA_POINTWISE_H_
+#ifndef ASHLAR_RUNTIME_CUDA_POINTWISE_CODE_H_
+#define ASHLAR_RUNTIME_CUDA_POINTWISE_CODE_H_
 
 #include <cstdint>
 
@@ -129,4 +129,4 @@ ASHLAR_HD void ChainPackAt(const ChainParams& p, int64_t number) {
 
 }  // namespace ashlar::cuda
 
-#endif  // ASHLAR_RUNTIME_CUDA_POINTWISE_H_
+#endif  // ASHLAR_RUNTIME_CUDA_POINTWISE_CODE_H_

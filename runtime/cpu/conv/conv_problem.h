@@ -1,9 +1,12 @@
-// The request for which kernels of ConvolutionForward and ConvBiasForward are made.
-#ifndef ASHLAR_RUNTIME_CPU_CONV_CONV_H_
-#define ASHLAR_RUNTIME_CPU_CONV_CONV_H_
+// The request for which kernels of ConvolutionForward and ConvBiasForward are made, and the strides
+// of its images.
+#ifndef ASHLAR_RUNTIME_CPU_CONV_CONV_PROBLEM_H_
+#define ASHLAR_RUNTIME_CPU_CONV_CONV_PROBLEM_H_
 
+#include <cstdint>
 #include <optional>
 
+#include "graph/shape.h"
 #include "opr/conv_bias.h"
 #include "runtime/cpu/conv/filter_view.h"
 #include "runtime/device/kernel.h"
@@ -32,6 +35,18 @@ struct ConvProblem {
 absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request,
                                             const ConvBiasParam& param);
 
+// The strides of a convolution's images. The output and z are blocked: 16 adjacent channels, and
+// `c` is the step between blocks. So is the input, unless its type is row-major.
+struct ConvStrides {
+  explicit ConvStrides(const ConvProblem& problem);
+
+  ImageStrides src, z, dst;
+};
+
+inline ImageStrides InBytes(const ImageStrides& strides, int64_t element = sizeof(float)) {
+  return {strides.n * element, strides.c * element, strides.h * element, strides.w * element};
+}
+
 }  // namespace ashlar::cpu
 
-#endif  // ASHLAR_RUNTIME_CPU_CONV_CONV_H_
+#endif  // ASHLAR_RUNTIME_CPU_CONV_CONV_PROBLEM_H_

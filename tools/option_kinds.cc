@@ -1,0 +1,43 @@
+#include "tools/option_kinds.h"
+
+#include <cmath>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace ashlar {
+
+CLI::Validator WholeNumber(int64_t least, int64_t most) {
+  const bool bounded = most != std::numeric_limits<int64_t>::max();
+  const std::string range =
+      bounded ? absl::StrCat("from ", least, " to ", most) : absl::StrCat("of at least ", least);
+  return CLI::Validator(
+      [=](std::string& text) -> std::string {
+        int64_t value = 0;
+        if (absl::SimpleAtoi(text, &value) && value >= least && value <= most) return {};
+        return absl::StrCat("'", text, "' is not a whole number ", range);
+      },
+      "");
+}
+
+CLI::Validator NonNegativeReal() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        double value = 0;
+        if (absl::SimpleAtod(text, &value) && value >= 0 && std::isfinite(value)) return {};
+        return absl::StrCat("'", text, "' is not a number of at least 0");
+      },
+      "");
+}
+
+CLI::Option* AddText(CLI::App& app, const std::string& name, std::string& target,
+                     const std::string& metavar, const std::string& help) {
+  return app.add_option(name, target, help)->option_text(metavar);
+}
+
+CLI::Option* AddRepeated(CLI::App& app, const std::string& name, std::vector<std::string>& target,
+                         const std::string& metavar, const std::string& help) {
+  return app.add_option(name, target, help)->option_text(metavar)->allow_extra_args(false);
+}
+
+}  // namespace ashlar

@@ -1,0 +1,55 @@
+// Options of a command, by the kind of their value.
+#ifndef ASHLAR_TOOLS_OPTION_KINDS_H_
+#define ASHLAR_TOOLS_OPTION_KINDS_H_
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace ashlar {
+
+// The group of options that the help text does not list.
+inline constexpr char kUnlistedGroup[] = "unlisted";
+
+// Adds an option whose value `parse` reads; usage errors name the option. `metavar` stands for the
+// value in help texts.
+template <typename T>
+CLI::Option* AddParsed(CLI::App& app, const std::string& name, T& target,
+                       absl::StatusOr<T> (*parse)(absl::string_view), const std::string& metavar,
+                       const std::string& help) {
+  const auto store = [&target, parse, name](const std::string& text) {
+    absl::StatusOr<T> value = parse(text);
+    if (!value.ok()) throw CLI::ValidationError(name, std::string(value.status().message()));
+    target = *std::move(value);
+  };
+  return app.add_option_function<std::string>(name, store, help)->option_text(metavar);
+}
+
+// Validators of an option's text, whose messages name the given text and the expected one.
+CLI::Validator WholeNumber(int64_t least, int64_t most = std::numeric_limits<int64_t>::max());
+CLI::Validator NonNegativeReal();
+
+// Adds an option for a whole number from `least` to `most`.
+template <typename T>
+CLI::Option* AddNumber(CLI::App& app, const std::string& name, T& target, int64_t least,
+                       int64_t most, const std::string& help) {
+  return app.add_option(name, target, help)->option_text("N")->check(WholeNumber(least, most));
+}
+
+// Adds an option for a text, such as a file's name.
+CLI::Option* AddText(CLI::App& app, const std::string& name, std::string& target,
+                     const std::string& metavar, const std::string& help);
+
+// Adds an option that may be given several times, each with one value.
+CLI::Option* AddRepeated(CLI::App& app, const std::string& name, std::vector<std::string>& target,
+                         const std::string& metavar, const std::string& help);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_OPTION_KINDS_H_
