@@ -64,7 +64,7 @@ struct ModelSource {
   bool is_onnx = false;  // by the file's ending or, if that does not tell, by its first bytes
 };
 
-// Returns the source of a model, and reads a pipe to its end. Errors are of reading the pipe.
+// Returns the source of a model. Reads a pipe to its end; errors are from reading it.
 absl::StatusOr<ModelSource> SourceOf(const std::string& path);
 
 // Reads a model (.onnx, otherwise Ashlar's own) or a profile dump (.json), and sets the requested

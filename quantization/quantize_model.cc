@@ -244,7 +244,7 @@ class Quantizer {
     return absl::OkStatus();
   }
 
-  // To the input, in whatever floats, and to what only moves its bytes.
+  // Sets the type of the input, of its conversion, and of vars that only move its bytes.
   void GiveInputType(const LayerPlan& plan, std::vector<TensorType>& types) const {
     types[static_cast<size_t>(fused_.inputs()[0].var)] = *input_type_;
     std::set<int> same;

@@ -19,7 +19,7 @@ absl::StatusOr<Graph> RewriteInEightBits(const Graph& graph, const LayerPlan& pl
                                          bool weights_by_channel,
                                          const std::optional<TensorType>& input = std::nullopt);
 
-// Returns whether a var is an input of the graph, or the Float32 that one of other floats becomes.
+// Returns whether a var is an input of the graph, or the Float32 conversion of such an input.
 bool IsInputInFloats(const Graph& graph, int var);
 
 }  // namespace ashlar

@@ -11,7 +11,7 @@
 namespace ashlar {
 namespace {
 
-// Adds a value to an ascending list, once; returns whether it was new. None in it is larger.
+// Appends a value to an ascending list unless it is the last; returns whether it was new.
 bool AddLast(std::vector<int>& list, int value) {
   if (!list.empty() && list.back() == value) return false;
   list.push_back(value);

@@ -30,7 +30,7 @@ absl::StatusOr<OnnxVar> OnnxFloatTypes::Converted(OnnxVar var, DType dtype) {
   return outputs[0];
 }
 
-// Tells of a constant that is finite as Float64 and not as Float32.
+// Tells the listener about a constant that is finite as Float64 and not as Float32.
 void OnnxFloatTypes::TellOfInfinity(OnnxVar wide, OnnxVar narrow) const {
   const HostTensor* const from = import_.constant(wide);
   if (from == nullptr || options_.note == nullptr) return;

@@ -14,7 +14,7 @@
 
 namespace ashlar {
 
-// Converts vars of an import, and notes for the user which types and operators that is for.
+// Converts vars of an import, and notes the types and operators that need it for the user.
 class OnnxFloatTypes {
  public:
   // Both arguments must outlive it.
@@ -23,7 +23,7 @@ class OnnxFloatTypes {
 
   // Notes a type that the file names.
   void Note(int onnx_type);
-  // Returns the var as another float; one conversion of each var serves all its readers.
+  // Returns the var as another float. All readers of a var share one conversion.
   absl::StatusOr<OnnxVar> Converted(OnnxVar var, DType dtype);
   // Makes Float32 of the Float64 among a node's inputs; returns whether there was any.
   absl::StatusOr<bool> Narrow(const std::string& op_type, std::vector<OnnxVar>& inputs);

@@ -440,7 +440,7 @@ TEST_F(CommandsTest, InspectListsNodesInItsDocument) {
   EXPECT_EQ(computation, document["computation"]);
 }
 
-// A name of more than 48 bytes was cut, and then was no node's.
+// A name of more than 48 bytes was cut, so that no node had it.
 TEST_F(CommandsTest, NamesThatInspectListsArePlacesToEnd) {
   const Graph graph = SmallModel(1);
   GraphRewriter rewriter(graph);

@@ -99,7 +99,7 @@ TEST_F(ModelFilesTest, ModelsFromPipesAreReadAsOftenAsFiles) {
   }
 }
 
-// A file's name was looked at first: all that ended so was TensorFlow's.
+// The name of a file was looked at first: every .pb file was called TensorFlow's.
 TEST_F(ModelFilesTest, WhatAFileHoldsCountsMoreThanItsEnding) {
   Write("ashlar.pb", Read("model.ash"));
   EXPECT_EQ(Ashlar("run ashlar.pb").exit_code, 0);

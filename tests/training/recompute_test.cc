@@ -247,7 +247,7 @@ TEST(Recompute, AStepFitsIntoABudget) {
   EXPECT_LE(least.point.extra_flops, kMost);
   const Graph made = least.graph;
   EXPECT_EQ(Value(PlanGraph(made, request))->plan.plan.arena, least.arena_bytes);
-  // Without a search, whose points have the peak of their order and not the arena of their plan.
+  // No search ran: its points have the peak of their order and not the arena of their plan.
   const std::vector<RecomputePoint> searched = Value(RecomputeFrontier(step, kMost));
   const struct {
     int64_t budget;
