@@ -81,7 +81,6 @@ TEST_F(ModelFilesTest, ModelsFromPipesAreReadAsOftenAsFiles) {
                {"plan model.onnx --then ", "", "arena_bytes"},
                {"compare model.onnx ", " --seed 3", "outputs"},
                {"compare model.onnx ", " --seed 3 --outputs prob", "outputs"},
-               {"compare ", " model.onnx --seed 3 --layers all --tile-b 0-4:rows2", "outputs"},
                {"verify ", " --seed 3", "values"}};
   int pipes = 0;
   for (const auto& test : cases) {
