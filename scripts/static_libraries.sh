@@ -25,6 +25,7 @@ apt=(apt-get -qq -o "Dir::Etc::sourcelist=$folder/sources.list" -o Dir::Etc::sou
 flags=(-G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_SHARED_LIBS=OFF -DCMAKE_CXX_STANDARD=20
        "-DCMAKE_CXX_FLAGS=-w -fvisibility=hidden -fvisibility-inlines-hidden -ffunction-sections"
        -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+export CCACHE_BASEDIR=$folder CCACHE_NOHASHDIR=1  # so that clones share compiled files
 cmake -S abseil-*/ -B abseil "${flags[@]}" >abseil.log
 cmake -S protobuf-*/ -B protobuf "${flags[@]}" -Dprotobuf_BUILD_TESTS=OFF -Dprotobuf_BUILD_PROTOC_BINARIES=OFF >protobuf.log
 cmake --build abseil --target statusor str_format_internal raw_hash_set hash cord # with dependencies
