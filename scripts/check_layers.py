@@ -135,7 +135,7 @@ def main(root):
             errors.append(f"{file}: no layer; scripts/check_layers.py lists them")
             continue
         for number, line in enumerate((root / file).read_text().splitlines(), 1):
-            if file.parts[0] in {"opr"} and str(file) not in NAMES_DEVICES:
+            if file.parts[0] in {"graph", "opr"} and str(file) not in NAMES_DEVICES:
                 if device := DEVICE.search(code_of(line)):
                     errors.append(f"{file}:{number}: names the device {device.group()}; {layer}/ knows none")
             include = re.match(r'#include "([^"]+)"', line)
