@@ -139,6 +139,10 @@ KNOWN = [
           "border: 'use border values for out-of-bound grid locations'; onnx.reference moves a location as well, if it is more than "
           "half an element outside",
           lambda n: n.get("mode") in ("cubic", "bicubic") and n.get("padding_mode") == "border"),
+    Known("both", "OneHot", "Ashlar",
+          "'In case indices is of non-integer type, the values will be casted to int64 before use': onnx.reference takes the remainder "
+          "by the depth before it casts, ONNX Runtime compares fractions",
+          lambda n: n.inputs[0].dtype.kind == "f"),
     Known("both", "Pow", "nobody: the result has no value",
           "the output has the type of the base, and an integer holds neither NaN nor infinity; both convert as the processor does",
           lambda n: n.inputs[0].dtype.kind == "i" and n.inputs[1].dtype.kind == "f"),
