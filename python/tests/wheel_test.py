@@ -47,16 +47,16 @@ class Installed:
             self.run(TESTS / f"{subject}_test.py", "installed", command)
 
     def run_examples(self, command):
-        """Runs the notebook's cells one after the other; if nbconvert is installed, also converts
-        it.
+        """Runs the examples on a small model. The notebook becomes a page if nbconvert is installed;
+        otherwise its cells run one after the other.
         """
         folder = pathlib.Path(self.folder)
         model, buffers, notebook = folder / "mobilenet.ash", folder / "buffers.csv", folder / "notebook.py"
-        for arguments in (["zoo", "mobilenet_v2", "-o", model], ["plan", model, "-o", buffers]):
+        for arguments in (["zoo", "mobilenet_v2", "--image", "96", "-o", model], ["plan", model, "-o", buffers]):
             subprocess.run([command, *arguments, "-q"], check=True)
         cells = json.loads((EXAMPLES / "notebook.ipynb").read_text())["cells"]
         notebook.write_text("\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"))
-        examples = [(notebook,), (EXAMPLES / "exact_limit.py", model), (EXAMPLES / "planner_only.py", buffers),
+        examples = [(EXAMPLES / "exact_limit.py", model), (EXAMPLES / "planner_only.py", buffers),
                     ("-m", "ashlar_runtime", model, "--budget", "512KiB")]
         if self.has("ray.data", "ray.serve"):
             examples += [(EXAMPLES / f"ray_{name}.py", model) for name in ("batch", "serve")]
@@ -66,6 +66,7 @@ class Installed:
             examples.append(("-m", "nbconvert", "--execute", "--to", "html", "--output-dir", folder, EXAMPLES / "notebook.ipynb"))
         else:
             print("the notebook as a page skipped: nbconvert or ipykernel is missing")
+            examples.append((notebook,))
         for example in examples:
             print("$", *(os.path.basename(part) for part in example), flush=True)
             self.run(*example, MODEL=str(model))
