@@ -140,8 +140,7 @@ TEST_F(TuneCommandTest, TunesAModelInParts) {
 
 // Plans use the tuned tiles of the same model, policy and number of threads, and no others.
 TEST_F(TuneCommandTest, TilesOnRecordAreThoseOfPlans) {
-  const std::string shape = LongTests() ? Image() : "32";
-  const std::string size = "x3x" + shape + "x" + shape;
+  const std::string size = "x3x" + Image() + "x" + Image();
   const std::string model = "resnet18.ash --threads 1 --shape data=4" + size;
   const ProcessResult tuned = Ashlar("tune --seconds 0.1 --json " + model);
   ASSERT_EQ(tuned.exit_code, 0) << tuned.err;
