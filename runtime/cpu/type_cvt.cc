@@ -33,12 +33,12 @@ void DequantizeRow(double* row, int64_t n, float scale, int32_t zero_point, int3
 }
 
 // Converts between integers, dropping upper bits that the output lacks, or from integers to floats.
-// The latter round to the nearest Float32; 16-bit floats round once more.
+// Float64 is rounded once; other floats round to the nearest Float32, and 16-bit ones once more.
 KernelList IntegerConversion(std::vector<RowLoop<2>> loops, const KernelRequest& request) {
   const TensorType output = request.outputs[0];
   const int threads = request.threads;
   const LoadRowOf<WrappingInt> load = IntegerLoader(request.inputs[0].dtype);
-  const bool to_floats = IsFloat(output.dtype);
+  const bool to_floats = IsFloat(output.dtype), to_doubles = output.dtype == DType::kFloat64;
   const StoreRowOf<WrappingInt> store = to_floats ? nullptr : IntegerStorer(output.dtype);
   const StoreRowFunction store_float =
       to_floats ? RowStorer(output.dtype, request.processor.isa) : nullptr;
@@ -52,7 +52,10 @@ KernelList IntegerConversion(std::vector<RowLoop<2>> loops, const KernelRequest&
           return;
         }
         double floats[kRow];
-        for (int64_t i = 0; i < n; ++i) floats[i] = static_cast<float>(row[i].value);
+        for (int64_t i = 0; i < n; ++i) {
+          const int64_t value = row[i].value;
+          floats[i] = to_doubles ? static_cast<double>(value) : static_cast<float>(value);
+        }
         store_float(floats, n, args.outputs[0], at[0], loop.strides[0].back());
       });
     }

@@ -47,17 +47,18 @@ void AddCases<TypeCvt>(Cases& cases) {
     for (int to = 0; to < kNumPlainDTypes; ++to) {
       const auto a = static_cast<DType>(from), b = static_cast<DType>(to);
       if (a == DType::kByte || b == DType::kByte) continue;
-      if (a == DType::kFloat64 || b == DType::kFloat64) continue;  // only the host has them
+      const bool doubles = a == DType::kFloat64 || b == DType::kFloat64;
+      if (doubles && cases.on_gpu()) continue;  // no other device has them
       const auto add = [&](HostTensor x) {
         KernelCase test{absl::StrCat(Name(a), " to ", Name(b)), Make<TypeCvt>({b}), {std::move(x)}};
         test.tolerance = test.gpu_tolerance = 0;
         // Images of integers are not converted to NHWC.
-        if (cases.blocked() || (IsFloat(a) && IsFloat(b))) {
+        if (!doubles && (cases.blocked() || (IsFloat(a) && IsFloat(b)))) {
           cases.AddImages(test);
         } else {
           cases.Add(test);
         }
-        if (IsFloat(a) && IsFloat(b)) cases.AddFormatPairs(test, {true}, false);
+        if (!doubles && IsFloat(a) && IsFloat(b)) cases.AddFormatPairs(test, {true}, false);
         return test;
       };
       HostTensor special = HostTensor::Zeros(a, {2, 19, 3, 5});
@@ -69,7 +70,7 @@ void AddCases<TypeCvt>(Cases& cases) {
       for (const Shape& shape : {Shape{2, 3, 5, 7}, Shape{1, 16, 4, 4}}) {
         add(cases.Tensor(a, shape, a == DType::kBool ? 0 : -100, 100));
       }
-      if (!IsFloat(a) || !IsFloat(b) || cases.blocked()) continue;
+      if (!IsFloat(a) || !IsFloat(b) || doubles || cases.blocked()) continue;
       // From one format to the other: few channels, few pixels, many of both, and one of either.
       for (const Shape& shape : {Shape{2, 3, 15, 18}, Shape{3, 40, 2, 3}, Shape{2, 40, 5, 9},
                                  Shape{2, 8, 1, 1}, Shape{4, 1, 5, 3}}) {
