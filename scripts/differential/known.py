@@ -81,6 +81,15 @@ def _reduces_beyond_doubles(node):
     return total >= 2.0**min(53, data.dtype.itemsize * 8 - 1)
 
 
+def _has_no_integer(node):
+    """Whether a power of an integer lies outside of its type, or is no number."""
+    if node.inputs[0].dtype.kind != "i" or node.inputs[1].dtype.kind != "f":
+        return False
+    with np.errstate(all="ignore"):
+        power = np.power(node.inputs[0].astype(np.float64), node.inputs[1].astype(np.float64))
+    return not (np.abs(power) < 2.0**(node.inputs[0].dtype.itemsize * 8 - 1)).all()
+
+
 # Operators that are read and that neither reference evaluates.
 WITHOUT_REFERENCE = {"QLinearReduceMean:com.microsoft"}
 
@@ -145,7 +154,7 @@ KNOWN = [
           lambda n: n.inputs[0].dtype.kind == "f"),
     Known("both", "Pow", "nobody: the result has no value",
           "the output has the type of the base, and an integer holds neither NaN nor infinity; both convert as the processor does",
-          lambda n: n.inputs[0].dtype.kind == "i" and n.inputs[1].dtype.kind == "f"),
+          _has_no_integer),
     Known(_RUNTIME, "QLinearSoftmax", "Ashlar and the softmax of the dequantized values in double precision",
           "QuantizeLinear rounds 'to nearest ties to even'; ONNX Runtime's table cuts off"),
     Known(_RUNTIME, "ReduceProd ReduceSum ReduceSumSquare ReduceL1", "Ashlar and onnx.reference",

@@ -128,6 +128,11 @@ OnnxVars MaxPool(OnnxNode& node) {
   const bool column_major = node.Int("storage_order", 0) != 0;  // for the second output
   const std::vector<OnnxWindow> windows = OnnxWindows(node, node.shape(x), {}, true);
   if (!node.ok()) return kNoOnnxVar;
+  const DType dtype = node.dtype(x);
+  if (dtype == DType::kInt32 || dtype == DType::kInt64 || dtype == DType::kBool) {
+    return node.Invalid(
+        absl::StrCat("the input is ", Name(dtype), ", expected floats, Int8 or Uint8"));
+  }
   // Float32 holds every 8-bit integer.
   const OnnxVar floats = node.Converted(x, DType::kFloat32);
   const OnnxVar maxima = PoolAll(node, floats, PoolingMode::kMax, windows);

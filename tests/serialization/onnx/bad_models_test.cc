@@ -253,6 +253,10 @@ TEST(OnnxBadModels, Windows) {
        invalid, "one rank"},
       {"pool without window", pool(""), invalid, "kernel_shape"},
       {"pool of 0", pool(Ints("kernel_shape", {0, 0})), invalid, "kernel_shape"},
+      {"pool of integers",
+       ModelText("node { op_type: 'Cast' input: 'x' output: 'i' " + Int("to", 7) + " } " +
+                 Node("MaxPool", Ints("kernel_shape", {2, 2}), "'i'")),
+       invalid, "the input is Int64, expected floats, Int8 or Uint8"},
       {"pool stride 0", pool(Ints("kernel_shape", {2, 2}) + Ints("strides", {0, 0})), invalid,
        "strides"},
       {"window in the padding", pool(Ints("kernel_shape", {2, 2}) + Ints("pads", {2, 2, 2, 2})),
