@@ -1,7 +1,6 @@
 // Runs on a device, if one is present: library kernels, our own kernels, and memory.
 #include <cstdlib>
 
-#include "absl/strings/match.h"
 #include "tests/cases/kernel_check.h"
 #include "tests/support/cuda_device.h"
 #include "tests/support/environment.h"
@@ -15,17 +14,13 @@ TEST_F(CudaLibrary, OtherStreamsAreRefused) {
   EXPECT_TRUE(FailsWith(OpenGpu({CompNode::Type::kGpu, 0, 3}).status(), "ask for stream 0"));
 }
 
-CaseScope ScopeOf(const Device& device) {
-  return GpuScope(absl::StrContains(device.measured_as(device.processor()), "Emulated"));
-}
-
 class CudaDeviceKernels : public CudaDevice, public ::testing::WithParamInterface<CaseFile> {};
 INSTANTIATE_TEST_SUITE_P(Operators, CudaDeviceKernels, ::testing::ValuesIn(AllCaseFiles()), TypeOf);
 
 TEST_P(CudaDeviceKernels, ComputeWhatTheirOperatorMeans) {
   constexpr uint64_t kSeed = 12;
   SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
-  Cases cases(ScopeOf(*device_), kSeed, [&](const KernelCase& test) {
+  Cases cases(GpuScope(Emulated()), kSeed, [&](const KernelCase& test) {
     if (!HasFatalFailure()) CheckKernels(*device_, test);
   });
   GetParam().add(cases);
@@ -35,7 +30,7 @@ TEST_F(CudaDevice, Tf32RoundsOperandsOnly) {
   if (kSanitized) GTEST_SKIP() << "the accesses are those of Float32";
   const int share = Emulated() && !LongTests() ? 6 : 1;
   int cases = 0;
-  ForEachCase(ScopeOf(*device_), 13, [&](const KernelCase& test) {
+  ForEachCase(GpuScope(Emulated()), 13, [&](const KernelCase& test) {
     const absl::string_view type = test.op->type();
     const bool product =
         type == "ConvBiasForward" || type == "ConvolutionForward" || type == "MatrixMul";
@@ -53,7 +48,7 @@ TEST_F(CudaDevice, Tf32RoundsOperandsOnly) {
 // ASHLAR_ALL_CASES runs all of them.
 TEST_F(CudaDevice, AllCandidatesOfConvolutionsComputeTheSame) {
   if (kSanitized) GTEST_SKIP() << "the accesses are those of the candidates that come first";
-  const CaseScope scope = ScopeOf(*device_);
+  const CaseScope scope = GpuScope(Emulated());
   // An emulated engine is as slow as the reference.
   const int share = std::getenv("ASHLAR_ALL_CASES") != nullptr ? 1 : Emulated() ? 24 : 8;
   int cases = 0;
