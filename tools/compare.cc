@@ -131,8 +131,8 @@ class CompareCommand final : public Command {
 
   absl::Status Run(Console& console) override {
     if (ComparesDumps()) return CompareDumps(model_.path, other_, console);
-    if (layers_ == "all")
-      planning_.tuned_tiles = false;  // values of tiles are not values of layers
+    // Values of tiles are not values of layers.
+    if (layers_ == "all") planning_.tuned_tiles = false;
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kAll));
     ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
@@ -280,8 +280,8 @@ class CompareCommand final : public Command {
       ASHLAR_ASSIGN_OR_RETURN(const LayerValues values, RunAndRecord(*other));
       const Graph& graph = other->planned().graph;
       for (const Var& var : graph.vars()) {
-        if (var.id >= model.graph.next_id())
-          continue;  // added by a pass; plans differ in such vars
+        // Passes add vars, in which plans differ.
+        if (var.id >= model.graph.next_id()) continue;
         const auto it = values.find(var.id);
         if (it != values.end()) ASHLAR_RETURN_IF_ERROR(layers.Visit(graph, var, it->second));
       }
