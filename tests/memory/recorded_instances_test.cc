@@ -19,7 +19,6 @@
 namespace ashlar::memory {
 namespace {
 
-using ashlar::testing::HasSharedData;
 using ashlar::testing::SharedData;
 
 struct Recorded {
@@ -59,7 +58,6 @@ class RecordedInstancesTest : public ::testing::TestWithParam<Recorded> {};
 TEST_P(RecordedInstancesTest, ReachesItsArena) {
   const Recorded& recorded = GetParam();
   const std::string file = absl::StrCat("data/dsa/", recorded.name, ".csv");
-  if (!HasSharedData(file)) GTEST_SKIP() << file << " is not there";
   const absl::StatusOr<CsvProblem> csv = ReadCsvFile(SharedData(file));
   ASSERT_TRUE(csv.ok()) << csv.status();
   PlanOptions options;
@@ -88,7 +86,6 @@ INSTANTIATE_TEST_SUITE_P(, RecordedInstancesTest, ::testing::ValuesIn(kRecorded)
 // An early stop still gives a good plan: the target is lowered step by step.
 TEST(MiniMallocTest, GetsSmallerWithTime) {
   const std::string file = "data/dsa/minimalloc-J.csv";
-  if (!HasSharedData(file)) GTEST_SKIP() << file << " is not there";
   const absl::StatusOr<CsvProblem> csv = ReadCsvFile(SharedData(file));
   ASSERT_TRUE(csv.ok()) << csv.status();
   const std::pair<int64_t, int64_t> expected[] = {{50, 1057792}, {100, 1033216}};
@@ -120,7 +117,6 @@ TEST(TrainingBuffersTest, MeetTheirBound) {
 TEST(MiniMallocTest, FixedOffsetsOfAPlanKeepIt) {
   for (const char* name : {"A", "C", "I", "K"}) {
     const std::string file = absl::StrCat("data/dsa/minimalloc-", name, ".csv");
-    if (!HasSharedData(file)) GTEST_SKIP() << file << " is not there";
     const absl::StatusOr<CsvProblem> csv = ReadCsvFile(SharedData(file));
     ASSERT_TRUE(csv.ok()) << csv.status();
     Problem problem = csv->problem;
@@ -141,7 +137,6 @@ TEST(MiniMallocTest, FixedOffsetsOfAPlanKeepIt) {
 TEST(MiniMallocTest, FitsItsCapacityBackwards) {
   for (const char* name : {"A", "C", "G", "J", "K"}) {
     const std::string file = absl::StrCat("data/dsa/minimalloc-", name, ".csv");
-    if (!HasSharedData(file)) GTEST_SKIP() << file << " is not there";
     const absl::StatusOr<CsvProblem> csv = ReadCsvFile(SharedData(file));
     ASSERT_TRUE(csv.ok()) << csv.status();
     Problem problem = csv->problem;

@@ -361,7 +361,6 @@ class DigitsData final : public CalibrationData {
 
 TEST_P(DigitsModel, KeepsItsAccuracy) {
   const std::string folder = "data/int8/digits/";
-  if (!HasSharedData(folder + "digits.npz")) GTEST_SKIP() << "no ../shared/" << folder;
   const Graph graph = Value(ReadOnnx(SharedData(folder + GetParam() + ".onnx")));
   const NamedTensors arrays = Value(ReadNpz(SharedData(folder + "digits.npz")));
   DigitsData calibration(arrays, "calibration"), test(arrays, "test");

@@ -72,7 +72,6 @@ TEST_F(DumpCommandsTest, MalformedDumpsAreRejected) {
 }
 
 TEST_F(DumpCommandsTest, RealDump) {
-  if (!HasSharedData(kRealDump)) GTEST_SKIP() << "needs " << SharedData(kRealDump);
   const std::string dump = SharedData(kRealDump);
   ExpectSuccess("convert " + dump + " -o m.ash --seed 1");
   for (const bool inplace : {false, true}) {
@@ -91,7 +90,6 @@ TEST_F(DumpCommandsTest, RealDump) {
 
 // With seeded weights the imported network computes meaningful values.
 TEST_F(DumpCommandsTest, RealDumpRuns) {
-  if (!HasSharedData(kRealDump)) GTEST_SKIP() << "needs " << SharedData(kRealDump);
   const ProcessResult result = Ashlar("run " + SharedData(kRealDump) + " --output prob.npz --json");
   ASSERT_EQ(result.exit_code, 0) << result.err;
 }

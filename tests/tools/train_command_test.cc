@@ -113,7 +113,6 @@ TEST_F(TrainCommandTest, TrainedModelsAreWrittenInBothFormats) {
 // Regression: a model that was reshaped for the step's images was written with their number.
 TEST_F(TrainCommandTest, TrainedModelsHaveTheBatchOfTheirFile) {
   const char kModel[] = "data/int8/digits/digits.onnx";  // its Reshape counts images
-  if (!HasSharedData(kModel)) GTEST_SKIP() << "no ../shared/data/int8";
   const std::string model = SharedData(kModel);
   const auto shape_of = [](const std::string& file) {
     return Ashlar(absl::StrCat("inspect ", file, " --json")).Json()["inputs"][0]["shape"];

@@ -30,7 +30,6 @@ constexpr int64_t kBatch = 32, kStepsPerEpoch = 44, kEpochs = 5;
 class DigitsTest : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (!HasSharedData(kDigits)) GTEST_SKIP() << SharedData(kDigits) << " is not there";
     cpu::RegisterDevice();
     digits_ = std::make_unique<Digits>();
     train_ = digits_->Split("train_index");

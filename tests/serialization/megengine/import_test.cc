@@ -18,7 +18,6 @@ using testing::RealRecording;
 using testing::Value;
 
 TEST(MegEngineImport, KeepsIdsNamesAndShapes) {
-  ASHLAR_NEEDS_REAL_DUMP();
   const ProfileRecording& recording = RealRecording();
   const Graph graph = Value(ImportGraph(recording));
   std::set<int> left_out;
@@ -55,7 +54,6 @@ TEST(MegEngineImport, KeepsIdsNamesAndShapes) {
 
 // MegEngine's automatic names, generated again. Its rewrites swapped the inputs of two operators.
 TEST(MegEngineImport, NamesAreThoseThatWouldBeGiven) {
-  ASHLAR_NEEDS_REAL_DUMP();
   const Graph graph = Value(ImportGraph(RealRecording()));
   std::set<int> named_otherwise;
   for (const OperatorNode& node : graph.nodes()) {
@@ -71,7 +69,6 @@ TEST(MegEngineImport, NamesAreThoseThatWouldBeGiven) {
 }
 
 TEST(MegEngineImport, NativeFileKeepsRecordedWorkspaces) {
-  ASHLAR_NEEDS_REAL_DUMP();
   const Graph graph = Value(ImportGraph(RealRecording()));
   const testing::TempDir folder;
   ASSERT_TRUE(testing::IsOk(WriteModel(graph, folder / "m.ash")));
@@ -91,7 +88,6 @@ TEST(MegEngineImport, NativeFileKeepsRecordedWorkspaces) {
 }
 
 TEST(MegEngineImport, SeedDecidesTheWeights) {
-  ASHLAR_NEEDS_REAL_DUMP();
   const auto first_weight = [](uint64_t seed) {
     const Graph graph = Value(ImportGraph(RealRecording(), {.seed = seed}));
     for (const Var& var : graph.vars()) {

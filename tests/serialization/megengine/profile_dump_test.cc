@@ -74,7 +74,6 @@ PlanRequest RecordedOptions(bool inplace) {
 class RealDump : public ::testing::Test {
  protected:
   void SetUp() override {
-    ASHLAR_NEEDS_REAL_DUMP();
     static const auto* const documents = [] {
       auto* pair = new std::pair<nlohmann::json, nlohmann::json>();
       pair->first = Value(ReadJsonFile(testing::SharedData(testing::kRealDump)));
@@ -203,10 +202,7 @@ void ExpectValid(const std::string& path) {
   EXPECT_EQ(code, 0);
 }
 
-TEST(ProfileDumpSchema, RealDumpIsValid) {
-  ASHLAR_NEEDS_REAL_DUMP();
-  ExpectValid(testing::SharedData(testing::kRealDump));
-}
+TEST(ProfileDumpSchema, RealDumpIsValid) { ExpectValid(testing::SharedData(testing::kRealDump)); }
 
 TEST(ProfileDumpSchema, OursIsValid) {
   const testing::TempDir folder;
@@ -215,7 +211,6 @@ TEST(ProfileDumpSchema, OursIsValid) {
 }
 
 TEST(ProfileDumpSchema, OursOfTheRealGraphIsValid) {
-  ASHLAR_NEEDS_REAL_DUMP();
   const testing::TempDir folder;
   const std::unique_ptr<PlannedGraph> planned =
       testing::PlanAsRecorded(Value(ImportGraph(RealRecording())));
@@ -239,7 +234,6 @@ TEST(ProfileDumpSchema, ChangesAreNot) {
 }
 
 TEST(ProfileDump, PlansTheRecordedProblem) {
-  ASHLAR_NEEDS_REAL_DUMP();
   for (const bool inplace : {false, true}) {
     SCOPED_TRACE(inplace);
     const std::unique_ptr<PlannedGraph> planned =

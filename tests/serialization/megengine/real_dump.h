@@ -10,7 +10,7 @@ namespace ashlar::testing {
 
 inline constexpr char kRealDump[] = "data/megengine-resnet50-b10.profile.json";
 
-// Returns ResNet-50, batch 10, on one GPU. Tests must skip if HasSharedData finds no file.
+// Returns ResNet-50, batch 10, on one GPU.
 inline const ProfileRecording& RealRecording() {
   static const ProfileRecording* const recording =
       new ProfileRecording(Value(ReadProfileDump(SharedData(kRealDump))));
@@ -18,11 +18,5 @@ inline const ProfileRecording& RealRecording() {
 }
 
 }  // namespace ashlar::testing
-
-// The first line of a test that needs the dump.
-#define ASHLAR_NEEDS_REAL_DUMP()                                                             \
-  if (!::ashlar::testing::HasSharedData(::ashlar::testing::kRealDump)) {                     \
-    GTEST_SKIP() << "needs " << ::ashlar::testing::SharedData(::ashlar::testing::kRealDump); \
-  }
 
 #endif  // ASHLAR_TESTS_SERIALIZATION_MEGENGINE_REAL_DUMP_H_

@@ -17,7 +17,6 @@ using testing::RealRecording;
 using testing::Value;
 
 TEST(RecordingSummary, MemoryOfTheRealRun) {
-  ASHLAR_NEEDS_REAL_DUMP();
   const RecordedMemory memory = SummarizeMemory(RealRecording());
   EXPECT_EQ(memory.vars, 182);
   EXPECT_EQ(memory.extents, 6);
@@ -73,14 +72,12 @@ TEST(CoveredLength, OfRandomIntervalsAgainstCounting) {
 
 // The recorded run is a valid plan, and no planner needs more.
 TEST(RecordingSummary, PlacementOfTheRealRunIsValid) {
-  ASHLAR_NEEDS_REAL_DUMP();
   const RecordedMemory memory = SummarizeMemory(RealRecording());
   const memory::Verdict verdict = memory::ValidatePlan(memory.placement.problem, memory.plan);
   EXPECT_TRUE(verdict.ok()) << verdict.message;
 }
 
 TEST(RecordingSummary, TimesOfTheRealRun) {
-  ASHLAR_NEEDS_REAL_DUMP();
   TypeTotals all;
   std::map<std::string, TypeTotals> types = TotalsByType(RealRecording());
   for (const auto& [type, totals] : types) all.Add(totals);
