@@ -284,7 +284,7 @@ class Row:
     def describe(self, model, options):
         """Adds the results of `verify` on the device, and the speed of each kind of operator."""
         try:
-            verified = self.ashlar.run("verify", model, *options, json_output=True, timeout=self.left(60))
+            verified = self.ashlar.run("verify", model, *options, "--no-values", json_output=True, timeout=self.left(60))
             self.row["verify"] = {"ok": verified["ok"], **verified.get("device_memory", {})}
             if "flops" in self.limits:
                 profile = self.ashlar.run("profile", model, *options, "--by", "op", "--top", 0, "--warmup", 10,

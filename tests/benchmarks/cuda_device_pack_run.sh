@@ -84,7 +84,7 @@ cp "$build/emulated_gpu/libashlar_cuda.so" "$pack/"
 mv "$pack/ashlar" "$pack/ashlar.program"
 cat >"$pack/ashlar" <<'S'
 #!/bin/bash
-[ "$1 $2" != "zoo resnet50" ] || set -- zoo squeezenet "${@:3}" --image 32
+[ "$1 $2" != "zoo resnet50" ] || set -- zoo resnet18 "${@:3}" --image 32
 exec "${0%/*}/ashlar.program" "$@"
 S
 chmod +x "$pack/ashlar"
