@@ -18,8 +18,9 @@
 #          jax:P          the same with the CUDA graph and JAX
 #          speed:P        the same with PyTorch eager, as a CUDA graph, as one with folded
 #                         normalisation, and JAX, twice the rounds: one to two minutes a batch
-#          compile:P      the same with the CUDA graph and torch.compile: two to four minutes
-#                         a batch
+#          inductor:P     the same with the CUDA graph and torch.compile(mode="reduce-overhead")
+#          compile:P      the same with the CUDA graph and torch.compile(mode="max-autotune"): more
+#                         than 150 seconds at batch 64
 #          freeze:P       the same with torch.compile and normalisation folded into the filters
 #          sanitize:one   compute-sanitizer over a model and the kernels with barriers: at most
 #                         three minutes
@@ -516,6 +517,7 @@ for name in "$@"; do
     quick:*) TUNE=${TUNE:-8} ROUNDS=${ROUNDS:-5} stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph eager ;;
     jax:*) ROUNDS=${ROUNDS:-5} stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph jax ;;
     speed:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) eager graph folded jax ;;
+    inductor:*) ROUNDS=${ROUNDS:-5} stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph inductor ;;
     compile:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph compile ;;
     freeze:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph freeze ;;
     *) say "unknown stage $name"; failed=1 ;;

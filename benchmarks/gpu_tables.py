@@ -4,7 +4,8 @@ plans.
 import datetime
 import json
 
-PEERS = {"eager": "PyTorch", "graph": "PyTorch, CUDA graph", "folded": "CUDA graph, folded", "compile": "torch.compile",
+PEERS = {"eager": "PyTorch", "graph": "PyTorch, CUDA graph", "folded": "CUDA graph, folded",
+         "inductor": "torch.compile, CUDA graph", "compile": "torch.compile, max-autotune",
          "freeze": "torch.compile, freezing", "jax": "JAX"}
 ORDER = {"fp32": 0, "tf32": 1, "fp16": 2, "bf16": 3}
 # Largest accepted difference from the CPU's outputs, over the largest output, for sums in each
@@ -150,4 +151,4 @@ def planned(ashlar, folder, batches, precisions):
                           str(pools["weights"]), str(pools["input"] + pools["output"]), mib(sum(pools.values()))])
     head = ["", "arena", "over its lower bound", "scratch at the peak", "weights", "input and output", "in all, MiB"]
     return (f"{datetime.date.today()}; {facts.get('CUDA libraries', 'no CUDA libraries')}, whose heuristics chose the "
-            "kernels for a described H200.\n\n" + table(head, lines))
+            "kernels for a described H100.\n\n" + table(head, lines))

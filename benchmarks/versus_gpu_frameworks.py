@@ -18,9 +18,9 @@ exact kernels, over the largest output. A row beyond the tolerance of its precis
 and the next call measures it again.
 
 A row is a batch in a precision. It is written when measured, or as far as it is measured when time
-(--limit) is out or the process is told to end. `compile` is torch.compile(mode="max-autotune") and
-takes minutes a row; `freeze` is the same, and `folded` a CUDA graph, with normalisation folded into
-the filters.
+(--limit) is out or the process is told to end. `inductor` is torch.compile(mode="reduce-overhead").
+`compile` is torch.compile(mode="max-autotune") and takes minutes a row; `freeze` is the same, and
+`folded` a CUDA graph, with normalisation folded into the filters.
 """
 import argparse
 import datetime

@@ -41,7 +41,8 @@ struct Traits {
   int64_t index = 0;  // the engine's index in the library
   bool allowed = true;
   bool tensor_cores = false;
-  bool compiled = false;  // during preparation
+  bool compiled = false;    // during preparation
+  bool transforms = false;  // Winograd's algorithm or a Fourier transform
 
   bool takes_all() const { return index == kTakesAllIndex && !tensor_cores; }
 };
@@ -57,7 +58,8 @@ bool IsAllowed(const ConvProblem& problem, cudnnBackendNumericalNote_t note) {
     case CUDNN_NUMERICAL_NOTE_FFT:
     case CUDNN_NUMERICAL_NOTE_WINOGRAD:
     case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4:
-      return !problem.policy.exact;
+      // In 16 bits, transformed images are rounded too: larger errors than of direct sums.
+      return !problem.policy.exact && problem.src.dtype == DType::kFloat32;
     case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
     case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS:
       return problem.src.dtype != DType::kFloat32 || problem.policy.allow_tf32;
@@ -79,6 +81,7 @@ absl::StatusOr<Traits> TraitsOf(const ConvProblem& problem, const Descriptor& co
   for (cudnnBackendNumericalNote_t note : numerical) {
     traits.allowed &= IsAllowed(problem, note);
     traits.tensor_cores |= note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
+    traits.transforms |= note == CUDNN_NUMERICAL_NOTE_WINOGRAD || note == CUDNN_NUMERICAL_NOTE_FFT;
   }
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<cudnnBackendBehaviorNote_t> behavior,
                           engines[0].GetAll<cudnnBackendBehaviorNote_t>(
@@ -171,8 +174,10 @@ class EngineSearch {
       if (!lists_ && !IsWanted(*plan, room)) continue;
       ++of_engine_[traits->index];
       tensor_cores_ |= traits->tensor_cores;
-      engines_.push_back(
-          {std::move(plan), absl::StrCat(*name, traits->compiled ? ":compiled" : ""), slowdown});
+      engines_.push_back({std::move(plan),
+                          absl::StrCat(*name, traits->transforms ? ":transforms" : "",
+                                       traits->compiled ? ":compiled" : ""),
+                          slowdown});
     }
   }
 

@@ -52,7 +52,9 @@ inline constexpr int64_t kRefused = int64_t{1} << 60;
 
 struct ConvEngine {
   std::shared_ptr<const EnginePlan> plan;
-  std::string name;     // "eng34{2=1,4=0}", with the values of its knobs; "eng8{}:compiled"
+  // "eng34{2=1,4=0}", with the values of its knobs. ":transforms" follows if it computes by
+  // Winograd's algorithm or Fourier transforms, ":compiled" if cuDNN compiles it.
+  std::string name;
   double slowdown = 0;  // expected time relative to the heuristics' first choice, minus 1
 };
 

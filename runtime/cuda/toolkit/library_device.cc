@@ -9,20 +9,17 @@
 namespace ashlar::cuda {
 namespace {
 
-// The H200, with the names of cudaDeviceProp and of its attributes. Sizes are in bytes, clocks in
-// kHz. An 80 GB H100 differs in memClockRateKHz (2619000), globalMemoryBusWidth (5120),
-// totalGlobalMem and l2CacheSize (52428800).
+// An 80 GB H100 as cuDNN 9.19 describes it (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION). Sizes are
+// in bytes, clocks in kHz.
 constexpr char kHopper[] = R"({
-  "deviceVer": 900, "driverVer": 13000, "cudaDeviceId": 0, "pciDeviceId": 0,
-  "multiProcessorCount": 132, "smClockRateKHz": 1980000, "memClockRateKHz": 3201000,
-  "globalMemoryBusWidth": 6144, "totalGlobalMem": 150754820096, "l2CacheSize": 62914560,
+  "deviceName": "NVIDIA H100 80GB HBM3", "deviceVer": 900, "driverVer": 13000, "cudaDeviceId": 0,
+  "pciDeviceId": 6, "multiProcessorCount": 132, "smClockRateKHz": 1980000,
+  "memClockRateKHz": 2619000, "totalGlobalMem": 85017493504, "l2CacheSize": 52428800,
   "maxGridSize": [2147483647, 65535, 65535], "maxBlockSize": [1024, 1024, 64],
   "regsPerBlock": 65536, "maxRegistersPerSM": 65536, "warpSize": 32,
   "maxSharedMemoryPerBlock": 49152, "maxSharedMemoryPerBlockOptin": 232448,
-  "maxSharedMemoryPerMultiprocessor": 233472, "maxSharedMemoryPerSM": 233472,
   "reservedSharedMemoryPerBlock": 1024, "maxCtasPerSM": 32, "maxThreadsPerBlock": 1024,
-  "maxThreadsPerSM": 2048, "maxMemoryPitch": 2147483647, "textureAlignment": 512,
-  "isTccDriver": 0, "supportCoopLaunch": 1, "deviceName": "NVIDIA H200", "name": "NVIDIA H200"
+  "maxThreadsPerSM": 2048, "isTccDriver": 0, "supportCoopLaunch": 1
 })";
 
 // Names a file that describes another device.

@@ -23,7 +23,7 @@ struct LibraryDevice {
   cudnnHandle_t cudnn = nullptr;          // null without a device; guarded by `planning`
   cublasLtHandle_t cublas = nullptr;      // likewise
   std::unique_ptr<Descriptor> described;  // used if there is no device
-  std::string name;                       // "NVIDIA H200, 9.0"; "" without a device
+  std::string name;                       // "NVIDIA H100 80GB HBM3, 9.0"; "" without a device
 
   // A cuDNN handle is for one thread at a time, but several threads may plan.
   mutable std::mutex planning;
@@ -35,7 +35,7 @@ struct LibraryDevice {
 };
 
 // Describes the device in the file that the environment variable ASHLAR_DEVICE_PROPERTIES names,
-// otherwise an H200 (Hopper, 132 multiprocessors, compute capability 9.0). cuDNN accepts a
+// otherwise an 80 GB H100 (Hopper, 132 multiprocessors, compute capability 9.0). cuDNN accepts a
 // description instead of a device for questions about its choices.
 absl::StatusOr<std::unique_ptr<Descriptor>> DescribeDevice();
 

@@ -120,15 +120,15 @@ TEST(Planning, EnginesArePreparedOnce) {
 
 // Returns the emulated library's kernels for a 3x3 convolution in NHWC with bias and activation.
 std::vector<std::string> Offered(const ConvBiasParam& param, const KernelPolicy& policy,
-                                 bool has_z = false) {
+                                 bool has_z = false, DType dtype = DType::kFloat32) {
   std::mt19937_64 random(6);
   const ConvBiasForward op(param);
-  std::vector<HostTensor> inputs = {RandomTensor(random, {2, 8, 7, 5}),
-                                    RandomTensor(random, {8, 8, 3, 3}),
-                                    RandomTensor(random, {1, 8, 1, 1})};
+  std::vector<HostTensor> inputs = {RandomTensor(random, dtype, {2, 8, 7, 5}),
+                                    RandomTensor(random, dtype, {8, 8, 3, 3}),
+                                    RandomTensor(random, dtype, {1, 8, 1, 1})};
   std::vector<Format> formats = {Format::kNHWC, Format::kDefault, Format::kDefault};
   if (has_z) {
-    inputs.push_back(RandomTensor(random, {2, 8, 5, 3}));
+    inputs.push_back(RandomTensor(random, dtype, {2, 8, 5, 3}));
     formats.push_back(Format::kNHWC);
   }
   KernelRequest request = Value(RequestOf(op, inputs, formats, {false, true, true, false}));
@@ -171,6 +171,23 @@ TEST(Planning, AllCandidatesAreListedAndNotPrepared) {
   EXPECT_EQ(CountCompiled(offered), 2);
   EXPECT_EQ(Calls(kPreparation), prepared);
   EXPECT_EQ(Calls(kCompilation), compiled);
+}
+
+// An H100's engine for 5x5 filters in Float16 erred more than direct sums may. Transformed images
+// are rounded to 16 bits, too, so only Float32 has engines that transform, and --exact none.
+TEST(Planning, EnginesThatTransformAreForFloat32) {
+  const auto transforms = [](DType dtype, bool exact) {
+    const std::vector<std::string> offered =
+        Offered({}, {.exact = exact, .all_candidates = true}, /*has_z=*/false, dtype);
+    EXPECT_GE(offered.size(), 4u);
+    return std::count_if(offered.begin(), offered.end(), [](const std::string& name) {
+      return absl::EndsWith(name, ":transforms");
+    });
+  };
+  EXPECT_EQ(transforms(DType::kFloat32, /*exact=*/false), 1);
+  EXPECT_EQ(transforms(DType::kFloat32, /*exact=*/true), 0);
+  EXPECT_EQ(transforms(DType::kFloat16, /*exact=*/false), 0);
+  EXPECT_EQ(transforms(DType::kBFloat16, /*exact=*/false), 0);
 }
 
 // A start with a tuned record prepares only the recorded engines, compiled ones included.

@@ -1,4 +1,5 @@
 // Runs on a device, if one is present: library kernels, our own kernels, and memory.
+#include <cmath>
 #include <cstdlib>
 
 #include "tests/cases/kernel_check.h"
@@ -26,6 +27,15 @@ TEST_P(CudaDeviceKernels, ComputeWhatTheirOperatorMeans) {
   GetParam().add(cases);
 }
 
+bool AllFinite(const HostTensor& tensor) {
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    if (!std::isfinite(tensor.At(i))) return false;
+  }
+  return true;
+}
+
+// Tensor cores multiply several groups at once, with zeros between them, so infinities do not stay
+// in their group.
 TEST_F(CudaDevice, Tf32RoundsOperandsOnly) {
   if (kSanitized) GTEST_SKIP() << "the accesses are those of Float32";
   const int share = Emulated() && !LongTests() ? 6 : 1;
@@ -35,6 +45,7 @@ TEST_F(CudaDevice, Tf32RoundsOperandsOnly) {
     const bool product =
         type == "ConvBiasForward" || type == "ConvolutionForward" || type == "MatrixMul";
     if (!product || test.inputs[0].dtype() != DType::kFloat32 || HasFatalFailure()) return;
+    if (!AllFinite(test.inputs[0])) return;
     if (cases++ % share != 0) return;
     KernelCase rounded = test;
     rounded.policy.allow_tf32 = true;
