@@ -6,13 +6,11 @@
 
 #include "graph/graph_builder.h"
 #include "opr/checks.h"
-#include "opr/composition.h"
 #include "opr/doubles.h"
 #include "opr/matrix_mul.h"
 #include "opr/operands.h"
 #include "opr/reduce.h"
 #include "opr/saturating_product.h"
-#include "opr/softmax.h"
 #include "opr/strided.h"
 
 namespace ashlar {
@@ -156,48 +154,6 @@ std::optional<Replacement> Attention::AtRegion(const Region& output,
   AttentionParam part = param();
   part.offset += output[2].begin;
   return Replacement{std::make_shared<const Attention>(part), OwnOperands(site.inputs.size())};
-}
-
-absl::StatusOr<std::vector<int>> Attention::Compose(GraphBuilder& builder,
-                                                    absl::Span<const int> inputs) const {
-  using F = ScalarFunction;
-  Composition c(builder);
-  std::vector<TensorType> types;
-  for (const int input : inputs) types.push_back(c.type(input));
-  ASHLAR_ASSIGN_OR_RETURN(const AttentionGeometry g, GeometryOf(types));
-  const DType dtype = types[0].dtype;
-  // Sums and exponentials of 16-bit floats are in Float32.
-  const DType wide = dtype == DType::kFloat64 ? dtype : DType::kFloat32;
-  const int64_t group = g.heads / g.key_heads;
-  // Heads that share their keys are stacked: [N, key_heads, group * queries, depth].
-  const int queries =
-      c.Reshaped(inputs[kQueries], {g.batch, g.key_heads, group * g.queries, g.depth});
-  MatrixMulParam by_keys;
-  by_keys.transposeB = true;
-  int scores = c.Add<MatrixMul>(by_keys, {queries, inputs[kKeys]});
-  scores = c.Converted(scores, wide);
-  scores = c.Apply(F::kMul, {scores, c.Constant(wide, param().scale)});
-  scores = c.Reshaped(scores, {g.batch, g.heads, g.queries, g.keys});
-  if (inputs.size() > kMask) {
-    scores = c.Apply(F::kAdd, {scores, c.Converted(inputs[kMask], wide)});
-  }
-  if (param().causal) {
-    HostTensor hidden = HostTensor::Zeros(wide, {g.queries, g.keys});
-    for (int64_t i = 0; i < g.queries; ++i) {
-      for (int64_t j = g.Seen(param(), i); j < g.keys; ++j) hidden.Set(i * g.keys + j, kHidden);
-    }
-    scores = c.Apply(F::kAdd, {scores, c.Constant(std::move(hidden))});
-  }
-  int weights = c.Add<Softmax>({-1}, {scores});
-  if (inputs.size() > kMask || param().causal) {  // a row whose keys are all hidden is NaN here
-    const int most = c.Add<Reduce>({ReduceMode::kMax, -1}, {scores});
-    const int all_hidden = c.Apply(F::kEqual, {most, c.Constant(wide, kHidden)});
-    weights = c.Apply(F::kSelect, {all_hidden, c.Constant(wide, 0), weights});
-  }
-  weights =
-      c.Reshaped(c.Converted(weights, dtype), {g.batch, g.key_heads, group * g.queries, g.keys});
-  const int sums = c.Add<MatrixMul>({}, {weights, inputs[kValues]});
-  return std::move(c).Finish({c.Reshaped(sums, {g.batch, g.heads, g.queries, g.width})});
 }
 
 }  // namespace ashlar

@@ -5,7 +5,6 @@
 #include "opr/aliasing.h"
 #include "opr/checks.h"
 #include "opr/doubles.h"
-#include "opr/gradient.h"
 
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(BatchNorm)
@@ -108,34 +107,6 @@ std::optional<std::vector<Region>> BatchNorm::InputRegions(const Region& output,
 std::optional<Region> BatchNorm::OutputRegion(int input, const Region& region,
                                               const Site& /*site*/) const {
   return input == kX ? std::optional<Region>(region) : std::nullopt;
-}
-
-// The gradient of y = (x - mean) i scale + bias with i = 1 / sqrt(variance + epsilon).
-absl::Status BatchNorm::Gradient(GradientContext& context) const {
-  using F = ScalarFunction;
-  Gradients g(context);
-  const TensorType x = g.input_type(kX);
-  const Shape channels = OnePerChannel(x.shape);
-  const auto of = [&](int i) { return g.Reshaped(g.input(i), channels); };
-  const auto product = [&](int a, int b) { return g.Apply(F::kMul, {a, b}); };
-  const auto set = [&](int i, int var) { g.Set(i, g.Reshaped(var, g.input_type(i).shape)); };
-  const int variance = g.Apply(F::kAdd, {of(kVariance), g.Constant(x.dtype, param().epsilon)});
-  const int inverse = g.Apply(F::kTrueDiv, {g.Constant(x.dtype, 1), g.Apply(F::kSqrt, {variance})});
-  const int slope = product(of(kScale), inverse);
-  if (g.wants(kScale) || g.wants(kVariance)) {
-    const int centred = g.Apply(F::kSub, {g.input(kX), of(kMean)});
-    const int sums = g.SummedTo(product(centred, g.of()), channels);
-    set(kScale, product(sums, inverse));
-    const int half = g.Apply(F::kTrueDiv, {slope, product(variance, g.Constant(x.dtype, -2))});
-    set(kVariance, product(sums, half));
-  }
-  if (g.wants(kBias) || g.wants(kMean)) {
-    const int sums = g.SummedTo(g.of(), channels);
-    set(kBias, sums);
-    set(kMean, g.Apply(F::kNegate, {product(sums, slope)}));
-  }
-  if (g.wants(kX)) g.Set(kX, product(g.of(), slope));
-  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

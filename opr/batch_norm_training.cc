@@ -5,10 +5,8 @@
 #include "graph/graph_builder.h"
 #include "opr/aliasing.h"
 #include "opr/checks.h"
-#include "opr/composition.h"
 #include "opr/doubles.h"
 #include "opr/elemwise.h"
-#include "opr/gradient.h"
 #include "opr/operands.h"
 #include "opr/saturating_product.h"
 
@@ -56,29 +54,6 @@ Statistics StatisticsOf(const HostTensor& tensor) {
       Means(channels, [&](size_t i, int64_t c) { return (x[i] - s.mean[c]) * (x[i] - s.mean[c]); });
   return s;
 }
-
-// Parts of compositions: values that are equal for all elements of a channel are [1, C, 1, ...].
-struct ChannelComposition : Composition {
-  ChannelComposition(GraphBuilder& builder, int x)
-      : Composition(builder), dtype(type(x).dtype), statistic(OnePerChannel(type(x).shape)) {
-    count = static_cast<double>(type(x).shape.num_elements()) /
-            static_cast<double>(statistic.num_elements());
-  }
-  int ByChannel(int var) { return type(var).shape == statistic ? var : Reshaped(var, statistic); }
-  int Sum(int var) { return SummedTo(var, statistic); }
-  int Scaled(int var, double factor) {
-    return Apply(ScalarFunction::kMul, {var, Constant(dtype, factor)});
-  }
-  int Mean(int var) { return Scaled(Sum(var), 1 / count); }
-  int Deviation(int variance, double epsilon) {
-    return Apply(ScalarFunction::kSqrt,
-                 {Apply(ScalarFunction::kAdd, {variance, Constant(dtype, epsilon)})});
-  }
-
-  const DType dtype;
-  const Shape statistic;
-  double count = 1;  // elements of a channel
-};
 
 absl::Status CheckX(const TensorType& x, double epsilon) {
   ASHLAR_RETURN_IF_ERROR(CheckFloat("x", x));
@@ -141,17 +116,6 @@ int64_t BatchNormTraining::Computation(const Site& site) const {
 
 Aliasing BatchNormTraining::aliasing(const Site& site) const { return OverwritesInput(kX, site); }
 
-absl::StatusOr<std::vector<int>> BatchNormTraining::Compose(GraphBuilder& builder,
-                                                            absl::Span<const int> inputs) const {
-  Composition c(builder);
-  const std::vector<int> made = c.AddAll<BatchNormStatistics>({}, {inputs[kX]});
-  const int mean = made[BatchNormStatistics::kMean],
-            variance = made[BatchNormStatistics::kVariance];
-  const int y = c.Add<BatchNormApply>({param().epsilon},
-                                      {inputs[kX], inputs[kScale], inputs[kBias], mean, variance});
-  return std::move(c).Finish({y, mean, variance});
-}
-
 absl::StatusOr<std::vector<TensorType>> BatchNormStatistics::Infer(
     absl::Span<const InputInfo> inputs) const {
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 1));
@@ -166,15 +130,6 @@ absl::StatusOr<std::vector<HostTensor>> BatchNormStatistics::Evaluate(
   const Shape shape = OnePerChannel(inputs[0].shape());
   return std::vector<HostTensor>{FromDoubles(inputs[0].dtype(), shape, s.mean),
                                  FromDoubles(inputs[0].dtype(), shape, s.variance)};
-}
-
-absl::StatusOr<std::vector<int>> BatchNormStatistics::Compose(GraphBuilder& builder,
-                                                              absl::Span<const int> inputs) const {
-  ChannelComposition c(builder, inputs[0]);
-  const int mean = c.Mean(inputs[0]);
-  const int centred = c.Apply(ScalarFunction::kSub, {inputs[0], mean});
-  const int variance = c.Mean(c.Apply(ScalarFunction::kMul, {centred, centred}));
-  return std::move(c).Finish({mean, variance});
 }
 
 int64_t BatchNormStatistics::Computation(const Site& site) const {
@@ -210,48 +165,6 @@ absl::StatusOr<std::vector<HostTensor>> BatchNormApply::Evaluate(
     y.Set(at, value);
   });
   return std::vector<HostTensor>{std::move(y)};
-}
-
-absl::StatusOr<std::vector<int>> BatchNormApply::Compose(GraphBuilder& builder,
-                                                         absl::Span<const int> inputs) const {
-  using F = ScalarFunction;
-  ChannelComposition c(builder, inputs[kX]);
-  const int factor = c.Apply(
-      F::kTrueDiv,
-      {c.ByChannel(inputs[kScale]), c.Deviation(c.ByChannel(inputs[kVariance]), param().epsilon)});
-  const int scaled =
-      c.Apply(F::kMul, {c.Apply(F::kSub, {inputs[kX], c.ByChannel(inputs[kMean])}), factor});
-  int y = c.Apply(F::kAdd, {scaled, c.ByChannel(inputs[kBias])});
-  if (inputs.size() > kAddend) y = c.Apply(F::kAdd, {y, inputs[kAddend]});
-  if (param().rectified) {
-    y = param().most > 0 ? c.Add<Elemwise>({F::kClamp, {0, param().most}}, {y})
-                         : c.Apply(F::kRelu, {y});
-  }
-  return std::move(c).Finish({y});
-}
-
-std::optional<Replacement> BatchNormApply::Absorb(absl::Span<const InputInfo> inputs,
-                                                  const Consumer& consumer) const {
-  using F = ScalarFunction;
-  const std::optional<ActivationTail> tail = AsActivationTail(consumer.op);
-  if (!tail || param().rectified) return std::nullopt;
-  BatchNormApplyParam fused = param();
-  const ElemwiseParam& activation = tail->activation;
-  fused.rectified = activation.mode != F::kIdentity;
-  if (activation.mode == F::kClamp) {
-    if (activation.parameters[0] != 0 || !(activation.parameters[1] > 0)) return std::nullopt;
-    fused.most = activation.parameters[1];
-  } else if (fused.rectified && activation.mode != F::kRelu) {
-    return std::nullopt;
-  }
-  std::vector<Operand> operands = OwnOperands(inputs.size());
-  if (tail->adds) {
-    const int index = 1 - consumer.via;
-    const TensorType &x = inputs[kX].type, &addend = consumer.inputs[index].type;
-    if (inputs.size() > kAddend || !CheckAs("addend", addend, x).ok()) return std::nullopt;
-    operands.push_back(FromConsumer(index));
-  }
-  return Replacement{std::make_shared<const BatchNormApply>(fused), std::move(operands)};
 }
 
 int64_t BatchNormApply::Computation(const Site& site) const {
@@ -316,37 +229,6 @@ absl::StatusOr<std::vector<HostTensor>> BatchNormBackward::Evaluate(
                                  FromDoubles(dtype, of_scale, dbias)};
 }
 
-absl::StatusOr<std::vector<int>> BatchNormBackward::Compose(GraphBuilder& builder,
-                                                            absl::Span<const int> inputs) const {
-  using F = ScalarFunction;
-  ChannelComposition c(builder, inputs[kX]);
-  const Shape of_scale = c.type(inputs[kScale]).shape;
-  const int scale = c.ByChannel(inputs[kScale]);
-  const int inverse = c.Apply(
-      F::kTrueDiv,
-      {c.Constant(c.dtype, 1), c.Deviation(c.ByChannel(inputs[kVariance]), param().epsilon)});
-  const int normalised =
-      c.Apply(F::kMul, {c.Apply(F::kSub, {inputs[kX], c.ByChannel(inputs[kMean])}), inverse});
-  int diff = inputs[kDiff];
-  if (inputs.size() > kBias) {
-    const int y =
-        c.Apply(F::kAdd, {c.Apply(F::kMul, {normalised, scale}), c.ByChannel(inputs[kBias])});
-    diff = c.Apply(F::kSwitchGt0, {y, diff});
-    if (param().most > 0) {
-      diff = c.Apply(F::kCondLtMov, {y, c.Constant(c.dtype, param().most), diff});
-    }
-  }
-  const int dscale = c.Sum(c.Apply(F::kMul, {diff, normalised})), dbias = c.Sum(diff);
-  const int along = c.Apply(F::kMul, {normalised, c.Scaled(dscale, 1 / c.count)});
-  const int left =
-      c.Apply(F::kSub, {c.Apply(F::kSub, {diff, c.Scaled(dbias, 1 / c.count)}), along});
-  const int dx = c.Apply(F::kMul, {left, c.Apply(F::kMul, {scale, inverse})});
-  const auto as_scale = [&](int var) {
-    return c.statistic == of_scale ? var : c.Reshaped(var, of_scale);
-  };
-  return std::move(c).Finish({dx, as_scale(dscale), as_scale(dbias)});
-}
-
 int64_t BatchNormBackward::Computation(const Site& site) const {
   // Sum; difference, product and sum; two products and sums with constants of the channel.
   return SaturatingProduct({site.outputs[kDX].shape.num_elements(), 9});
@@ -354,32 +236,6 @@ int64_t BatchNormBackward::Computation(const Site& site) const {
 
 Aliasing BatchNormBackward::aliasing(const Site& site) const {
   return OverwritesEither(kDiff, kX, site);
-}
-
-// An element changes the mean by 1 / n and the variance by 2 (x - mean) / n.
-absl::Status BatchNormTraining::Gradient(GradientContext& context) const {
-  using F = ScalarFunction;
-  Gradients g(context);
-  const TensorType x = g.input_type(kX);
-  const int mean = g.output(kMean), variance = g.output(kVariance);
-  if (g.has(kY)) {
-    const std::vector<int> made = g.AddAll<BatchNormBackward>(
-        {param().epsilon}, {g.input(kX), g.of(kY), mean, variance, g.input(kScale)});
-    g.Set(kScale, made[BatchNormBackward::kDScale]);
-    g.Set(kBias, g.Reshaped(made[BatchNormBackward::kDBias], g.input_type(kBias).shape));
-    g.Set(kX, made[BatchNormBackward::kDX]);
-  }
-  const double count =
-      static_cast<double>(x.shape.num_elements()) / static_cast<double>(x.shape[1]);
-  const auto share = [&](int var, double factor) {
-    return g.Apply(F::kMul, {var, g.Constant(x.dtype, factor / count)});
-  };
-  if (g.has(kMean)) g.Set(kX, g.Repeated(share(g.of(kMean), 1), x.shape));
-  if (g.has(kVariance)) {
-    const int centred = g.Apply(F::kSub, {g.input(kX), mean});
-    g.Set(kX, g.Apply(F::kMul, {centred, share(g.of(kVariance), 2)}));
-  }
-  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

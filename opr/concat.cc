@@ -3,8 +3,6 @@
 #include <cstring>
 #include <utility>
 
-#include "opr/gradient.h"
-#include "opr/split.h"
 #include "opr/strided.h"
 
 namespace ashlar {
@@ -95,18 +93,6 @@ Aliasing Concat::aliasing(const Site& site) const {
     start[axis] += part.dims[axis];
   }
   return aliasing;
-}
-
-absl::Status Concat::Gradient(GradientContext& context) const {
-  Gradients g(context);
-  ASHLAR_ASSIGN_OR_RETURN(const int axis,
-                          NormalizeAxis(param().axis, g.input_type(0).shape.rank()));
-  SplitParam pieces;
-  pieces.axis = axis;
-  for (int i = 0; i < g.num_inputs(); ++i) pieces.sizes.push_back(g.input_type(i).shape[axis]);
-  const std::vector<int> parts = g.AddAll<Split>(std::move(pieces), {g.of()});
-  for (size_t i = 0; g.status().ok() && i < parts.size(); ++i) g.Set(static_cast<int>(i), parts[i]);
-  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

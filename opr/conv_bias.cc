@@ -3,13 +3,10 @@
 #include "graph/graph_builder.h"
 #include "opr/aliasing.h"
 #include "opr/checks.h"
-#include "opr/conv_fusion.h"
 #include "opr/conv_reference.h"
+#include "opr/convolution.h"
 #include "opr/elemwise.h"
-#include "opr/gradient.h"
 #include "opr/quantized_conv.h"
-#include "opr/quantized_weights.h"
-#include "opr/scalar_gradient.h"
 #include "opr/strided.h"
 
 namespace ashlar {
@@ -118,21 +115,6 @@ Aliasing ConvBiasForward::aliasing(const Site& site) const {
   return IsQuantized(site.outputs[0].dtype) ? OverwritesBytes(kZ, site) : OverwritesInput(kZ, site);
 }
 
-std::optional<Replacement> ConvBiasForward::Absorb(absl::Span<const InputInfo> inputs,
-                                                   const Consumer& consumer) const {
-  return FuseConsumer(param(), inputs, consumer);
-}
-
-std::optional<Replacement> ConvBiasForward::AbsorbQuantized(absl::Span<const InputInfo> inputs,
-                                                            const Consumer& consumer) const {
-  return FuseQuantizedSum(param(), inputs, consumer);
-}
-
-std::optional<Replacement> ConvBiasForward::AbsorbAffine(absl::Span<const InputInfo> inputs,
-                                                         const ChannelAffine& affine) const {
-  return FoldAffine(param(), inputs, affine);
-}
-
 std::optional<Unclamped> ConvBiasForward::WithoutClamp(absl::Span<const InputInfo> inputs) const {
   const auto [low, high] = param().parameters;
   if (param().nonlineMode != ScalarFunction::kClamp || !(low < high) ||
@@ -158,26 +140,6 @@ std::shared_ptr<const Operator> ConvBiasForward::ClampingInput(absl::Span<const 
   return std::make_shared<const ConvBiasForward>(std::move(clamping));
 }
 
-QuantizationRule ConvBiasForward::quantization_rule(const Site& site) const {
-  return QuantizationRuleOf(param(), site.inputs);
-}
-
-absl::StatusOr<int> ConvBiasForward::MakeQuantized(GraphBuilder& builder,
-                                                   absl::Span<const int> inputs,
-                                                   const QuantizationChoice& choice) const {
-  return QuantizeConvolution(builder, param(), inputs, choice);
-}
-
-std::vector<double> ConvBiasForward::ChannelShares(absl::Span<const InputInfo> inputs) const {
-  return ChannelSharesOf(param(), inputs);
-}
-
-std::optional<Replacement> ConvBiasForward::AbsorbInputScales(
-    absl::Span<const InputInfo> inputs, absl::Span<const double> scales) const {
-  return AbsorbInputScalesInto(std::make_shared<const ConvBiasForward>(param()), param(), inputs,
-                               scales);
-}
-
 std::optional<std::vector<Region>> ConvBiasForward::InputRegions(const Region& output,
                                                                  const Site& site) const {
   std::optional<std::vector<Region>> regions = WindowOperator::InputRegions(output, site);
@@ -192,29 +154,6 @@ std::optional<Region> ConvBiasForward::OutputRegion(int input, const Region& reg
 
 absl::StatusOr<WindowAxes> ConvBiasForward::WindowsOf(absl::Span<const InputInfo> inputs) const {
   return InferConvolution(param(), inputs[kSrc].type, inputs[kFilter].type);
-}
-
-// If an activation's gradient depends on its input, the input is recomputed.
-absl::Status ConvBiasForward::Gradient(GradientContext& context) const {
-  if (param().clamps_src()) return absl::OkStatus();  // set for inference only, not for training
-  Gradients g(context);
-  std::optional<int> sums;
-  const auto var = [&](char name) {
-    if (name == 'g') return g.of();
-    if (name == 'y') return g.output();
-    if (!sums) {
-      const std::vector<int> inputs(context.inputs().begin(), context.inputs().end());
-      sums = g.Add<ConvBiasForward>({static_cast<const ConvolutionParam&>(param())}, inputs);
-    }
-    return *sums;
-  };
-  ASHLAR_ASSIGN_OR_RETURN(const std::optional<int> diff,
-                          ScalarGradient(g, ActivationParam(param()), 0, var));
-  if (!diff) return absl::OkStatus();
-  if (g.num_inputs() > kZ) g.Set(kZ, *diff);
-  g.Set(kBias, *diff);
-  ASHLAR_RETURN_IF_ERROR(ConvolutionGradient(g, param(), *diff));
-  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

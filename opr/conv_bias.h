@@ -2,44 +2,24 @@
 #ifndef ASHLAR_OPR_CONV_BIAS_H_
 #define ASHLAR_OPR_CONV_BIAS_H_
 
-#include "opr/convolution.h"
-#include "opr/output_type.h"
-#include "opr/scalar_functions.h"
+#include "opr/conv_param.h"
+#include "opr/elemwise.h"
 
 namespace ashlar {
 
-struct ConvBiasParam : ConvolutionParam {
-  ScalarFunction nonlineMode =
-      ScalarFunction::kIdentity;     // a function that the table marks as an activation
-  ScalarParameters parameters = {};  // of the activation
-  OutputType output = {};            // for integers
-  OutputType addend = {};            // the type of sums before z is added
-  double src_low = 0, src_high = 0;  // bounds of src, if the first is smaller; padding stays 0
-
-  bool clamps_src() const { return src_low < src_high; }
-
-  template <typename V>
-  void Visit(V& v) {
-    ConvolutionParam::Visit(v);
-    v("nonlineMode", nonlineMode, kScalarFunctionNames);
-    const ScalarRow& row = RowOf(nonlineMode);
-    for (int i = 0; i < row.num_parameters; ++i) v.Optional(row.parameters[i], parameters[i], 0.0);
-    output.Visit(v);
-    addend.Visit(v, {"addend_dtype", "addend_scale", "addend_zero_point"});
-    v.Optional("src_low", src_low, 0.0);
-    v.Optional("src_high", src_high, 0.0);
-  }
-};
+// Returns nonlineMode as the equivalent Elemwise.
+inline ElemwiseParam ActivationParam(const ConvBiasParam& param) {
+  return {param.nonlineMode, param.parameters};
+}
 
 // nonlineMode(convolution(src, filter) + bias + z). Inputs: src, filter, bias [1, oc, 1, 1] and
 // optionally z, with the output's shape. Output: [N, oc, oh, ow]. Quantised images:
 // opr/quantized_conv.h. Only passes set the bounds of src, on devices that run chains. The same
 // holds for integer sums, on devices with Device::adds_quantized.
 class ConvBiasForward final
-    : public OperatorWithParam<ConvBiasParam, PaddedWindowOperator<ConvBiasForward>> {
+    : public OperatorWithParam<ConvBiasParam, PaddedWindowOperator<ConvBiasForward>>,
+      public ConvBiasInputs {
  public:
-  static constexpr int kSrc = 0, kFilter = 1, kBias = 2, kZ = 3;
-
   ASHLAR_OPERATOR("ConvBiasForward", "conv_bias")
   absl::Status Gradient(GradientContext& context) const override;
   int64_t Computation(const Site& site) const override;

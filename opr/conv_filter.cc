@@ -1,5 +1,6 @@
 #include "opr/conv_filter.h"
 
+#include "graph/status.h"
 #include "opr/checks.h"
 
 namespace ashlar {

@@ -5,7 +5,8 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "opr/convolution.h"
+#include "graph/tensor.h"
+#include "opr/param_enums.h"
 
 namespace ashlar {
 

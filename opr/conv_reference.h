@@ -3,7 +3,7 @@
 #define ASHLAR_OPR_CONV_REFERENCE_H_
 
 #include "absl/functional/function_ref.h"
-#include "opr/convolution.h"
+#include "opr/conv_param.h"
 
 namespace ashlar {
 

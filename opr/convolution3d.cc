@@ -4,12 +4,10 @@
 
 #include "graph/graph_builder.h"
 #include "opr/checks.h"
-#include "opr/composition.h"
 #include "opr/concat.h"
 #include "opr/dimshuffle.h"
 #include "opr/doubles.h"
 #include "opr/host_value.h"
-#include "opr/pad.h"
 #include "opr/saturating_product.h"
 
 namespace ashlar {
@@ -18,12 +16,6 @@ ASHLAR_MAKE_FROM_PARAMS(Convolution3DForward)
 
 namespace {
 
-struct Geometry : ConvolutionGeometry {
-  WindowAxis d;
-
-  Shape output() const { return {batch, groups * out_channels, d.output, h.output, w.output}; }
-};
-
 // Returns the steps and padding of height and width.
 template <typename Param>
 auto StepsOf(Param& p) {
@@ -31,14 +23,37 @@ auto StepsOf(Param& p) {
                   p.dilate_w);
 }
 
-ConvolutionParam OfSlices(const Convolution3DParam& param) {
+// Returns the sum at one position of one output channel.
+double SumAt(const Convolution3DGeometry& g, const double* volume, const double* filter, int64_t od,
+             int64_t oh, int64_t ow) {
+  double sum = 0;
+  for (int64_t c = 0; c < g.in_channels; ++c) {
+    for (int64_t kd = 0; kd < g.d.window; ++kd) {
+      const int64_t z = g.d.Origin(od) + kd * g.d.dilation;
+      for (int64_t kh = 0; kh < g.h.window && z >= 0 && z < g.d.input; ++kh) {
+        const int64_t y = g.h.Origin(oh) + kh * g.h.dilation;
+        for (int64_t kw = 0; kw < g.w.window && y >= 0 && y < g.h.input; ++kw) {
+          const int64_t x = g.w.Origin(ow) + kw * g.w.dilation;
+          if (x < 0 || x >= g.w.input) continue;
+          sum += volume[((c * g.d.input + z) * g.h.input + y) * g.w.input + x] *
+                 filter[((c * g.d.window + kd) * g.h.window + kh) * g.w.window + kw];
+        }
+      }
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+ConvolutionParam SliceParam(const Convolution3DParam& param) {
   ConvolutionParam slices{.sparse = param.sparse};
   StepsOf(slices) = StepsOf(param);
   return slices;
 }
 
-absl::StatusOr<Geometry> GeometryOf(const Convolution3DParam& param,
-                                    absl::Span<const InputInfo> inputs) {
+absl::StatusOr<Convolution3DGeometry> InferConvolution3D(const Convolution3DParam& param,
+                                                         absl::Span<const InputInfo> inputs) {
   if (inputs.size() != 2 && inputs.size() != 3) {
     return absl::InvalidArgumentError(absl::StrCat(inputs.size(), " inputs, expected 2 or 3"));
   }
@@ -59,9 +74,9 @@ absl::StatusOr<Geometry> GeometryOf(const Convolution3DParam& param,
   const TensorType slice = {src.dtype, {src.shape[0], src.shape[1], src.shape[3], src.shape[4]}};
   TensorType plane = {src.dtype, {f[first], f[first + 1], f[first + 3], f[first + 4]}};
   if (first == 1) plane.shape = {f[0], f[1], f[2], f[4], f[5]};
-  Geometry geometry;
+  Convolution3DGeometry geometry;
   ASHLAR_ASSIGN_OR_RETURN(static_cast<ConvolutionGeometry&>(geometry),
-                          InferConvolution(OfSlices(param), slice, plane));
+                          InferConvolution(SliceParam(param), slice, plane));
   ASHLAR_ASSIGN_OR_RETURN(
       geometry.d, CompleteWindowAxis({src.shape[2], f[first + 2], param.stride_d, param.dilate_d,
                                       param.pad_d, param.pad_d_end},
@@ -75,68 +90,18 @@ absl::StatusOr<Geometry> GeometryOf(const Convolution3DParam& param,
   return geometry;
 }
 
-// Returns the sum at one position of one output channel.
-double SumAt(const Geometry& g, const double* volume, const double* filter, int64_t od, int64_t oh,
-             int64_t ow) {
-  double sum = 0;
-  for (int64_t c = 0; c < g.in_channels; ++c) {
-    for (int64_t kd = 0; kd < g.d.window; ++kd) {
-      const int64_t z = g.d.Origin(od) + kd * g.d.dilation;
-      for (int64_t kh = 0; kh < g.h.window && z >= 0 && z < g.d.input; ++kh) {
-        const int64_t y = g.h.Origin(oh) + kh * g.h.dilation;
-        for (int64_t kw = 0; kw < g.w.window && y >= 0 && y < g.h.input; ++kw) {
-          const int64_t x = g.w.Origin(ow) + kw * g.w.dilation;
-          if (x < 0 || x >= g.w.input) continue;
-          sum += volume[((c * g.d.input + z) * g.h.input + y) * g.w.input + x] *
-                 filter[((c * g.d.window + kd) * g.h.window + kh) * g.w.window + kw];
-        }
-      }
-    }
-  }
-  return sum;
-}
-
-// Output slices begin to end, for which only the filter slices first_tap to end_tap are inside the
-// volume; the other filter slices cover only padding.
-struct Slices {
-  int64_t begin = 0, end = 0, first_tap = 0, end_tap = 0;
-};
-
-// Divides the output's slices into such ranges; empty if one of them covers only padding.
-std::vector<Slices> SlicesOfOneKind(const WindowAxis& d) {
-  std::vector<Slices> parts;
-  for (int64_t o = 0; o < d.output; ++o) {
-    const auto is_outside = [&](int64_t kd) {
-      const int64_t z = d.Origin(o) + kd * d.dilation;
-      return z < 0 || z >= d.input;
-    };
-    Slices slice = {o, o + 1, 0, d.window};
-    while (slice.first_tap < slice.end_tap && is_outside(slice.first_tap)) ++slice.first_tap;
-    while (slice.first_tap < slice.end_tap && is_outside(slice.end_tap - 1)) --slice.end_tap;
-    if (slice.first_tap == slice.end_tap) return {};
-    const bool same = !parts.empty() && parts.back().first_tap == slice.first_tap &&
-                      parts.back().end_tap == slice.end_tap;
-    if (same) {
-      parts.back().end = slice.end;
-    } else {
-      parts.push_back(slice);
-    }
-  }
-  return parts;
-}
-
-}  // namespace
-
 absl::StatusOr<std::vector<TensorType>> Convolution3DForward::Infer(
     absl::Span<const InputInfo> inputs) const {
-  ASHLAR_ASSIGN_OR_RETURN(const Geometry geometry, GeometryOf(param(), inputs));
+  ASHLAR_ASSIGN_OR_RETURN(const Convolution3DGeometry geometry,
+                          InferConvolution3D(param(), inputs));
   ASHLAR_RETURN_IF_ERROR(CheckMadeOfElements("input", inputs[kSrc].type, geometry.output()));
   return std::vector<TensorType>{{inputs[kSrc].type.dtype, geometry.output()}};
 }
 
 absl::StatusOr<std::vector<HostTensor>> Convolution3DForward::Evaluate(
     absl::Span<const HostTensor> inputs) const {
-  ASHLAR_ASSIGN_OR_RETURN(const Geometry g, GeometryOf(param(), InfosOf(inputs)));
+  ASHLAR_ASSIGN_OR_RETURN(const Convolution3DGeometry g,
+                          InferConvolution3D(param(), InfosOf(inputs)));
   const std::vector<double> volumes = ToDoubles(inputs[kSrc]), filters = ToDoubles(inputs[kFilter]);
   std::vector<double> sums;
   const int64_t volume = g.in_channels * g.d.input * g.h.input * g.w.input;
@@ -159,72 +124,10 @@ absl::StatusOr<std::vector<HostTensor>> Convolution3DForward::Evaluate(
 }
 
 int64_t Convolution3DForward::Computation(const Site& site) const {
-  const absl::StatusOr<Geometry> g = GeometryOf(param(), site.inputs);
+  const absl::StatusOr<Convolution3DGeometry> g = InferConvolution3D(param(), site.inputs);
   if (!g.ok()) return 0;
   return SaturatingProduct({site.outputs[0].shape.num_elements(), g->d.window, g->h.window,
                             g->w.window, g->in_channels, 2});
-}
-
-absl::StatusOr<std::vector<int>> Convolution3DForward::Compose(GraphBuilder& builder,
-                                                               absl::Span<const int> inputs) const {
-  Composition c(builder);
-  std::vector<InputInfo> infos;
-  for (const int input : inputs) infos.push_back({c.type(input)});
-  ASHLAR_ASSIGN_OR_RETURN(Geometry g, GeometryOf(param(), infos));
-  const Shape shape = infos[kSrc].type.shape;
-  int volume = inputs[kSrc];
-  std::vector<Slices> parts = SlicesOfOneKind(g.d);
-  if (parts.empty()) {
-    volume = c.Add<Pad>(
-        {PadMode::kConstant, {0, 0, g.d.pad_begin, 0, 0}, {0, 0, g.d.pad_end, 0, 0}}, {volume});
-    g.d.input += g.d.pad_begin + g.d.pad_end;
-    g.d.pad_begin = g.d.pad_end = 0;
-    parts = SlicesOfOneKind(g.d);
-  }
-  // Depth becomes an outer batch dimension: slices are images, and consecutive slices are a range
-  // of them.
-  const int slices = c.Add<Dimshuffle>({{2, 0, 1, 3, 4}}, {volume});
-  const int images = c.Reshaped(slices, {g.d.input * g.batch, shape[1], shape[3], shape[4]});
-  const auto slices_met = [&](const Slices& part, int64_t kd) {
-    const int64_t first = g.d.Origin(part.begin) + kd * g.d.dilation;
-    const int64_t count = part.end - part.begin;
-    if (g.d.stride == 1 || count == 1) {
-      return c.Slice(images, 0, first * g.batch, (first + count) * g.batch);
-    }
-    if (g.batch == 1)
-      return c.Slice(images, 0, first, first + (count - 1) * g.d.stride + 1, g.d.stride);
-    const int64_t end = first + (count - 1) * g.d.stride + 1;
-    return c.Reshaped(c.Slice(slices, 0, first, end, g.d.stride),
-                      {count * g.batch, shape[1], shape[3], shape[4]});
-  };
-  const bool grouped = param().sparse == SparseMode::kGroup;
-  Shape filter = {g.out_channels, g.in_channels, g.h.window, g.w.window};
-  if (grouped) filter = {g.groups, g.out_channels, g.in_channels, g.h.window, g.w.window};
-  std::vector<int> taps(static_cast<size_t>(g.d.window), -1);
-  const auto tap = [&](int64_t kd) {
-    int& slice = taps[static_cast<size_t>(kd)];
-    if (slice < 0)
-      slice = c.Reshaped(c.Slice(inputs[kFilter], grouped ? 3 : 2, kd, kd + 1), filter);
-    return slice;
-  };
-  const int64_t channels = g.groups * g.out_channels;
-  std::vector<int> sums;
-  for (const Slices& part : parts) {
-    int y = 0;
-    for (int64_t kd = part.first_tap; kd < part.end_tap; ++kd) {
-      const int product =
-          c.Add<ConvolutionForward>(OfSlices(param()), {slices_met(part, kd), tap(kd)});
-      y = kd == part.first_tap ? product : c.Apply(ScalarFunction::kAdd, {product, y});
-    }
-    if (inputs.size() > kBias) {
-      const int bias = c.Reshaped(inputs[kBias], {1, channels, 1, 1});
-      y = c.Apply(ScalarFunction::kAdd, {y, bias});
-    }
-    sums.push_back(y);
-  }
-  const int y = c.Reshaped(sums.size() == 1 ? sums[0] : c.Add<Concat>({0}, sums),
-                           {g.d.output, g.batch, channels, g.h.output, g.w.output});
-  return std::move(c).Finish({c.Add<Dimshuffle>({{1, 2, 0, 3, 4}}, {y})});
 }
 
 }  // namespace ashlar

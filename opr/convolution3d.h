@@ -2,7 +2,8 @@
 #ifndef ASHLAR_OPR_CONVOLUTION3D_H_
 #define ASHLAR_OPR_CONVOLUTION3D_H_
 
-#include "opr/convolution.h"
+#include "opr/base.h"
+#include "opr/conv_param.h"
 
 namespace ashlar {
 
@@ -16,7 +17,6 @@ struct Convolution3DParam {
 
   template <typename V>
   void Visit(V& v) {
-    static constexpr const char* kSparseNames[] = {"DENSE", "GROUP"};
     v("sparse", sparse, kSparseNames);
     v("stride_d", stride_d);
     v("pad_d", pad_d);
@@ -27,6 +27,19 @@ struct Convolution3DParam {
     v("dilate_w", dilate_w);
   }
 };
+
+// Returns the parameters of the convolution of one slice.
+ConvolutionParam SliceParam(const Convolution3DParam& param);
+
+struct Convolution3DGeometry : ConvolutionGeometry {
+  WindowAxis d;
+
+  Shape output() const { return {batch, groups * out_channels, d.output, h.output, w.output}; }
+};
+
+// Returns the sizes for inputs as below. Errors are InvalidArgument and name the input.
+absl::StatusOr<Convolution3DGeometry> InferConvolution3D(const Convolution3DParam& param,
+                                                         absl::Span<const InputInfo> inputs);
 
 // Inputs, floats of one dtype: src [N, C, D, H, W]; filter [oc, ic, fd, fh, fw], or [g, oc/g, ic/g,
 // fd, fh, fw] if sparse is GROUP; and optionally bias [oc]. Output: [N, oc, od, oh, ow].

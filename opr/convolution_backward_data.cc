@@ -6,14 +6,12 @@
 #include "graph/graph_builder.h"
 #include "opr/aliasing.h"
 #include "opr/checks.h"
-#include "opr/composition.h"
 #include "opr/concat.h"
 #include "opr/conv_filter.h"
 #include "opr/convolution_backward_filter.h"
 #include "opr/dimshuffle.h"
 #include "opr/doubles.h"
 #include "opr/elemwise.h"
-#include "opr/gradient.h"
 #include "opr/operands.h"
 #include "opr/saturating_product.h"
 
@@ -194,59 +192,6 @@ std::optional<Replacement> ConvolutionBackwardData::AtRegion(const Region& outpu
   part.pad_w_end = w.end - output[3].end;
   return Replacement{std::make_shared<const ConvolutionBackwardData>(std::move(part)),
                      OwnOperands(site.inputs.size())};
-}
-
-absl::StatusOr<std::vector<int>> ConvolutionBackwardData::Compose(
-    GraphBuilder& builder, absl::Span<const int> inputs) const {
-  Composition c(builder);
-  const TensorType src = c.type(inputs[kSrc]);
-  ASHLAR_ASSIGN_OR_RETURN(const BackwardDataGeometry g,
-                          InferBackwardData(param(), src, c.type(inputs[kFilter])));
-  const int64_t planes = src.shape[0] * src.shape[1];
-  Shape shape = {planes, g.h.output, 1, g.w.output, 1};
-  int image = c.Reshaped(inputs[kSrc], shape);
-  // Inserts zeros after each row and each column.
-  const auto spread = [&](int axis, int64_t stride) {
-    if (stride == 1) return;
-    Shape zeros = shape;
-    zeros[axis] = stride - 1;
-    image = c.Add<Concat>({axis}, {image, c.Filled(src.dtype, zeros, 0)});
-    shape[axis] = stride;
-  };
-  spread(2, g.h.stride);
-  spread(4, g.w.stride);
-  image = c.Reshaped(
-      image, {src.shape[0], src.shape[1], g.h.output * g.h.stride, g.w.output * g.w.stride});
-  const bool grouped = param().sparse == SparseMode::kGroup;
-  const int filter = c.Add<Dimshuffle>(
-      {grouped ? std::vector<int64_t>{0, 2, 1, 3, 4} : std::vector<int64_t>{1, 0, 2, 3}},
-      {inputs[kFilter]});
-  ConvolutionParam forward = param();
-  forward.mode = param().mode == ConvolutionMode::kConvolution ? ConvolutionMode::kCrossCorrelation
-                                                               : ConvolutionMode::kConvolution;
-  forward.stride_h = forward.stride_w = 1;
-  forward.pad_h = g.h.extent() - 1 - g.h.pad_begin;
-  forward.pad_h_end = g.h.extent() - 1 - g.h.pad_end - (g.h.stride - 1);
-  forward.pad_w = g.w.extent() - 1 - g.w.pad_begin;
-  forward.pad_w_end = g.w.extent() - 1 - g.w.pad_end - (g.w.stride - 1);
-  int spread_image = c.Add<ConvolutionForward>(forward, {image, filter});
-  if (inputs.size() > kZ) {
-    spread_image = c.Add<Elemwise>({ScalarFunction::kAdd}, {inputs[kZ], spread_image});
-  }
-  return std::move(c).Finish({spread_image});
-}
-
-// The image's gradient is the forward convolution; in the filter's gradient, image and gradient are
-// exchanged.
-absl::Status ConvolutionBackwardData::Gradient(GradientContext& context) const {
-  Gradients g(context);
-  const int src = g.input(kSrc), filter = g.input(kFilter);
-  if (g.wants(kFilter)) {
-    g.Set(kFilter, g.Add<ConvolutionBackwardFilter>(param(), {g.of(), src, filter}));
-  }
-  if (g.num_inputs() > kZ) g.Set(kZ, g.of());
-  if (g.wants(kSrc)) g.Set(kSrc, g.Add<ConvolutionForward>(param(), {g.of(), filter}));
-  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

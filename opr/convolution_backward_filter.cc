@@ -2,7 +2,6 @@
 
 #include "graph/graph_builder.h"
 #include "opr/checks.h"
-#include "opr/composition.h"
 #include "opr/concat.h"
 #include "opr/dimshuffle.h"
 #include "opr/doubles.h"
@@ -29,62 +28,6 @@ double TapGradient(const ConvolutionGeometry& g, int64_t kh, int64_t kw, const d
   }
   return sum;
 }
-
-// The gradient of each tap, as matrices [G, OC, IC] of the groups' channels.
-class TapGradients {
- public:
-  // Converts images [N, G C, H, W] to pixels: [N, H, W, G, C].
-  TapGradients(Composition& c, const ConvolutionGeometry& g, int src, int diff)
-      : c_(c),
-        g_(g),
-        src_(Pixels(src, g.in_channels, g.h.input, g.w.input)),
-        diff_(Pixels(diff, g.out_channels, g.h.output, g.w.output)) {}
-
-  int At(int64_t kh, int64_t kw) {
-    const Range rows = g_.h.OutputsInside(kh), columns = g_.w.OutputsInside(kw);
-    const int64_t pixels = g_.batch * rows.size() * columns.size();
-    if (pixels == 0) {
-      return c_.Filled(c_.type(diff_).dtype, {g_.groups, g_.out_channels, g_.in_channels}, 0);
-    }
-    const int below = Part(Part(src_, 1, g_.h, kh, rows), 2, g_.w, kw, columns);
-    const int given = Part(Part(diff_, 1, rows, g_.h.output), 2, columns, g_.w.output);
-    if (g_.in_channels == 1 && g_.out_channels == 1) return Dot(given, below, pixels);
-    const int a = Matrices(given, pixels, g_.out_channels);
-    return c_.Add<MatrixMul>({/*transposeA=*/true, /*transposeB=*/false},
-                             {a, Matrices(below, pixels, g_.in_channels)});
-  }
-
- private:
-  int Pixels(int image, int64_t channels, int64_t h, int64_t w) {
-    return c_.Reshaped(c_.Add<Dimshuffle>({{0, 2, 3, 1}}, {image}),
-                       {g_.batch, h, w, g_.groups, channels});
-  }
-  // Take the rows (or columns) of the gradient, and the image's rows under a tap of them.
-  int Part(int var, int axis, const Range& outputs, int64_t all) {
-    return outputs.size() == all ? var : c_.Slice(var, axis, outputs.begin, outputs.end);
-  }
-  int Part(int var, int axis, const WindowAxis& window, int64_t tap, const Range& outputs) {
-    const int64_t first = window.Origin(outputs.begin) + tap * window.dilation;
-    const int64_t end = window.Origin(outputs.end - 1) + tap * window.dilation + 1;
-    if (first == 0 && end == window.input && window.stride == 1) return var;
-    return c_.Slice(var, axis, first, end, window.stride);
-  }
-  // Converts [N, H, W, G, C] to [G, pixels, C].
-  int Matrices(int var, int64_t pixels, int64_t channels) {
-    const int matrix = c_.Reshaped(var, {pixels, g_.groups, channels});
-    return g_.groups == 1 ? c_.Reshaped(matrix, {1, pixels, channels})
-                          : c_.Add<Dimshuffle>({{1, 0, 2}}, {matrix});
-  }
-  // For single channels.
-  int Dot(int a, int b, int64_t pixels) {
-    const int products = c_.Reshaped(c_.Apply(ScalarFunction::kMul, {a, b}), {pixels, g_.groups});
-    return c_.Reshaped(c_.SummedTo(products, {1, g_.groups}), {g_.groups, 1, 1});
-  }
-
-  Composition& c_;
-  const ConvolutionGeometry& g_;
-  const int src_, diff_;
-};
 
 }  // namespace
 
@@ -131,26 +74,6 @@ absl::StatusOr<std::vector<HostTensor>> ConvolutionBackwardFilter::Evaluate(
     output.Set(i, sum);
   }
   return std::vector<HostTensor>{std::move(output)};
-}
-
-absl::StatusOr<std::vector<int>> ConvolutionBackwardFilter::Compose(
-    GraphBuilder& builder, absl::Span<const int> inputs) const {
-  Composition c(builder);
-  const TensorType filter = c.type(inputs[kFilter]);
-  ASHLAR_ASSIGN_OR_RETURN(
-      const ConvolutionGeometry g,
-      InferBackwardFilter(param(), c.type(inputs[kSrc]), c.type(inputs[kDiff]), filter));
-  const int64_t taps = g.h.window * g.w.window;
-  TapGradients gradients(c, g, inputs[kSrc], inputs[kDiff]);
-  std::vector<int> parts;
-  for (int64_t at = 0; at < taps; ++at) {
-    const int64_t tap = param().mode == ConvolutionMode::kConvolution ? taps - 1 - at : at;
-    const int part = gradients.At(tap / g.w.window, tap % g.w.window);
-    parts.push_back(taps == 1 ? part
-                              : c.Reshaped(part, {g.groups, g.out_channels, g.in_channels, 1}));
-  }
-  const int joined = taps == 1 ? parts[0] : c.Add<Concat>({3}, std::move(parts));
-  return std::move(c).Finish({c.Reshaped(joined, filter.shape)});
 }
 
 int64_t ConvolutionBackwardFilter::Computation(const Site& site) const {

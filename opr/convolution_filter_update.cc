@@ -1,7 +1,6 @@
 #include "opr/convolution_filter_update.h"
 
 #include "graph/graph_builder.h"
-#include "opr/composition.h"
 
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(ConvolutionFilterUpdate)
@@ -16,14 +15,6 @@ absl::StatusOr<std::vector<HostTensor>> ConvolutionFilterUpdate::Evaluate(
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<HostTensor> gradient,
                           ConvolutionBackwardFilter(param()).Evaluate(inputs));
   return AddUpdate({param().alpha, 1, 0}).Evaluate({inputs[kDest], gradient[0]});
-}
-
-absl::StatusOr<std::vector<int>> ConvolutionFilterUpdate::Compose(
-    GraphBuilder& builder, absl::Span<const int> inputs) const {
-  Composition c(builder);
-  const int gradient =
-      c.Add<ConvolutionBackwardFilter>(param(), {inputs[kSrc], inputs[kDiff], inputs[kDest]});
-  return std::move(c).Finish({c.Add<AddUpdate>({param().alpha, 1, 0}, {inputs[kDest], gradient})});
 }
 
 int64_t ConvolutionFilterUpdate::Computation(const Site& site) const {

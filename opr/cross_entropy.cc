@@ -6,7 +6,6 @@
 #include "opr/aliasing.h"
 #include "opr/checks.h"
 #include "opr/doubles.h"
-#include "opr/gradient.h"
 #include "opr/log_softmax.h"
 #include "opr/reduce.h"
 #include "opr/softmax.h"
@@ -35,17 +34,6 @@ absl::Status CheckLogitsAndLabels(const TensorType& logits, const TensorType& la
 absl::Status CheckLabels(const HostTensor& labels, int64_t classes) {
   return CheckLabels(labels.raw(), labels.dtype(), labels.num_elements(), classes);
 }
-
-// Adds a matrix with a one at each row's label and zeros elsewhere.
-int AddChosen(Composition& c, int labels, const TensorType& logits) {
-  const DType dtype = logits.dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
-  HostTensor all = HostTensor::Zeros(dtype, {1, logits.shape[1]});
-  for (int64_t i = 0; i < all.num_elements(); ++i) all.Set(i, static_cast<double>(i));
-  const int column = c.Reshaped(c.Converted(labels, dtype), {logits.shape[0], 1});
-  return c.Apply(ScalarFunction::kEqual, {column, c.Constant(std::move(all))});
-}
-
-constexpr int64_t kMostExactInFloat = int64_t{1} << 24;
 
 }  // namespace
 
@@ -88,25 +76,6 @@ absl::StatusOr<std::vector<HostTensor>> CrossEntropy::Evaluate(
       FromDoubles(logits.dtype(), {1}, {loss / static_cast<double>(rows)})};
 }
 
-absl::StatusOr<std::vector<int>> CrossEntropy::Compose(GraphBuilder& builder,
-                                                       absl::Span<const int> inputs) const {
-  using F = ScalarFunction;
-  Composition c(builder);
-  const TensorType logits = c.type(inputs[kLogits]);
-  if (logits.shape[1] > kMostExactInFloat) return std::vector<int>();
-  const int logs = c.Add<LogSoftmax>({-1}, {inputs[kLogits]});
-  const int chosen = c.Apply(F::kMul, {AddChosen(c, inputs[kLabels], logits), logs});
-  const int rows = c.Add<Reduce>({ReduceMode::kSum, 1}, {chosen});
-  const int mean = c.Reshaped(c.Add<Reduce>({ReduceMode::kMean, 0}, {rows}), {1});
-  return std::move(c).Finish({c.Converted(c.Apply(F::kNegate, {mean}), logits.dtype)});
-}
-
-absl::Status CrossEntropy::Gradient(GradientContext& context) const {
-  Gradients g(context);
-  g.Set(kLogits, g.Add<CrossEntropyBackward>({}, {g.input(kLogits), g.input(kLabels), g.of()}));
-  return std::move(g).Finish();
-}
-
 absl::StatusOr<std::vector<TensorType>> CrossEntropyBackward::Infer(
     absl::Span<const InputInfo> inputs) const {
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 3));
@@ -134,20 +103,6 @@ absl::StatusOr<std::vector<HostTensor>> CrossEntropyBackward::Evaluate(
 
 Aliasing CrossEntropyBackward::aliasing(const Site& site) const {
   return OverwritesInput(kLogits, site);
-}
-
-absl::StatusOr<std::vector<int>> CrossEntropyBackward::Compose(GraphBuilder& builder,
-                                                               absl::Span<const int> inputs) const {
-  using F = ScalarFunction;
-  Composition c(builder);
-  const TensorType logits = c.type(inputs[kLogits]);
-  if (logits.shape[1] > kMostExactInFloat) return std::vector<int>();
-  const int weights = c.Add<Softmax>({-1}, {inputs[kLogits]});
-  const int difference = c.Apply(F::kSub, {weights, AddChosen(c, inputs[kLabels], logits)});
-  const int diff = c.Converted(inputs[kDiff], c.type(weights).dtype);
-  const double rows = static_cast<double>(logits.shape[0]);
-  const int share = c.Apply(F::kMul, {diff, c.Constant(c.type(diff).dtype, 1 / rows)});
-  return std::move(c).Finish({c.Converted(c.Apply(F::kMul, {difference, share}), logits.dtype)});
 }
 
 }  // namespace ashlar

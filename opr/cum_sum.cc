@@ -1,6 +1,5 @@
 #include "opr/cum_sum.h"
 
-#include "opr/gradient.h"
 #include "opr/strided.h"
 
 namespace ashlar {
@@ -39,11 +38,5 @@ absl::StatusOr<std::vector<HostTensor>> CumSum::Evaluate(
 }
 
 int64_t CumSum::Computation(const Site& site) const { return site.outputs[0].shape.num_elements(); }
-
-absl::Status CumSum::Gradient(GradientContext& context) const {
-  Gradients g(context);
-  g.Set(0, g.Add<CumSum>({param().axis, param().exclusive, !param().reverse}, {g.of()}));
-  return std::move(g).Finish();
-}
 
 }  // namespace ashlar

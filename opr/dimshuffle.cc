@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_join.h"
 #include "opr/aliasing.h"
-#include "opr/gradient.h"
 
 namespace ashlar {
 
@@ -93,19 +92,6 @@ std::optional<std::vector<Region>> Dimshuffle::InputRegions(const Region& output
     if (param().pattern[i] >= 0) region[param().pattern[i]] = output[i];
   }
   return std::vector<Region>{region};
-}
-
-absl::Status Dimshuffle::Gradient(GradientContext& context) const {
-  Gradients g(context);
-  const int rank = g.input_type(0).shape.rank();
-  DimshuffleParam back = {std::vector<int64_t>(static_cast<size_t>(rank), -1)};
-  for (size_t i = 0; i < param().pattern.size(); ++i) {
-    if (param().pattern[i] >= 0) {
-      back.pattern[static_cast<size_t>(param().pattern[i])] = static_cast<int64_t>(i);
-    }
-  }
-  g.Set(0, g.Add<Dimshuffle>(std::move(back), {g.of()}));
-  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

@@ -3,7 +3,6 @@
 #include "opr/aliasing.h"
 #include "opr/checks.h"
 #include "opr/doubles.h"
-#include "opr/gradient.h"
 
 namespace ashlar {
 
@@ -45,12 +44,5 @@ int64_t Dropout::Computation(const Site& site) const {
 }
 
 Aliasing Dropout::aliasing(const Site& site) const { return OverwritesInput(kX, site); }
-
-// Applies the same mask to the gradient.
-absl::Status Dropout::Gradient(GradientContext& context) const {
-  Gradients g(context);
-  g.Set(kX, g.Add<Dropout>(param(), {g.of(), g.input(kStep)}));
-  return std::move(g).Finish();
-}
 
 }  // namespace ashlar

@@ -5,12 +5,7 @@
 #include <utility>
 
 #include "graph/graph_builder.h"
-#include "opr/composition.h"
-#include "opr/elemwise_chain.h"
-#include "opr/elemwise_multi_type.h"
-#include "opr/gradient.h"
 #include "opr/per_channel.h"
-#include "opr/scalar_gradient.h"
 #include "opr/strided.h"
 
 namespace ashlar {
@@ -189,11 +184,6 @@ std::optional<ChannelAffine> Elemwise::AsChannelAffine(absl::Span<const InputInf
   }
 }
 
-std::optional<Replacement> Elemwise::Chain(absl::Span<const InputInfo> inputs,
-                                           const Consumer& consumer) const {
-  return ChainElemwise(*this, inputs, consumer);
-}
-
 // Functions that may follow a convolution become tables of 256 bytes. Sums need two computed
 // tensors of one shape.
 QuantizationRule Elemwise::quantization_rule(const Site& site) const {
@@ -207,15 +197,6 @@ QuantizationRule Elemwise::quantization_rule(const Site& site) const {
     }
   }
   return QuantizationRule::kFollows;
-}
-
-absl::StatusOr<int> Elemwise::MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
-                                            const QuantizationChoice& choice) const {
-  Composition graph(builder);
-  const int made = graph.Add<ElemwiseMultiType>({param(), OutputTypeOf(choice.output)},
-                                                {inputs.begin(), inputs.end()});
-  ASHLAR_RETURN_IF_ERROR(graph.status());
-  return made;
 }
 
 std::optional<ValueRange> Elemwise::Saturation() const {
@@ -244,27 +225,6 @@ bool Elemwise::KeepsChannelScales(const Site& site) const {
     default:
       return false;
   }
-}
-
-absl::Status Elemwise::Gradient(GradientContext& context) const {
-  Gradients g(context);
-  const auto var = [&](char name) {
-    return name == 'g' ? g.of() : name == 'y' ? g.output() : g.input(name - 'a');
-  };
-  std::array<std::optional<int>, 3> gradients;
-  for (int i = 0; i < g.num_inputs(); ++i) {
-    if (!g.wants(i)) continue;
-    const char* const* const rows = RowOf(param().mode).gradients;
-    if (i > 0 && gradients[0] && absl::string_view(rows[i]) == rows[0]) {
-      gradients[i] = gradients[0];
-    } else {
-      ASHLAR_ASSIGN_OR_RETURN(gradients[i], ScalarGradient(g, param(), i, var));
-    }
-  }
-  for (int i = 0; i < g.num_inputs(); ++i) {
-    if (gradients[i]) g.Set(i, *gradients[i]);
-  }
-  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

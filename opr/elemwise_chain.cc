@@ -178,11 +178,6 @@ int64_t ElemwiseChain::Computation(const Site& site) const {
   return site.outputs[0].shape.num_elements() * operations;
 }
 
-std::optional<Replacement> ElemwiseChain::Chain(absl::Span<const InputInfo> inputs,
-                                                const Consumer& consumer) const {
-  return ChainElemwise(*this, inputs, consumer);
-}
-
 std::optional<Replacement> ChainElemwise(const Operator& producer,
                                          absl::Span<const InputInfo> inputs,
                                          const Consumer& consumer) {

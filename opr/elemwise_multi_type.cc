@@ -1,5 +1,6 @@
 #include "opr/elemwise_multi_type.h"
 
+#include "opr/aliasing.h"
 #include "opr/host_value.h"
 
 namespace ashlar {

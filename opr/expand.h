@@ -7,6 +7,9 @@
 
 namespace ashlar {
 
+// Returns the shape of the output of an Expand with these inputs.
+absl::StatusOr<Shape> ExpandedShape(absl::Span<const InputInfo> inputs);
+
 // Inputs: x, of any dtype, and a shape, an integer vector known before the run. Output: both
 // broadcast (graph/shape.h), so a 1 in the shape keeps a larger dimension of x.
 class Expand final : public OperatorWithParam<NoParam, MovingOperator> {

@@ -5,7 +5,6 @@
 
 #include "graph/graph_builder.h"
 #include "opr/checks.h"
-#include "opr/composition.h"
 #include "opr/doubles.h"
 #include "opr/reduce.h"
 
@@ -57,26 +56,6 @@ absl::StatusOr<std::vector<HostTensor>> LayerNorm::Evaluate(
     }
   }
   return std::vector<HostTensor>{FromDoubles(inputs[kX].dtype(), shape, output)};
-}
-
-absl::StatusOr<std::vector<int>> LayerNorm::Compose(GraphBuilder& builder,
-                                                    absl::Span<const int> inputs) const {
-  using F = ScalarFunction;
-  Composition c(builder);
-  const TensorType x = c.type(inputs[kX]);
-  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(param().axis, x.shape.rank()));
-  const auto mean = [&](int var) {
-    for (int i = axis; i < x.shape.rank(); ++i) var = c.Add<Reduce>({ReduceMode::kMean, i}, {var});
-    return var;
-  };
-  const int centred = c.Apply(F::kSub, {inputs[kX], mean(inputs[kX])});
-  const int variance = mean(c.Apply(F::kMul, {centred, centred}));
-  const int deviation =
-      c.Apply(F::kSqrt, {c.Apply(F::kAdd, {variance, c.Constant(x.dtype, param().epsilon)})});
-  int y = c.Apply(F::kTrueDiv, {centred, deviation});
-  if (inputs.size() > kScale) y = c.Apply(F::kMul, {y, inputs[kScale]});
-  if (inputs.size() > kBias) y = c.Apply(F::kAdd, {y, inputs[kBias]});
-  return std::move(c).Finish({y});
 }
 
 std::optional<Axes> LayerNorm::AxesOf(const Site& site) const {

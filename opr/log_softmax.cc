@@ -5,7 +5,6 @@
 
 #include "graph/graph_builder.h"
 #include "opr/doubles.h"
-#include "opr/gradient.h"
 #include "opr/reduce.h"
 
 namespace ashlar {
@@ -39,27 +38,6 @@ absl::StatusOr<std::vector<HostTensor>> LogSoftmax::Evaluate(
 
 int64_t LogSoftmax::Computation(const Site& site) const {
   return 4 * site.outputs[0].shape.num_elements();
-}
-
-absl::StatusOr<std::vector<int>> LogSoftmax::Compose(GraphBuilder& builder,
-                                                     absl::Span<const int> inputs) const {
-  using F = ScalarFunction;
-  Composition c(builder);
-  const int x = c.Converted(inputs[0], SoftmaxDType(c.type(inputs[0]).dtype));
-  const int largest = c.Add<Reduce>({ReduceMode::kMax, param().axis}, {x});
-  const int below = c.Apply(F::kSub, {x, largest});
-  const int sum = c.Add<Reduce>({ReduceMode::kSum, param().axis}, {c.Apply(F::kExp, {below})});
-  return std::move(c).Finish({c.Apply(F::kSub, {below, c.Apply(F::kLog, {sum})})});
-}
-
-// The gradient is diff - exp(y) * (sum of diff).
-absl::Status LogSoftmax::Gradient(GradientContext& context) const {
-  using F = ScalarFunction;
-  Gradients g(context);
-  const int sums = g.Add<Reduce>({ReduceMode::kSum, param().axis}, {g.of()});
-  const int weighed = g.Apply(F::kMul, {g.Apply(F::kExp, {g.output()}), sums});
-  g.Set(0, g.Converted(g.Apply(F::kSub, {g.of(), weighed}), g.input_type(0).dtype));
-  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

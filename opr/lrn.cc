@@ -5,8 +5,6 @@
 
 #include "opr/checks.h"
 #include "opr/doubles.h"
-#include "opr/gradient.h"
-#include "opr/lrn_backward.h"
 
 namespace ashlar {
 
@@ -50,12 +48,6 @@ absl::StatusOr<std::vector<HostTensor>> LRN::Evaluate(absl::Span<const HostTenso
     }
   }
   return std::vector<HostTensor>{FromDoubles(inputs[0].dtype(), shape, output)};
-}
-
-absl::Status LRN::Gradient(GradientContext& context) const {
-  Gradients g(context);
-  g.Set(0, g.Add<LRNBackward>(param(), {g.input(0), g.of()}));
-  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

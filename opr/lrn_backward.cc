@@ -5,7 +5,6 @@
 
 #include "graph/graph_builder.h"
 #include "opr/checks.h"
-#include "opr/composition.h"
 #include "opr/doubles.h"
 #include "opr/matrix_mul.h"
 
@@ -59,38 +58,6 @@ absl::StatusOr<std::vector<HostTensor>> LRNBackward::Evaluate(
 
 int64_t LRNBackward::Computation(const Site& site) const {
   return 4 * site.outputs[0].shape.num_elements();
-}
-
-absl::StatusOr<std::vector<int>> LRNBackward::Compose(GraphBuilder& builder,
-                                                      absl::Span<const int> inputs) const {
-  using F = ScalarFunction;
-  Composition c(builder);
-  const TensorType x = c.type(inputs[kX]);
-  const int64_t channels = x.shape[1];
-  constexpr int64_t kMostChannels = 4096;
-  if (channels > kMostChannels) return std::vector<int>();
-  const double factor = param().alpha / static_cast<double>(param().size);
-  HostTensor windows = HostTensor::Zeros(x.dtype, {channels, channels});
-  for (int64_t of = 0; of < channels; ++of) {
-    for (int64_t i = 0; i < channels; ++i) {
-      const bool inside = i - of <= param().size / 2 && of - i <= (param().size - 1) / 2;
-      if (inside) windows.Set(of * channels + i, 1);
-    }
-  }
-  const int matrix = c.Constant(std::move(windows));
-  const auto number = [&](double value) { return c.Constant(x.dtype, value); };
-  const Shape planes = {x.shape[0], channels, x.shape[2] * x.shape[3]};
-  const int rows = c.Reshaped(inputs[kX], planes), diff = c.Reshaped(inputs[kDiff], planes);
-  const int squares = c.Add<MatrixMul>({}, {matrix, c.Apply(F::kMul, {rows, rows})});
-  const int s = c.Apply(F::kFuseMulAdd3, {squares, number(factor), number(param().bias)});
-  const int direct = c.Apply(F::kMul, {diff, c.Apply(F::kPow, {s, number(-param().beta)})});
-  const int terms = c.Apply(F::kTrueDiv, {c.Apply(F::kMul, {direct, rows}), s});
-  MatrixMulParam of_holders;
-  of_holders.transposeA = true;
-  const int sums = c.Add<MatrixMul>(of_holders, {matrix, terms});
-  const int weighed =
-      c.Apply(F::kMul, {c.Apply(F::kMul, {rows, number(2 * factor * param().beta)}), sums});
-  return std::move(c).Finish({c.Reshaped(c.Apply(F::kSub, {direct, weighed}), x.shape)});
 }
 
 }  // namespace ashlar

@@ -4,7 +4,6 @@
 
 #include "graph/graph_builder.h"
 #include "opr/checks.h"
-#include "opr/composition.h"
 #include "opr/concat.h"
 #include "opr/host_value.h"
 #include "opr/matrix_mul.h"
@@ -16,15 +15,14 @@ ASHLAR_MAKE_FROM_PARAMS(LSTM)
 
 namespace {
 
-constexpr int kGates = 4;
 // The composition has about fifteen operators per step.
 constexpr int64_t kMostSteps = 4096;
 
-struct Sizes {
-  int64_t steps = 0, batch = 0, inputs = 0, directions = 0, hidden = 0;
-};
+double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-absl::StatusOr<Sizes> SizesOf(const LSTMParam& param, absl::Span<const InputInfo> inputs) {
+}  // namespace
+
+absl::StatusOr<LstmSizes> InferLstm(const LSTMParam& param, absl::Span<const InputInfo> inputs) {
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 6));
   const TensorType &x = inputs[LSTM::kX].type, &h = inputs[LSTM::kH].type;
   ASHLAR_RETURN_IF_ERROR(CheckFloat("x", x));
@@ -33,10 +31,10 @@ absl::StatusOr<Sizes> SizesOf(const LSTMParam& param, absl::Span<const InputInfo
                                                    ", expected rank 3, and at most ", kMostSteps,
                                                    " steps"));
   }
-  const Sizes s = {x.shape[0], x.shape[1], x.shape[2],
-                   param.direction == LstmDirection::kBidirectional ? 2 : 1, h.shape[2]};
+  const LstmSizes s = {x.shape[0], x.shape[1], x.shape[2],
+                       param.direction == LstmDirection::kBidirectional ? 2 : 1, h.shape[2]};
   const Shape state = {s.directions, s.batch, s.hidden};
-  const int64_t gates = kGates * s.hidden;
+  const int64_t gates = LSTM::kGates * s.hidden;
   const struct {
     const char* name;
     int input;
@@ -55,16 +53,8 @@ absl::StatusOr<Sizes> SizesOf(const LSTMParam& param, absl::Span<const InputInfo
   return s;
 }
 
-bool IsReverse(const LSTMParam& param, int64_t direction) {
-  return param.direction == LstmDirection::kReverse || direction == 1;
-}
-
-double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-
-}  // namespace
-
 absl::StatusOr<std::vector<TensorType>> LSTM::Infer(absl::Span<const InputInfo> inputs) const {
-  ASHLAR_ASSIGN_OR_RETURN(const Sizes s, SizesOf(param(), inputs));
+  ASHLAR_ASSIGN_OR_RETURN(const LstmSizes s, InferLstm(param(), inputs));
   const DType dtype = inputs[kX].type.dtype;
   const Shape state = {s.directions, s.batch, s.hidden};
   const Shape all = {s.steps, s.directions, s.batch, s.hidden};
@@ -74,7 +64,7 @@ absl::StatusOr<std::vector<TensorType>> LSTM::Infer(absl::Span<const InputInfo> 
 }
 
 absl::StatusOr<std::vector<HostTensor>> LSTM::Evaluate(absl::Span<const HostTensor> inputs) const {
-  ASHLAR_ASSIGN_OR_RETURN(const Sizes s, SizesOf(param(), InfosOf(inputs)));
+  ASHLAR_ASSIGN_OR_RETURN(const LstmSizes s, InferLstm(param(), InfosOf(inputs)));
   const DType dtype = inputs[kX].dtype();
   const int64_t gates = kGates * s.hidden, state = s.batch * s.hidden;
   HostTensor all = HostTensor::Zeros(dtype, {s.steps, s.directions, s.batch, s.hidden});
@@ -88,7 +78,7 @@ absl::StatusOr<std::vector<HostTensor>> LSTM::Evaluate(absl::Span<const HostTens
         c.push_back(inputs[kC].At(d * state + n * s.hidden + i));
       }
       for (int64_t step = 0; step < s.steps; ++step) {
-        const int64_t t = IsReverse(param(), d) ? s.steps - 1 - step : step;
+        const int64_t t = param().is_reverse(d) ? s.steps - 1 - step : step;
         for (int64_t g = 0; g < gates; ++g) {
           double sum = inputs[kB].At(d * 2 * gates + g) + inputs[kB].At((d * 2 + 1) * gates + g);
           for (int64_t i = 0; i < s.inputs; ++i) {
@@ -120,61 +110,10 @@ absl::StatusOr<std::vector<HostTensor>> LSTM::Evaluate(absl::Span<const HostTens
 }
 
 int64_t LSTM::Computation(const Site& site) const {
-  const absl::StatusOr<Sizes> s = SizesOf(param(), site.inputs);
+  const absl::StatusOr<LstmSizes> s = InferLstm(param(), site.inputs);
   if (!s.ok()) return 0;
   return SaturatingProduct(
       {s->steps, s->batch, s->directions, kGates * s->hidden, s->inputs + s->hidden, 2});
-}
-
-absl::StatusOr<std::vector<int>> LSTM::Compose(GraphBuilder& builder,
-                                               absl::Span<const int> inputs) const {
-  using F = ScalarFunction;
-  Composition c(builder);
-  std::vector<InputInfo> infos;
-  for (const int input : inputs) infos.push_back({c.type(input)});
-  ASHLAR_ASSIGN_OR_RETURN(const Sizes s, SizesOf(param(), infos));
-  const int64_t gates = kGates * s.hidden;
-  MatrixMulParam transposed;
-  transposed.transposeB = true;
-  const int rows = c.Reshaped(inputs[kX], {s.steps * s.batch, s.inputs});
-  // Returns one direction of a tensor whose first dimension is the directions.
-  const auto of = [&](int input, int64_t d, const Shape& shape) {
-    return c.Reshaped(c.Slice(inputs[input], 0, d, d + 1), shape);
-  };
-  std::vector<std::vector<int>> by_step(static_cast<size_t>(s.steps));
-  std::vector<int> last_h, last_c;
-  for (int64_t d = 0; d < s.directions; ++d) {
-    const int biases = of(kB, d, {2, gates});
-    const int bias = c.Apply(F::kAdd, {c.Slice(biases, 0, 0, 1), c.Slice(biases, 0, 1, 2)});
-    // For all steps at once.
-    const int projected = c.Apply(
-        F::kAdd, {c.Add<MatrixMul>(transposed, {rows, of(kW, d, {gates, s.inputs})}), bias});
-    const int recurrent = of(kR, d, {gates, s.hidden});
-    int h = of(kH, d, {s.batch, s.hidden}), cell = of(kC, d, {s.batch, s.hidden});
-    for (int64_t step = 0; step < s.steps; ++step) {
-      const int64_t t = IsReverse(param(), d) ? s.steps - 1 - step : step;
-      const int sums = c.Apply(F::kAdd, {c.Slice(projected, 0, t * s.batch, (t + 1) * s.batch),
-                                         c.Add<MatrixMul>(transposed, {h, recurrent})});
-      const auto gate = [&](F function, int64_t which) {
-        return c.Apply(function, {c.Slice(sums, 1, which * s.hidden, (which + 1) * s.hidden)});
-      };
-      const int kept = c.Apply(F::kMul, {gate(F::kSigmoid, 2), cell});
-      const int added = c.Apply(F::kMul, {gate(F::kSigmoid, 0), gate(F::kTanh, 3)});
-      cell = c.Apply(F::kAdd, {kept, added});
-      h = c.Apply(F::kMul, {gate(F::kSigmoid, 1), c.Apply(F::kTanh, {cell})});
-      by_step[static_cast<size_t>(t)].push_back(c.Reshaped(h, {1, 1, s.batch, s.hidden}));
-    }
-    last_h.push_back(c.Reshaped(h, {1, s.batch, s.hidden}));
-    last_c.push_back(c.Reshaped(cell, {1, s.batch, s.hidden}));
-  }
-  std::vector<int> steps;
-  for (std::vector<int>& directions : by_step) {
-    steps.push_back(c.Add<Concat>({1}, std::move(directions)));
-  }
-  const int all = c.Add<Concat>({0}, std::move(steps));
-  const int h = c.Add<Concat>({0}, std::move(last_h));
-  const int cell = c.Add<Concat>({0}, std::move(last_c));
-  return std::move(c).Finish({all, h, cell});
 }
 
 }  // namespace ashlar

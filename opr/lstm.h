@@ -11,12 +11,23 @@ enum class LstmDirection { kForward, kReverse, kBidirectional };
 struct LSTMParam {
   LstmDirection direction = LstmDirection::kForward;
 
+  bool is_reverse(int64_t index) const {
+    return direction == LstmDirection::kReverse || index == 1;
+  }
+
   template <typename V>
   void Visit(V& v) {
     static constexpr const char* kDirections[] = {"FORWARD", "REVERSE", "BIDIRECTIONAL"};
     v("direction", direction, kDirections);
   }
 };
+
+struct LstmSizes {
+  int64_t steps = 0, batch = 0, inputs = 0, directions = 0, hidden = 0;
+};
+
+// Returns the sizes for inputs as below. Errors are InvalidArgument and name the input.
+absl::StatusOr<LstmSizes> InferLstm(const LSTMParam& param, absl::Span<const InputInfo> inputs);
 
 // With gates in the order i, o, f, c and D directions, of one floating-point dtype:
 //   i, o, f = sigmoid(x W + h R + b), c = f c + i tanh(x W + h R + b), h = o tanh(c).
@@ -26,6 +37,7 @@ struct LSTMParam {
 class LSTM final : public OperatorWithParam<LSTMParam> {
  public:
   static constexpr int kX = 0, kW = 1, kR = 2, kB = 3, kH = 4, kC = 5;
+  static constexpr int kGates = 4;
 
   ASHLAR_OPERATOR("LSTM", "lstm")
   int64_t Computation(const Site& site) const override;

@@ -5,9 +5,6 @@
 #include "graph/graph_builder.h"
 #include "opr/checks.h"
 #include "opr/doubles.h"
-#include "opr/gradient.h"
-#include "opr/matrix_mul_bias.h"
-#include "opr/quantized_weights.h"
 #include "opr/saturating_product.h"
 
 namespace ashlar {
@@ -130,20 +127,6 @@ int64_t MatrixMul::Computation(const Site& site) const {
   return SaturatingProduct({site.outputs[0].shape.num_elements(), k, 2});
 }
 
-std::optional<Replacement> MatrixMul::Chain(absl::Span<const InputInfo> inputs,
-                                            const Consumer& consumer) const {
-  return ChainBias(param(), inputs, consumer);
-}
-
-QuantizationRule MatrixMul::quantization_rule(const Site& site) const {
-  return QuantizationRuleOf(param(), site.inputs);
-}
-
-absl::StatusOr<int> MatrixMul::MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
-                                             const QuantizationChoice& choice) const {
-  return QuantizeProduct(builder, param(), /*relu=*/false, inputs, choice);
-}
-
 std::optional<std::vector<Region>> MatrixMul::InputRegions(const Region& output,
                                                            const Site& site) const {
   const Shape &a = site.inputs[0].type.shape, &b = site.inputs[1].type.shape;
@@ -160,33 +143,6 @@ std::optional<std::vector<Region>> MatrixMul::InputRegions(const Region& output,
   }
   regions[0][a.rank() - (param().transposeA ? 1 : 2)] = output[rank - 2];
   return regions;
-}
-
-// Sums the batch dimensions that an operand broadcasts. If many A share one matrix B, their rows
-// are stacked into one matrix when they are contiguous; then nothing is summed.
-absl::Status MatrixMul::Gradient(GradientContext& context) const {
-  Gradients g(context);
-  const bool a_is_turned = param().transposeA, b_is_turned = param().transposeB;
-  const auto product = [&](int a, bool turn_a, int b, bool turn_b) {
-    MatrixMulParam turned = param();
-    turned.transposeA = turn_a;
-    turned.transposeB = turn_b;
-    return g.Add<MatrixMul>(turned, {a, b});
-  };
-  const int a = g.input(0), b = g.input(1), y = g.of();
-  if (g.wants(1)) {
-    const Shape from = g.input_type(0).shape, to = g.type(y).shape;
-    const bool rows = !a_is_turned && g.input_type(1).shape.rank() == 2 && from.rank() > 2;
-    const int64_t k = from[from.rank() - 1], n = to[to.rank() - 1];
-    const int left = rows ? g.Reshaped(a, {from.num_elements() / k, k}) : a;
-    const int right = rows ? g.Reshaped(y, {to.num_elements() / n, n}) : y;
-    g.Set(1, b_is_turned ? product(right, true, left, a_is_turned)
-                         : product(left, !a_is_turned, right, false));
-  }
-  if (g.wants(0)) {
-    g.Set(0, a_is_turned ? product(b, b_is_turned, y, true) : product(y, false, b, !b_is_turned));
-  }
-  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

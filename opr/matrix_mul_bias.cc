@@ -4,10 +4,8 @@
 
 #include "graph/graph_builder.h"
 #include "opr/checks.h"
-#include "opr/composition.h"
 #include "opr/elemwise.h"
 #include "opr/operands.h"
-#include "opr/quantized_weights.h"
 
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(MatrixMulBias)
@@ -56,15 +54,6 @@ absl::StatusOr<std::vector<HostTensor>> MatrixMulBias::Evaluate(
   return outputs;
 }
 
-absl::StatusOr<std::vector<int>> MatrixMulBias::Compose(GraphBuilder& builder,
-                                                        absl::Span<const int> inputs) const {
-  Composition graph(builder);
-  const int product = graph.Add<MatrixMul>(param(), {inputs[0], inputs[1]});
-  int y = graph.Apply(ScalarFunction::kAdd, {product, inputs[kBias]});
-  if (param().relu) y = graph.Apply(ScalarFunction::kRelu, {y});
-  return std::move(graph).Finish({y});
-}
-
 std::optional<std::vector<Region>> MatrixMulBias::InputRegions(const Region& output,
                                                                const Site& site) const {
   std::optional<std::vector<Region>> regions =
@@ -75,27 +64,6 @@ std::optional<std::vector<Region>> MatrixMulBias::InputRegions(const Region& out
 
 int64_t MatrixMulBias::Computation(const Site& site) const {
   return MatrixMul(param()).Computation(site);
-}
-
-std::optional<Replacement> MatrixMulBias::Chain(absl::Span<const InputInfo> inputs,
-                                                const Consumer& consumer) const {
-  const auto* elemwise = dynamic_cast<const Elemwise*>(&consumer.op);
-  if (elemwise == nullptr || elemwise->param().mode != ScalarFunction::kRelu || param().relu) {
-    return std::nullopt;
-  }
-  MatrixMulBiasParam with_relu = param();
-  with_relu.relu = true;
-  return Replacement{std::make_shared<const MatrixMulBias>(with_relu), OwnOperands(inputs.size())};
-}
-
-QuantizationRule MatrixMulBias::quantization_rule(const Site& site) const {
-  return QuantizationRuleOf(param(), site.inputs);
-}
-
-absl::StatusOr<int> MatrixMulBias::MakeQuantized(GraphBuilder& builder,
-                                                 absl::Span<const int> inputs,
-                                                 const QuantizationChoice& choice) const {
-  return QuantizeProduct(builder, param(), param().relu, inputs, choice);
 }
 
 std::optional<Replacement> ChainBias(const MatrixMulParam& param,

@@ -2,7 +2,6 @@
 
 #include "graph/graph_builder.h"
 #include "opr/checks.h"
-#include "opr/composition.h"
 
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(MatrixMulUpdate)
@@ -22,13 +21,6 @@ absl::StatusOr<std::vector<HostTensor>> MatrixMulUpdate::Evaluate(
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<HostTensor> product,
                           MatrixMul(param()).Evaluate(inputs.first(kDest)));
   return AddUpdate({param().alpha, 1, 0}).Evaluate({inputs[kDest], product[0]});
-}
-
-absl::StatusOr<std::vector<int>> MatrixMulUpdate::Compose(GraphBuilder& builder,
-                                                          absl::Span<const int> inputs) const {
-  Composition c(builder);
-  const int product = c.Add<MatrixMul>(param(), {inputs[kA], inputs[kB]});
-  return std::move(c).Finish({c.Add<AddUpdate>({param().alpha, 1, 0}, {inputs[kDest], product})});
 }
 
 int64_t MatrixMulUpdate::Computation(const Site& site) const {

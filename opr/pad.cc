@@ -6,12 +6,8 @@
 #include <utility>
 
 #include "graph/graph_builder.h"
-#include "opr/composition.h"
-#include "opr/concat.h"
 #include "opr/conv_bias.h"
-#include "opr/gradient.h"
 #include "opr/operands.h"
-#include "opr/pooling.h"
 
 namespace ashlar {
 
@@ -41,32 +37,6 @@ absl::StatusOr<PadAxis> AxisOf(PadMode mode, int64_t size, int64_t begin, int64_
         absl::StrCat("padding ", begin, " and ", end, " of ", size, " elements repeats none"));
   }
   return axis;
-}
-
-// Returns `op` with the zeros around its image added to its padding, if it is an Op.
-template <typename Op>
-OperatorPtr WithZeros(const Operator& op, const PadParam& zeros) {
-  const Op* const window = dynamic_cast<const Op*>(&op);
-  if (window == nullptr) return nullptr;
-  const WindowPadding padding = window->padding();
-  return Padded(*window, {padding.h_begin + zeros.begin[2], padding.h_end + zeros.end[2],
-                          padding.w_begin + zeros.begin[3], padding.w_end + zeros.end[3]});
-}
-
-// The same for each operator whose padding counts as zeros; null for others, because padding does
-// not count for a maximum. A mean of the elements inside the image counts the zeros if it has no
-// padding of its own.
-OperatorPtr WithZeros(const Operator& op, const PadParam& zeros) {
-  if (OperatorPtr made = WithZeros<ConvolutionForward>(op, zeros)) return made;
-  if (OperatorPtr made = WithZeros<ConvBiasForward>(op, zeros)) return made;
-  const auto* const pooling = dynamic_cast<const PoolingForward*>(&op);
-  if (pooling == nullptr || pooling->param().mode == PoolingMode::kMax) return nullptr;
-  PoolingParam mean = pooling->param();
-  const WindowPadding own = pooling->padding();
-  const bool padded = own.h_begin != 0 || own.h_end != 0 || own.w_begin != 0 || own.w_end != 0;
-  if (mean.mode == PoolingMode::kAverageCountExcludePadding && padded) return nullptr;
-  mean.mode = PoolingMode::kAverage;
-  return WithZeros<PoolingForward>(PoolingForward(mean), zeros);
 }
 
 }  // namespace
@@ -144,29 +114,6 @@ absl::StatusOr<std::vector<HostTensor>> Pad::Evaluate(absl::Span<const HostTenso
   return std::vector<HostTensor>{std::move(y)};
 }
 
-std::optional<Replacement> Pad::Absorb(absl::Span<const InputInfo> inputs,
-                                       const Consumer& consumer) const {
-  const auto none = [](int64_t padding) { return padding == 0; };
-  const auto taken_away = [](int64_t padding) { return padding < 0; };
-  for (const std::vector<int64_t>* ends : {&param().begin, &param().end}) {
-    if (ends->size() != 4 || !std::all_of(ends->begin(), ends->begin() + 2, none) ||
-        std::any_of(ends->begin() + 2, ends->end(), taken_away)) {
-      return std::nullopt;
-    }
-  }
-  if (param().mode != PadMode::kConstant || param().value != 0 || consumer.via != 0) {
-    return std::nullopt;
-  }
-  OperatorPtr op = WithZeros(consumer.op, param());
-  if (op == nullptr) return std::nullopt;
-  std::vector<InputInfo> infos(consumer.inputs.begin(), consumer.inputs.end());
-  infos[0] = inputs[0];
-  if (!op->Infer(infos).ok()) return std::nullopt;  // a window may be entirely in the zeros
-  std::vector<Operand> operands = {FromProducer(0)};
-  for (int i = 1; i < static_cast<int>(infos.size()); ++i) operands.push_back(FromConsumer(i));
-  return Replacement{std::move(op), std::move(operands)};
-}
-
 StorageRules Pad::storage_rules(const Site& site) const {
   const Shape &x = site.inputs[0].type.shape, &y = site.outputs[0].shape;
   const bool planes = x.rank() == 4 && x[0] == y[0] && x[1] == y[1] && param().begin[0] == 0 &&
@@ -216,61 +163,6 @@ std::optional<Replacement> Pad::AtRegion(const Region& output, absl::Span<const 
     }
   }
   return Replacement{std::make_shared<const Pad>(std::move(part)), OwnOperands(1)};
-}
-
-absl::StatusOr<std::vector<int>> Pad::Compose(GraphBuilder& builder,
-                                              absl::Span<const int> inputs) const {
-  Composition c(builder);
-  int y = inputs[0];
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<PadAxis> axes, PadAxesOf(param(), c.type(y)));
-  for (int i = 0; i < static_cast<int>(axes.size()); ++i) {
-    const PadAxis& axis = axes[static_cast<size_t>(i)];
-    if (axis.kept != c.type(y).shape[i]) y = c.Slice(y, i, axis.first, axis.first + axis.kept);
-    const int kept = y;
-    const PadAxis rest = {0, axis.kept, axis.before, axis.behind};
-    // Runs of outputs that repeat the input forwards, backwards, or one element of it.
-    const auto piece = [&](int64_t begin, int64_t end) {
-      std::vector<int> parts;
-      for (int64_t o = begin; o < end;) {
-        if (param().mode == PadMode::kConstant) {
-          Shape shape = c.type(y).shape;
-          shape[i] = end - begin;
-          parts.push_back(c.Filled(c.type(y).dtype, shape, param().value));
-          break;
-        }
-        const int64_t from = rest.InputOf(param().mode, o);
-        const int64_t step = o + 1 < end ? rest.InputOf(param().mode, o + 1) - from : int64_t{1};
-        int64_t count = 1;
-        while ((step == 1 || step == -1) && o + count < end &&
-               rest.InputOf(param().mode, o + count) == from + count * step) {
-          ++count;
-        }
-        parts.push_back(
-            c.Slice(kept, i, from, from + (count == 1 ? 1 : count * step), count == 1 ? 1 : step));
-        o += count;
-      }
-      return parts;
-    };
-    std::vector<int> parts = piece(0, rest.before);
-    parts.push_back(kept);
-    const std::vector<int> behind = piece(rest.before + rest.kept, rest.output());
-    parts.insert(parts.end(), behind.begin(), behind.end());
-    if (parts.size() > 1) y = c.Add<Concat>({i}, std::move(parts));
-  }
-  if (y == inputs[0]) y = c.Reshaped(y, c.type(y).shape);  // nothing is padded
-  return std::move(c).Finish({y});
-}
-
-// Removes the added elements, and puts zeros in place of removed ones. Other modes are
-// differentiated through their composition, which sums repeated elements.
-absl::Status Pad::Gradient(GradientContext& context) const {
-  if (param().mode != PadMode::kConstant) return Operator::Gradient(context);
-  Gradients g(context);
-  PadParam back;
-  for (const int64_t begin : param().begin) back.begin.push_back(-begin);
-  for (const int64_t end : param().end) back.end.push_back(-end);
-  g.Set(0, g.Add<Pad>(std::move(back), {g.of()}));
-  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

@@ -14,6 +14,9 @@ inline constexpr const char* kComputeModeNames[] = {"DEFAULT", "FLOAT32"};
 enum class ImageFormat { kNCHW };
 inline constexpr const char* kImageFormatNames[] = {"NCHW"};
 
+enum class SparseMode { kDense, kGroup };
+inline constexpr const char* kSparseNames[] = {"DENSE", "GROUP"};
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_OPR_PARAM_ENUMS_H_

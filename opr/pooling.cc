@@ -3,11 +3,7 @@
 #include <algorithm>
 
 #include "graph/graph_builder.h"
-#include "opr/checks.h"
-#include "opr/composition.h"
 #include "opr/doubles.h"
-#include "opr/gradient.h"
-#include "opr/pooling_backward.h"
 #include "opr/quantized_pooling.h"
 #include "opr/saturating_product.h"
 
@@ -33,22 +29,6 @@ double Pool(PoolingMode mode, const double* plane, int64_t width, const InsideTa
 }
 
 }  // namespace
-
-absl::StatusOr<PoolingGeometry> InferPooling(const PoolingParam& param, const TensorType& src) {
-  ASHLAR_RETURN_IF_ERROR(IsQuantized(src.dtype) ? CheckBytesImage("input", src)
-                                                : CheckImage("input", src));
-  PoolingGeometry geometry;
-  geometry.batch = src.shape[0];
-  geometry.channels = src.shape[1];
-  ASHLAR_ASSIGN_OR_RETURN(static_cast<WindowAxes&>(geometry),
-                          WindowAxesOf(src.shape, param, {param.window_h, param.window_w},
-                                       {param.dilate_h, param.dilate_w}));
-  ASHLAR_RETURN_IF_ERROR(CheckWindowsTouchInput(geometry.h, "h"));
-  ASHLAR_RETURN_IF_ERROR(CheckWindowsTouchInput(geometry.w, "w"));
-  ASHLAR_RETURN_IF_ERROR(Shape::Make(geometry.output().dims()).status());
-  ASHLAR_RETURN_IF_ERROR(CheckMadeOfElements("input", src, geometry.output()));
-  return geometry;
-}
 
 absl::StatusOr<std::vector<TensorType>> PoolingForward::Infer(
     absl::Span<const InputInfo> inputs) const {
@@ -92,29 +72,8 @@ QuantizationRule PoolingForward::quantization_rule(const Site& site) const {
                                                                        : QuantizationRule::kFollows;
 }
 
-absl::StatusOr<int> PoolingForward::MakeQuantized(GraphBuilder& builder,
-                                                  absl::Span<const int> inputs,
-                                                  const QuantizationChoice& choice) const {
-  PoolingParam pooling = param();
-  Composition graph(builder);
-  const Shape& image = graph.type(inputs[0]).shape;
-  const bool whole = image[2] == pooling.window_h && image[3] == pooling.window_w &&
-                     choice.output.shape[2] * choice.output.shape[3] == 1;
-  pooling.mode = whole ? PoolingMode::kAverage : PoolingMode::kAverageCountExcludePadding;
-  pooling.output = OutputTypeOf(choice.output);
-  const int made = graph.Add<PoolingForward>(std::move(pooling), {inputs[0]});
-  ASHLAR_RETURN_IF_ERROR(graph.status());
-  return made;
-}
-
 absl::StatusOr<WindowAxes> PoolingForward::WindowsOf(absl::Span<const InputInfo> inputs) const {
   return InferPooling(param(), inputs[0].type);
-}
-
-absl::Status PoolingForward::Gradient(GradientContext& context) const {
-  Gradients g(context);
-  g.Set(0, g.Add<PoolingBackward>(param(), {g.input(0), g.of()}));
-  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

@@ -4,7 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include "opr/checks.h"
 #include "opr/conv_reference.h"
 #include "opr/host_value.h"
 #include "opr/operands.h"
@@ -15,16 +14,15 @@ namespace {
 // The number of products of 255 and 128 that fit 31 bits.
 constexpr int64_t kMostProducts = 65793;
 
-constexpr int kZ = ConvBiasForward::kZ;
-
 // Returns the type of the sum of z and the convolution's own result.
 absl::StatusOr<std::vector<TensorType>> InferSum(const ConvBiasParam& param,
                                                  const ConvolutionGeometry& geometry,
                                                  absl::Span<const InputInfo> inputs) {
-  if (param.addend.absent() || inputs.size() <= kZ) {
+  if (param.addend.absent() || inputs.size() <= ConvBiasInputs::kZ) {
     return absl::InvalidArgumentError(absl::StrCat(
         "addend_scale is ", param.addend.scale, ", expected ",
-        inputs.size() > kZ ? "one to which sums are rounded before z is added" : "none without z"));
+        inputs.size() > ConvBiasInputs::kZ ? "one to which sums are rounded before z is added"
+                                           : "none without z"));
   }
   const ScalarFunction mode = param.nonlineMode;
   if (mode != ScalarFunction::kIdentity && mode != ScalarFunction::kRelu) {
@@ -32,9 +30,10 @@ absl::StatusOr<std::vector<TensorType>> InferSum(const ConvBiasParam& param,
         absl::StrCat("nonlineMode is ", RowOf(mode).name,
                      ", of quantised images and z expected IDENTITY or RELU"));
   }
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<TensorType> addend,
-                          InferQuantizedConv(WithoutSum(param), geometry, inputs.first(kZ)));
-  return ElemwiseMultiType(SumOf(param)).Infer({{{addend[0]}, inputs[kZ]}});
+  ASHLAR_ASSIGN_OR_RETURN(
+      const std::vector<TensorType> addend,
+      InferQuantizedConv(WithoutSum(param), geometry, inputs.first(ConvBiasInputs::kZ)));
+  return ElemwiseMultiType(SumOf(param)).Infer({{{addend[0]}, inputs[ConvBiasInputs::kZ]}});
 }
 
 }  // namespace
@@ -85,9 +84,10 @@ Requantization RequantizationOf(const ConvBiasParam& param, const Quantization& 
 absl::StatusOr<std::vector<TensorType>> InferQuantizedConv(const ConvBiasParam& param,
                                                            const ConvolutionGeometry& geometry,
                                                            absl::Span<const InputInfo> inputs) {
-  if (inputs.size() > kZ || !param.addend.absent()) return InferSum(param, geometry, inputs);
-  const TensorType &src = inputs[ConvBiasForward::kSrc].type,
-                   &filter = inputs[ConvBiasForward::kFilter].type;
+  if (inputs.size() > ConvBiasInputs::kZ || !param.addend.absent())
+    return InferSum(param, geometry, inputs);
+  const TensorType &src = inputs[ConvBiasInputs::kSrc].type,
+                   &filter = inputs[ConvBiasInputs::kFilter].type;
   const int64_t channels = geometry.groups * geometry.out_channels;
   const int64_t scales = static_cast<int64_t>(filter.quantization.scales().size());
   if (filter.quantization.zero_point() != 0 || (scales != 1 && scales != channels)) {
@@ -104,10 +104,9 @@ absl::StatusOr<std::vector<TensorType>> InferQuantizedConv(const ConvBiasParam& 
       const Quantization of_sums,
       Quantization::Make(DType::kQuantizedS32, SumScales(src.quantization, filter.quantization)));
   const TensorType bias = {DType::kQuantizedS32, {1, channels, 1, 1}, Format::kDefault, of_sums};
-  if (inputs[ConvBiasForward::kBias].type != bias) {
-    return absl::InvalidArgumentError(absl::StrCat("bias is ",
-                                                   inputs[ConvBiasForward::kBias].type.ToString(),
-                                                   ", expected ", bias.ToString()));
+  if (inputs[ConvBiasInputs::kBias].type != bias) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "bias is ", inputs[ConvBiasInputs::kBias].type.ToString(), ", expected ", bias.ToString()));
   }
   const ScalarFunction mode = param.nonlineMode;
   if (mode != ScalarFunction::kIdentity && mode != ScalarFunction::kRelu &&
@@ -124,16 +123,17 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateQuantizedConv(const ConvBiasPara
                                                               absl::Span<const HostTensor> inputs) {
   const std::vector<InputInfo> infos = InfosOf(inputs);
   ASHLAR_ASSIGN_OR_RETURN(const ConvolutionGeometry geometry,
-                          InferConvolution(param, infos[ConvBiasForward::kSrc].type,
-                                           infos[ConvBiasForward::kFilter].type));
+                          InferConvolution(param, infos[ConvBiasInputs::kSrc].type,
+                                           infos[ConvBiasInputs::kFilter].type));
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<TensorType> types,
                           InferQuantizedConv(param, geometry, infos));
-  if (inputs.size() > kZ) {
-    ASHLAR_ASSIGN_OR_RETURN(const std::vector<HostTensor> addend,
-                            EvaluateQuantizedConv(WithoutSum(param), inputs.first(kZ)));
-    return ElemwiseMultiType(SumOf(param)).Evaluate({addend[0], inputs[kZ]});
+  if (inputs.size() > ConvBiasInputs::kZ) {
+    ASHLAR_ASSIGN_OR_RETURN(
+        const std::vector<HostTensor> addend,
+        EvaluateQuantizedConv(WithoutSum(param), inputs.first(ConvBiasInputs::kZ)));
+    return ElemwiseMultiType(SumOf(param)).Evaluate({addend[0], inputs[ConvBiasInputs::kZ]});
   }
-  const HostTensor &src = inputs[ConvBiasForward::kSrc], &filter = inputs[ConvBiasForward::kFilter];
+  const HostTensor &src = inputs[ConvBiasInputs::kSrc], &filter = inputs[ConvBiasInputs::kFilter];
   const Requantization to = RequantizationOf(param, src.quantization(), filter.quantization(),
                                              types[0], geometry.groups * geometry.out_channels);
   HostTensor centred = HostTensor::Zeros(DType::kFloat32, src.shape());
@@ -144,7 +144,7 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateQuantizedConv(const ConvBiasPara
   int64_t done = 0;
   ConvolvePlanes(param, geometry, centred, filter,
                  [&](int64_t channel, absl::Span<const double> plane) {
-                   const double bias = inputs[ConvBiasForward::kBias].At(channel);
+                   const double bias = inputs[ConvBiasInputs::kBias].At(channel);
                    const float factor = to.factors[static_cast<size_t>(channel)];
                    for (const double sum : plane) {
                      const float steps = static_cast<float>(sum + bias) * factor;
@@ -152,32 +152,6 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateQuantizedConv(const ConvBiasPara
                    }
                  });
   return std::vector<HostTensor>{std::move(output)};
-}
-
-std::optional<Replacement> FuseQuantizedSum(const ConvBiasParam& param,
-                                            absl::Span<const InputInfo> inputs,
-                                            const Consumer& consumer) {
-  const auto* sum = dynamic_cast<const ElemwiseMultiType*>(&consumer.op);
-  if (sum == nullptr || param.output.absent() || !param.addend.absent() ||
-      param.nonlineMode != ScalarFunction::kIdentity) {
-    return std::nullopt;
-  }
-  const absl::StatusOr<ConvolutionGeometry> geometry = InferConvolution(
-      param, inputs[ConvBiasForward::kSrc].type, inputs[ConvBiasForward::kFilter].type);
-  if (!geometry.ok() || (geometry->in_channels == 1 && geometry->out_channels == 1)) {
-    return std::nullopt;
-  }
-  ConvBiasParam fused = param;
-  fused.addend = param.output;
-  fused.output = sum->param().output;
-  if (sum->param().mode == ScalarFunction::kFuseAddRelu) {
-    fused.nonlineMode = ScalarFunction::kRelu;
-  } else if (sum->param().mode != ScalarFunction::kAdd) {
-    return std::nullopt;
-  }
-  Replacement result = {std::make_shared<const ConvBiasForward>(fused), OwnOperands(kZ)};
-  result.operands.push_back(FromConsumer(1 - consumer.via));
-  return result;
 }
 
 }  // namespace ashlar

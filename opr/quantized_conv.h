@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "opr/conv_bias.h"
+#include "opr/conv_param.h"
 #include "opr/elemwise_multi_type.h"
 
 namespace ashlar {
@@ -42,12 +42,6 @@ absl::StatusOr<std::vector<TensorType>> InferQuantizedConv(const ConvBiasParam& 
                                                            absl::Span<const InputInfo> inputs);
 absl::StatusOr<std::vector<HostTensor>> EvaluateQuantizedConv(const ConvBiasParam& param,
                                                               absl::Span<const HostTensor> inputs);
-
-// RewriteRules::AbsorbQuantized for an ElemwiseMultiType that adds z, unless the convolution is
-// depthwise.
-std::optional<Replacement> FuseQuantizedSum(const ConvBiasParam& param,
-                                            absl::Span<const InputInfo> inputs,
-                                            const Consumer& consumer);
 
 }  // namespace ashlar
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "opr/pooling.h"
+#include "opr/pooling_param.h"
 
 namespace ashlar {
 

@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "graph/graph_builder.h"
-#include "opr/composition.h"
-#include "opr/gradient.h"
 #include "opr/host_value.h"
 #include "opr/pooling.h"
 #include "opr/scalar_functions.h"
@@ -125,54 +123,9 @@ QuantizationRule Reduce::quantization_rule(const Site& site) const {
   return of_images ? QuantizationRule::kFollows : QuantizationRule::kFloats;
 }
 
-absl::StatusOr<int> Reduce::MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
-                                          const QuantizationChoice& choice) const {
-  Composition graph(builder);
-  const Shape& image = graph.type(inputs[0]).shape;
-  PoolingParam mean;
-  mean.mode = PoolingMode::kAverage;
-  mean.window_h = mean.stride_h = image[2];
-  mean.window_w = mean.stride_w = image[3];
-  mean.output = OutputTypeOf(choice.output);
-  const int made = graph.Add<PoolingForward>(std::move(mean), {inputs[0]});
-  ASHLAR_RETURN_IF_ERROR(graph.status());
-  return made;
-}
-
 std::optional<Axes> Reduce::AxesOf(const Site& site) const {
   if (param().axis == kNoAxis) return std::nullopt;  // the target shape is fixed
   return AxisIn(param().axis, site.outputs[0].shape);
-}
-
-// If a smallest or largest element occurs several times, each occurrence gets the gradient.
-absl::Status Reduce::Gradient(GradientContext& context) const {
-  using F = ScalarFunction;
-  Gradients g(context);
-  const TensorType x = g.input_type(0);
-  const Shape reduced = g.type(g.output()).shape;
-  const auto number = [&](double value) { return g.Constant(x.dtype, value); };
-  switch (param().mode) {
-    case ReduceMode::kSum:
-      g.Set(0, g.Repeated(g.of(), x.shape));
-      break;
-    case ReduceMode::kMean: {
-      const double count = static_cast<double>(x.shape.num_elements()) /
-                           static_cast<double>(std::max<int64_t>(1, reduced.num_elements()));
-      g.Set(0, g.Repeated(g.Apply(F::kMul, {g.of(), number(1 / count)}), x.shape));
-      break;
-    }
-    case ReduceMode::kSumSqr:
-      g.Set(0, g.Apply(F::kMul, {g.input(0), g.Apply(F::kAdd, {g.of(), g.of()})}));
-      break;
-    case ReduceMode::kMin:
-    case ReduceMode::kMax:
-      g.Set(0, g.Apply(F::kMul, {g.Apply(F::kEqual, {g.input(0), g.output()}), g.of()}));
-      break;
-    case ReduceMode::kProduct:
-      g.Set(0, g.Apply(F::kTrueDiv, {g.Apply(F::kMul, {g.of(), g.output()}), g.input(0)}));
-      break;
-  }
-  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

@@ -1,7 +1,6 @@
 #include "opr/relayout_format.h"
 
 #include "opr/aliasing.h"
-#include "opr/gradient.h"
 
 namespace ashlar {
 
@@ -37,12 +36,6 @@ Aliasing RelayoutFormat::aliasing(const Site& site) const {
   const bool plain =
       !IsBlocked(from) && !IsBlocked(to) && (shape[1] == 1 || shape[2] * shape[3] == 1);
   return pixels || same || plain ? ViewOfInput() : Aliasing();
-}
-
-absl::Status RelayoutFormat::Gradient(GradientContext& context) const {
-  Gradients g(context);
-  g.Set(0, g.Add<RelayoutFormat>({g.input_type(0).format}, {g.of()}));
-  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

@@ -2,7 +2,6 @@
 
 #include "absl/strings/str_join.h"
 #include "opr/aliasing.h"
-#include "opr/gradient.h"
 #include "opr/host_value.h"
 #include "opr/shape_operand.h"
 
@@ -85,12 +84,6 @@ std::optional<Replacement> Reshape::AtRegion(const Region& output,
                                              absl::Span<const Region> /*given*/,
                                              const Site& /*site*/) const {
   return WithShapeOf<Reshape>(output);
-}
-
-absl::Status Reshape::Gradient(GradientContext& context) const {
-  Gradients g(context);
-  g.Set(0, g.Reshaped(g.of(), g.input_type(0).shape));
-  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

@@ -9,6 +9,7 @@
 
 #include "graph/status.h"
 #include "opr/axis.h"
+#include "opr/base.h"
 #include "opr/host_value.h"
 
 namespace ashlar {
@@ -290,6 +291,11 @@ ResizeTaps TapsOf(const ResizeParam& param, const ResizeAxis& axis) {
     if (outside) taps.index[static_cast<size_t>(o)] = -1;
   }
   return taps;
+}
+
+bool Extrapolates(const ResizeTaps& taps, int64_t outputs) {
+  return std::any_of(taps.index.begin(), taps.index.begin() + outputs,
+                     [](int32_t index) { return index < 0; });
 }
 
 }  // namespace ashlar

@@ -8,7 +8,7 @@
 #include "absl/types/span.h"
 #include "graph/region.h"
 #include "graph/site.h"
-#include "opr/resize.h"
+#include "opr/resize_param.h"
 
 namespace ashlar {
 
@@ -42,6 +42,8 @@ struct ResizeTaps {
   std::vector<double> weight;
 };
 ResizeTaps TapsOf(const ResizeParam& param, const ResizeAxis& axis);
+// Returns whether some of the outputs are outside.
+bool Extrapolates(const ResizeTaps& taps, int64_t outputs);
 
 }  // namespace ashlar
 

@@ -4,7 +4,6 @@
 
 #include "opr/aliasing.h"
 #include "opr/gather.h"
-#include "opr/gradient.h"
 #include "opr/inherited.h"
 #include "opr/strided.h"
 
@@ -70,61 +69,6 @@ ASHLAR_INHERITS(ScatterND, InferScattered, EvaluateScattered)
 
 Shape ScatterND::UpdatesOf(const Shape& x, const Shape& indices) const {
   return ShapeByTuples(x, indices, 0);
-}
-
-// An overwritten element has no gradient. The gradient of a smallest or largest element goes to x
-// if x had it, and to each update that had it.
-absl::Status ScatteringOperator::GradientScattered(GradientContext& context, Reducing reducing,
-                                                   const OperatorPtr& gathering) const {
-  using F = ScalarFunction;
-  Gradients g(context);
-  const int indices = g.input(kIndices), updates = g.input(kUpdates);
-  const auto gathered = [&](int var) { return g.Add(gathering, {var, indices}); };
-  const auto where_equal = [&](int a, int b, int gradient) {
-    return g.Apply(F::kMul, {g.Apply(F::kEqual, {a, b}), gradient});
-  };
-  const TensorType type = g.input_type(kUpdates);
-  int by_x = g.of(), by_updates = 0;
-  switch (reduction()) {
-    case ScatterReduction::kNone:
-      by_updates = gathered(g.of());
-      if (!g.wants(kX)) break;
-      by_x = g.Add(reducing(ScatterReduction::kNone),
-                   {g.of(), indices, g.Filled(type.dtype, type.shape, 0)});
-      break;
-    case ScatterReduction::kAdd:
-      by_updates = gathered(g.of());
-      break;
-    case ScatterReduction::kMul: {
-      by_updates =
-          g.Apply(F::kTrueDiv, {gathered(g.Apply(F::kMul, {g.of(), g.output()})), updates});
-      if (g.wants(kX)) by_x = g.Add(reducing(ScatterReduction::kMul), {g.of(), indices, updates});
-      break;
-    }
-    case ScatterReduction::kMax:
-    case ScatterReduction::kMin:
-      by_updates = where_equal(gathered(g.output()), updates, gathered(g.of()));
-      by_x = where_equal(g.output(), g.input(kX), g.of());
-      break;
-  }
-  g.Set(kX, by_x);
-  g.Set(kUpdates, by_updates);
-  return std::move(g).Finish();
-}
-
-absl::Status ScatterElements::Gradient(GradientContext& context) const {
-  const auto reducing = [&](ScatterReduction reduction) -> OperatorPtr {
-    return std::make_shared<const ScatterElements>(ScatterElementsParam{param().axis, reduction});
-  };
-  return GradientScattered(context, reducing,
-                           std::make_shared<const GatherElements>(GatherParam{param().axis}));
-}
-
-absl::Status ScatterND::Gradient(GradientContext& context) const {
-  const auto reducing = [](ScatterReduction reduction) -> OperatorPtr {
-    return std::make_shared<const ScatterND>(ScatterNDParam{reduction});
-  };
-  return GradientScattered(context, reducing, std::make_shared<const GatherND>(GatherNDParam{}));
 }
 
 }  // namespace ashlar

@@ -6,8 +6,6 @@
 #include "opr/axis.h"
 #include "opr/checks.h"
 #include "opr/doubles.h"
-#include "opr/gradient.h"
-#include "opr/softmax_backward.h"
 
 namespace ashlar {
 
@@ -44,13 +42,6 @@ absl::StatusOr<std::vector<HostTensor>> Softmax::Evaluate(
 
 std::optional<Axes> Softmax::AxesOf(const Site& site) const {
   return AxisIn(param().axis, site.outputs[0].shape);
-}
-
-absl::Status Softmax::Gradient(GradientContext& context) const {
-  Gradients g(context);
-  const int dx = g.Add<SoftmaxBackward>({param().axis}, {g.output(), g.of()});
-  g.Set(0, g.Converted(dx, g.input_type(0).dtype));
-  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

@@ -3,7 +3,6 @@
 #include "graph/graph_builder.h"
 #include "opr/aliasing.h"
 #include "opr/checks.h"
-#include "opr/composition.h"
 #include "opr/doubles.h"
 #include "opr/reduce.h"
 
@@ -46,15 +45,5 @@ int64_t SoftmaxBackward::Computation(const Site& site) const {
 
 // A row is read before it is written.
 Aliasing SoftmaxBackward::aliasing(const Site& site) const { return OverwritesInputs(site); }
-
-absl::StatusOr<std::vector<int>> SoftmaxBackward::Compose(GraphBuilder& builder,
-                                                          absl::Span<const int> inputs) const {
-  using F = ScalarFunction;
-  Composition c(builder);
-  const int products = c.Apply(F::kMul, {inputs[kY], inputs[kDiff]});
-  const int sums = c.Add<Reduce>({ReduceMode::kSum, param().axis}, {products});
-  const int differences = c.Apply(F::kSub, {inputs[kDiff], sums});
-  return std::move(c).Finish({c.Apply(F::kMul, {inputs[kY], differences})});
-}
 
 }  // namespace ashlar

@@ -5,11 +5,7 @@
 
 #include "graph/graph_builder.h"
 #include "opr/along_axis.h"
-#include "opr/composition.h"
-#include "opr/concat.h"
-#include "opr/gradient.h"
 #include "opr/strided.h"
-#include "opr/subtensor.h"
 
 namespace ashlar {
 
@@ -69,34 +65,6 @@ Aliasing Split::aliasing(const Site& site) const {
     start[axes->begin] += piece[axes->begin];
   }
   return aliasing;
-}
-
-absl::StatusOr<std::vector<int>> Split::Compose(GraphBuilder& builder,
-                                                absl::Span<const int> inputs) const {
-  Composition c(builder);
-  const auto bound = [&](int64_t value) {
-    return c.Constant(HostTensor::FromValues<int64_t>(DType::kInt64, {1}, {&value, 1}));
-  };
-  std::vector<int> outputs;
-  int64_t start = 0;
-  for (const int64_t size : param().sizes) {
-    outputs.push_back(c.Add<Subtensor>(
-        {.axis = {param().axis}, .begin = {1}, .end = {1}, .step = {0}, .idx = {0}},
-        {inputs[0], bound(start), bound(start + size)}));
-    start += size;
-  }
-  return std::move(c).Finish(std::move(outputs));
-}
-
-absl::Status Split::Gradient(GradientContext& context) const {
-  Gradients g(context);
-  std::vector<int> parts;
-  for (int i = 0; i < static_cast<int>(param().sizes.size()); ++i) {
-    const TensorType piece = g.type(g.output(i));
-    parts.push_back(g.has(i) ? g.of(i) : g.Filled(piece.dtype, piece.shape, 0));
-  }
-  g.Set(0, g.Add<Concat>({param().axis}, std::move(parts)));
-  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

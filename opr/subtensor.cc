@@ -6,10 +6,7 @@
 
 #include "opr/aliasing.h"
 #include "opr/axis.h"
-#include "opr/concat.h"
-#include "opr/gradient.h"
 #include "opr/host_value.h"
-#include "opr/pad.h"
 #include "opr/strided.h"
 
 namespace ashlar {
@@ -53,19 +50,8 @@ absl::StatusOr<AxisRange> RangeOf(const Bounds& bounds, int64_t size) {
   return range;
 }
 
-// Inserts step - 1 zeros after each element along an axis.
-int SpreadAlong(Composition& c, int var, int axis, int64_t step) {
-  const TensorType type = c.type(var);
-  const AxisView view = AroundAxis(type.shape, axis);
-  const Shape apart = {view.outer, view.length, 1, view.inner};
-  Shape zeros = apart, spread = type.shape;
-  zeros[2] = step - 1;
-  spread[axis] *= step;
-  return c.Reshaped(c.Add<Concat>({2}, {c.Reshaped(var, apart), c.Filled(type.dtype, zeros, 0)}),
-                    spread);
-}
+}  // namespace
 
-// Returns the box of input 0, which has this shape, with constant bounds.
 Replacement BoxOf(absl::Span<const AxisRange> ranges, const Shape& shape) {
   SubtensorParam param;
   std::vector<Operand> operands = {{Operand::From::kProducer, 0, {}}};
@@ -91,8 +77,6 @@ Replacement BoxOf(absl::Span<const AxisRange> ranges, const Shape& shape) {
   }
   return {std::make_shared<const Subtensor>(std::move(param)), std::move(operands)};
 }
-
-}  // namespace
 
 absl::StatusOr<std::vector<AxisRange>> Subtensor::Ranges(absl::Span<const InputInfo> inputs) const {
   const SubtensorParam& p = param();
@@ -264,54 +248,6 @@ std::optional<Replacement> Subtensor::AtRegion(const Region& output, absl::Span<
     range.start -= given[0][axis].begin;
   }
   return same ? std::nullopt : std::optional(BoxOf(*ranges, part));
-}
-
-std::optional<Replacement> Subtensor::Absorb(absl::Span<const InputInfo> inputs,
-                                             const Consumer& consumer) const {
-  if (consumer.op.type() != kType || consumer.via != 0) return std::nullopt;
-  const absl::StatusOr<std::vector<AxisRange>> ranges = Ranges(inputs);
-  absl::StatusOr<std::vector<AxisRange>> inner =
-      static_cast<const Subtensor&>(consumer.op).Ranges(consumer.inputs);
-  if (!ranges.ok() || !inner.ok() || ranges->size() != inner->size()) return std::nullopt;
-  for (size_t axis = 0; axis < inner->size(); ++axis) {
-    const AxisRange& outer = (*ranges)[axis];
-    AxisRange& range = (*inner)[axis];
-    range.start = outer.start + range.start * outer.step;
-    range.step *= outer.step;  // of steps in the tensor, or of 1
-  }
-  return BoxOf(*inner, inputs[0].type.shape);
-}
-
-// Moves each element back to its position: inserts zeros if the step is not 1, and pads with zeros.
-absl::Status Subtensor::Gradient(GradientContext& context) const {
-  Gradients g(context);
-  std::vector<InputInfo> infos;
-  std::vector<HostTensor> bounds;  // values are valid until the next operator is added
-  for (int i = 1; i < g.num_inputs(); ++i) {
-    const HostTensor* const bound = context.value(g.input(i));
-    bounds.push_back(bound == nullptr ? HostTensor() : *bound);
-  }
-  infos.push_back({g.input_type(0)});
-  for (int i = 1; i < g.num_inputs(); ++i) {
-    infos.push_back({g.input_type(i), &bounds[static_cast<size_t>(i) - 1]});
-  }
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<AxisRange> ranges, Ranges(infos));
-  Shape shape;
-  for (const AxisRange& range : ranges) shape.push_back(range.count);
-  int y = g.Reshaped(g.of(), shape);
-  PadParam around;
-  for (int axis = 0; axis < static_cast<int>(ranges.size()); ++axis) {
-    const AxisRange& range = ranges[static_cast<size_t>(axis)];
-    const int64_t size = infos[0].type.shape[axis], step = std::abs(range.step);
-    if (range.step < 0) y = g.Slice(y, axis, range.count - 1, -1, -1);
-    if (step > 1) y = SpreadAlong(g, y, axis, step);
-    // The zeros inserted after the last element may lie outside.
-    const int64_t first = range.step < 0 ? range.start - (range.count - 1) * step : range.start;
-    around.begin.push_back(first);
-    around.end.push_back(size - first - range.count * step);
-  }
-  g.Set(0, g.Add<Pad>(std::move(around), {y}));
-  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

@@ -67,6 +67,9 @@ class Subtensor final : public OperatorWithParam<SubtensorParam> {
   absl::StatusOr<std::vector<AxisRange>> Ranges(absl::Span<const InputInfo> inputs) const;
 };
 
+// Returns the Subtensor of input 0, which has this shape, with constant bounds.
+Replacement BoxOf(absl::Span<const AxisRange> ranges, const Shape& shape);
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_OPR_SUBTENSOR_H_

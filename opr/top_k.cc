@@ -4,8 +4,6 @@
 #include <numeric>
 
 #include "opr/along_axis.h"
-#include "opr/gradient.h"
-#include "opr/scatter.h"
 #include "opr/strided.h"
 
 namespace ashlar {
@@ -57,14 +55,6 @@ absl::StatusOr<std::vector<HostTensor>> TopK::Evaluate(absl::Span<const HostTens
     }
   });
   return std::vector<HostTensor>{std::move(values), std::move(indices)};
-}
-
-absl::Status TopK::Gradient(GradientContext& context) const {
-  Gradients g(context);
-  const TensorType x = g.input_type(0);
-  g.Set(0, g.Add<ScatterElements>({param().axis, ScatterReduction::kAdd},
-                                  {g.Filled(x.dtype, x.shape, 0), g.output(1), g.of()}));
-  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

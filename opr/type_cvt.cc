@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "opr/aliasing.h"
-#include "opr/gradient.h"
 #include "opr/host_value.h"
 
 namespace ashlar {
@@ -86,12 +85,6 @@ Aliasing TypeCvt::aliasing(const Site& site) const {
   const TensorType &x = site.inputs[0].type, &y = site.outputs[0];
   const bool same = StoredAs(x.dtype) == StoredAs(y.dtype) && x.format == y.format;
   return same ? ViewOfInput() : Aliasing();
-}
-
-absl::Status TypeCvt::Gradient(GradientContext& context) const {
-  Gradients g(context);
-  g.Set(0, g.Converted(g.of(), g.input_type(0).dtype));
-  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

@@ -4,6 +4,7 @@
 
 #include "graph/region.h"
 #include "graph/status.h"
+#include "opr/conv_bias.h"
 #include "opr/quantized_conv.h"
 #include "runtime/mcu/bytes.h"
 #include "runtime/mcu/code_kernel.h"

@@ -1,4 +1,6 @@
 // Pooling.
+#include "opr/pooling.h"
+
 #include "graph/status.h"
 #include "opr/quantized_pooling.h"
 #include "runtime/mcu/bytes.h"

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "serialization/onnx/import.h"
-#include "serialization/onnx/reader.h"
+#include "serialization/onnx/read_options.h"
 
 namespace ashlar {
 

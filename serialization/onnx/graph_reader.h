@@ -5,7 +5,7 @@
 #include <onnx/onnx_pb.h>
 
 #include "serialization/onnx/external_data.h"
-#include "serialization/onnx/reader.h"
+#include "serialization/onnx/read_options.h"
 
 namespace ashlar {
 

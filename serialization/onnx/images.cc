@@ -6,7 +6,6 @@
 #include "graph/status.h"
 #include "opr/batch_norm.h"
 #include "opr/conv_bias.h"
-#include "opr/conv_fusion.h"
 #include "opr/convolution.h"
 #include "opr/convolution_backward_data.h"
 #include "opr/lrn.h"

@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/tensor.h"
-#include "serialization/onnx/reader.h"
+#include "serialization/onnx/read_options.h"
 
 namespace ashlar {
 

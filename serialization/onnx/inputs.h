@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/shape.h"
-#include "serialization/onnx/reader.h"
+#include "serialization/onnx/read_options.h"
 
 namespace ashlar {
 

@@ -4,6 +4,7 @@
 
 #include "opr/concat.h"
 #include "opr/conv_bias.h"
+#include "opr/convolution.h"
 #include "opr/elemwise_multi_type.h"
 #include "opr/pooling.h"
 #include "opr/quantized_conv.h"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "opr/convolution.h"
 #include "tests/support/operators.h"
 #include "tests/support/shapes.h"
 #include "tests/support/tensors.h"

@@ -1,7 +1,5 @@
 // Checks the gradient of every operator that has one by central differences in double precision,
 // and lists the operators without one.
-#include "opr/gradient.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
@@ -9,6 +7,7 @@
 
 #include "graph/differentiate.h"
 #include "graph/graph_builder.h"
+#include "opr/gradients/gradients.h"
 #include "opr/table.h"
 #include "tests/opr/gradient_cases.h"
 #include "tests/support/status.h"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "opr/conv_bias.h"
 #include "tests/opr/refusal.h"
 #include "tests/support/operators.h"
 

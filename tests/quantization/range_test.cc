@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "opr/quantized_weights.h"
+#include "opr/rewrites/quantized_weights.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
 

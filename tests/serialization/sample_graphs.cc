@@ -5,6 +5,7 @@
 #include "opr/batch_norm.h"
 #include "opr/concat.h"
 #include "opr/conv_bias.h"
+#include "opr/convolution.h"
 #include "opr/dimshuffle.h"
 #include "opr/elemwise.h"
 #include "opr/get_var_shape.h"

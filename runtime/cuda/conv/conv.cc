@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graph/status.h"
+#include "opr/convolution.h"
 #include "runtime/cuda/conv/conv_problem.h"
 #include "runtime/cuda/conv/quantized.h"
 #include "runtime/cuda/kernels.h"

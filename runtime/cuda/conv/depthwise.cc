@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "graph/status.h"
-#include "opr/conv_fusion.h"
+#include "opr/conv_bias.h"
 #include "runtime/cuda/conv/conv.h"
 #include "runtime/cuda/conv/conv_problem.h"
 #include "runtime/cuda/conv/depthwise_code.h"

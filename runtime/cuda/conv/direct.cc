@@ -1,5 +1,5 @@
 // Convolution without a library, one thread per output element.
-#include "opr/conv_fusion.h"
+#include "opr/conv_bias.h"
 #include "runtime/cuda/conv/conv.h"
 #include "runtime/cuda/conv/conv_problem.h"
 #include "runtime/cuda/conv/direct_code.h"

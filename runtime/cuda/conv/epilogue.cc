@@ -1,7 +1,7 @@
 // Bias, z and activation after a convolution that includes none of them.
 #include <vector>
 
-#include "opr/conv_fusion.h"
+#include "opr/conv_bias.h"
 #include "runtime/cuda/conv/conv.h"
 #include "runtime/cuda/conv/conv_problem.h"
 #include "runtime/cuda/launched_kernel.h"

@@ -2,6 +2,7 @@
 
 #include "opr/concat.h"
 #include "opr/conv_bias.h"
+#include "opr/convolution.h"
 #include "opr/lrn.h"
 #include "opr/matrix_mul.h"
 #include "opr/pooling.h"

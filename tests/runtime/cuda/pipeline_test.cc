@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "opr/conv_bias.h"
+#include "opr/convolution.h"
 #include "opr/elemwise.h"
 #include "opr/pooling.h"
 #include "runtime/measure/heap/heap_counter.h"

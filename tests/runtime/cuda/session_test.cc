@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "opr/conv_bias.h"
+#include "opr/convolution.h"
 #include "opr/elemwise.h"
 #include "opr/elemwise_multi_type.h"
 #include "opr/matrix_mul.h"

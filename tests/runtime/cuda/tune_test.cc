@@ -6,6 +6,7 @@
 #include <set>
 
 #include "opr/conv_bias.h"
+#include "opr/convolution.h"
 #include "opr/elemwise.h"
 #include "runtime/cuda/conv/conv.h"
 #include "runtime/cuda/conv/conv_problem.h"

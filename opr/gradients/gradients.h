@@ -1,10 +1,10 @@
 // Helpers for gradient rules (graph/gradient_rules.h).
-#ifndef ASHLAR_OPR_GRADIENT_H_
-#define ASHLAR_OPR_GRADIENT_H_
+#ifndef ASHLAR_OPR_GRADIENTS_GRADIENTS_H_
+#define ASHLAR_OPR_GRADIENTS_GRADIENTS_H_
 
 #include <optional>
 
-#include "opr/composition.h"
+#include "opr/rewrites/composition.h"
 
 namespace ashlar {
 
@@ -39,4 +39,4 @@ class Gradients : public Composition {
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_OPR_GRADIENT_H_
+#endif  // ASHLAR_OPR_GRADIENTS_GRADIENTS_H_

@@ -1,4 +1,4 @@
-#include "opr/quantized_weights.h"
+#include "opr/rewrites/quantized_weights.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,9 +6,9 @@
 
 #include "graph/graph_builder.h"
 #include "graph/status.h"
-#include "opr/composition.h"
 #include "opr/operands.h"
 #include "opr/quantized_conv.h"
+#include "opr/rewrites/composition.h"
 
 namespace ashlar {
 namespace {

@@ -1,7 +1,7 @@
 // Converts floating-point convolutions and products to 8-bit convolutions. Weights are rounded to
 // integers from -127 to 127, per output channel, and biases to the integers of the sums.
-#ifndef ASHLAR_OPR_QUANTIZED_WEIGHTS_H_
-#define ASHLAR_OPR_QUANTIZED_WEIGHTS_H_
+#ifndef ASHLAR_OPR_REWRITES_QUANTIZED_WEIGHTS_H_
+#define ASHLAR_OPR_REWRITES_QUANTIZED_WEIGHTS_H_
 
 #include <vector>
 
@@ -42,4 +42,4 @@ absl::StatusOr<QuantizedWeights> QuantizeWeights(const HostTensor& filter,
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_OPR_QUANTIZED_WEIGHTS_H_
+#endif  // ASHLAR_OPR_REWRITES_QUANTIZED_WEIGHTS_H_

@@ -1,6 +1,6 @@
 // Helpers for Operator::Compose and Operator::Gradient: build an operator from others.
-#ifndef ASHLAR_OPR_COMPOSITION_H_
-#define ASHLAR_OPR_COMPOSITION_H_
+#ifndef ASHLAR_OPR_REWRITES_COMPOSITION_H_
+#define ASHLAR_OPR_REWRITES_COMPOSITION_H_
 
 #include <memory>
 #include <utility>
@@ -78,4 +78,4 @@ class Composition {
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_OPR_COMPOSITION_H_
+#endif  // ASHLAR_OPR_REWRITES_COMPOSITION_H_

@@ -1,4 +1,4 @@
-#include "opr/scalar_gradient.h"
+#include "opr/gradients/scalar_gradient.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "opr/composition.h"
+#include "opr/rewrites/composition.h"
 
 #include <algorithm>
 

@@ -1,12 +1,12 @@
 // Computes gradients of scalar functions from the expressions in their table.
-#ifndef ASHLAR_OPR_SCALAR_GRADIENT_H_
-#define ASHLAR_OPR_SCALAR_GRADIENT_H_
+#ifndef ASHLAR_OPR_GRADIENTS_SCALAR_GRADIENT_H_
+#define ASHLAR_OPR_GRADIENTS_SCALAR_GRADIENT_H_
 
 #include <optional>
 
 #include "absl/functional/function_ref.h"
-#include "opr/composition.h"
 #include "opr/elemwise.h"
+#include "opr/rewrites/composition.h"
 
 namespace ashlar {
 
@@ -24,4 +24,4 @@ absl::StatusOr<std::optional<int>> ScalarGradient(Composition& composition,
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_OPR_SCALAR_GRADIENT_H_
+#endif  // ASHLAR_OPR_GRADIENTS_SCALAR_GRADIENT_H_

@@ -1,18 +1,14 @@
-#include "opr/conv_fusion.h"
+#include "opr/rewrites/conv_fusion.h"
 
 #include <algorithm>
 #include <functional>
 
+#include "opr/elemwise_multi_type.h"
 #include "opr/operands.h"
 #include "opr/per_channel.h"
 
 namespace ashlar {
 namespace {
-
-constexpr int kSrc = ConvBiasForward::kSrc;
-constexpr int kFilter = ConvBiasForward::kFilter;
-constexpr int kBias = ConvBiasForward::kBias;
-constexpr int kZ = ConvBiasForward::kZ;
 
 // Multiplies each output channel's weights, which are contiguous, dense or in groups, by its scale.
 HostTensor ScaledFilter(const HostTensor& filter, absl::Span<const double> scales) {
@@ -35,15 +31,16 @@ Operand BiasConstant(absl::Span<const double> values) {
 
 // Returns the values of the bias, zeros if there is none; nullopt if they are not known.
 std::optional<std::vector<double>> BiasOf(absl::Span<const InputInfo> inputs, int64_t channels) {
-  if (inputs.size() <= kBias) return std::vector<double>(channels, 0.0);
-  return PerChannel(inputs[kBias], channels);
+  if (inputs.size() <= ConvBiasInputs::kBias) return std::vector<double>(channels, 0.0);
+  return PerChannel(inputs[ConvBiasInputs::kBias], channels);
 }
 
 // Returns the addends of the convolution: the bias, or zeros, and z if there is one.
 std::vector<Operand> Addends(absl::Span<const InputInfo> inputs, int64_t channels) {
-  if (inputs.size() <= kBias) return {BiasConstant(std::vector<double>(channels, 0.0))};
-  if (inputs.size() <= kZ) return {FromProducer(kBias)};
-  return {FromProducer(kBias), FromProducer(kZ)};
+  if (inputs.size() <= ConvBiasInputs::kBias)
+    return {BiasConstant(std::vector<double>(channels, 0.0))};
+  if (inputs.size() <= ConvBiasInputs::kZ) return {FromProducer(ConvBiasInputs::kBias)};
+  return {FromProducer(ConvBiasInputs::kBias), FromProducer(ConvBiasInputs::kZ)};
 }
 
 // The same with input `index` of the consumer added: in the bias, or as z; nullopt if it fits
@@ -71,11 +68,11 @@ std::optional<Replacement> FuseConsumer(const ConvBiasParam& param,
                                         const Consumer& consumer) {
   const std::optional<ActivationTail> tail = AsActivationTail(consumer.op);
   if (!tail || !param.output.absent() || param.nonlineMode != ScalarFunction::kIdentity ||
-      inputs[kFilter].type.dtype != DType::kFloat32) {
+      inputs[ConvBiasInputs::kFilter].type.dtype != DType::kFloat32) {
     return std::nullopt;
   }
-  const absl::StatusOr<ConvolutionGeometry> geometry =
-      InferConvolution(param, inputs[kSrc].type, inputs[kFilter].type);
+  const absl::StatusOr<ConvolutionGeometry> geometry = InferConvolution(
+      param, inputs[ConvBiasInputs::kSrc].type, inputs[ConvBiasInputs::kFilter].type);
   if (!geometry.ok()) return std::nullopt;
   const Shape output = geometry->output();
   // If sums must stay exact, only a bias may join the sum.
@@ -89,7 +86,7 @@ std::optional<Replacement> FuseConsumer(const ConvBiasParam& param,
   if (!addends) return std::nullopt;
 
   Replacement result;
-  result.operands = {FromProducer(kSrc), FromProducer(kFilter)};
+  result.operands = {FromProducer(ConvBiasInputs::kSrc), FromProducer(ConvBiasInputs::kFilter)};
   result.operands.insert(result.operands.end(), addends->begin(), addends->end());
   ConvBiasParam fused = param;
   fused.nonlineMode = tail->activation.mode;
@@ -102,10 +99,10 @@ std::optional<Replacement> FoldAffine(const ConvBiasParam& param,
                                       absl::Span<const InputInfo> inputs,
                                       const ChannelAffine& affine) {
   const int64_t channels = static_cast<int64_t>(affine.scale.size());
-  const HostTensor* filter = inputs[kFilter].value;
+  const HostTensor* filter = inputs[ConvBiasInputs::kFilter].value;
   std::optional<std::vector<double>> bias = BiasOf(inputs, channels);
   if (filter == nullptr || !filter->has_data() || filter->dtype() != DType::kFloat32 || !bias ||
-      inputs.size() > kZ || param.nonlineMode != ScalarFunction::kIdentity) {
+      inputs.size() > ConvBiasInputs::kZ || param.nonlineMode != ScalarFunction::kIdentity) {
     return std::nullopt;
   }
   const bool scales = std::any_of(affine.scale.begin(), affine.scale.end(),
@@ -116,14 +113,42 @@ std::optional<Replacement> FoldAffine(const ConvBiasParam& param,
   }
   Replacement result;
   result.op = std::make_shared<const ConvBiasForward>(param);
-  result.operands = {FromProducer(kSrc), FromProducer(kFilter), BiasConstant(*bias)};
+  result.operands = {FromProducer(ConvBiasInputs::kSrc), FromProducer(ConvBiasInputs::kFilter),
+                     BiasConstant(*bias)};
   if (scales) {
     // Scaled when they are packed, so that planning needs no copy of them.
-    result.operands[kFilter] = ConstantOperand(
+    result.operands[ConvBiasInputs::kFilter] = ConstantOperand(
         HostTensor::Deferred(*filter, [scales = affine.scale](const HostTensor& source) {
           return ScaledFilter(source, scales);
         }));
   }
+  return result;
+}
+
+std::optional<Replacement> FuseQuantizedSum(const ConvBiasParam& param,
+                                            absl::Span<const InputInfo> inputs,
+                                            const Consumer& consumer) {
+  const auto* sum = dynamic_cast<const ElemwiseMultiType*>(&consumer.op);
+  if (sum == nullptr || param.output.absent() || !param.addend.absent() ||
+      param.nonlineMode != ScalarFunction::kIdentity) {
+    return std::nullopt;
+  }
+  const absl::StatusOr<ConvolutionGeometry> geometry = InferConvolution(
+      param, inputs[ConvBiasForward::kSrc].type, inputs[ConvBiasForward::kFilter].type);
+  if (!geometry.ok() || (geometry->in_channels == 1 && geometry->out_channels == 1)) {
+    return std::nullopt;
+  }
+  ConvBiasParam fused = param;
+  fused.addend = param.output;
+  fused.output = sum->param().output;
+  if (sum->param().mode == ScalarFunction::kFuseAddRelu) {
+    fused.nonlineMode = ScalarFunction::kRelu;
+  } else if (sum->param().mode != ScalarFunction::kAdd) {
+    return std::nullopt;
+  }
+  Replacement result = {std::make_shared<const ConvBiasForward>(fused),
+                        OwnOperands(ConvBiasInputs::kZ)};
+  result.operands.push_back(FromConsumer(1 - consumer.via));
   return result;
 }
 

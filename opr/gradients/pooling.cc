@@ -1,0 +1,19 @@
+// Gradients of pooling.
+#include "opr/pooling.h"
+
+#include <utility>
+
+#include "opr/doubles.h"
+#include "opr/gradients/gradients.h"
+#include "opr/pooling_backward.h"
+#include "opr/rewrites/composition.h"
+
+namespace ashlar {
+
+absl::Status PoolingForward::Gradient(GradientContext& context) const {
+  Gradients g(context);
+  g.Set(0, g.Add<PoolingBackward>(param(), {g.input(0), g.of()}));
+  return std::move(g).Finish();
+}
+
+}  // namespace ashlar

@@ -1,0 +1,154 @@
+// Convolutions and products of matrices as other operators, together with their consumers, and in 8
+// bits.
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "graph/graph_builder.h"
+#include "opr/aliasing.h"
+#include "opr/checks.h"
+#include "opr/concat.h"
+#include "opr/conv_bias.h"
+#include "opr/conv_filter.h"
+#include "opr/conv_reference.h"
+#include "opr/convolution.h"
+#include "opr/convolution3d.h"
+#include "opr/convolution_backward_data.h"
+#include "opr/convolution_backward_filter.h"
+#include "opr/convolution_filter_update.h"
+#include "opr/dimshuffle.h"
+#include "opr/doubles.h"
+#include "opr/elemwise.h"
+#include "opr/host_value.h"
+#include "opr/matrix_mul.h"
+#include "opr/matrix_mul_bias.h"
+#include "opr/matrix_mul_update.h"
+#include "opr/operands.h"
+#include "opr/pad.h"
+#include "opr/quantized_conv.h"
+#include "opr/rewrites/composition.h"
+#include "opr/rewrites/conv_fusion.h"
+#include "opr/rewrites/quantized_weights.h"
+#include "opr/saturating_product.h"
+#include "opr/strided.h"
+
+namespace ashlar {
+
+std::optional<Replacement> ConvBiasForward::Absorb(absl::Span<const InputInfo> inputs,
+                                                   const Consumer& consumer) const {
+  return FuseConsumer(param(), inputs, consumer);
+}
+
+std::optional<Replacement> ConvBiasForward::AbsorbQuantized(absl::Span<const InputInfo> inputs,
+                                                            const Consumer& consumer) const {
+  return FuseQuantizedSum(param(), inputs, consumer);
+}
+
+std::optional<Replacement> ConvBiasForward::AbsorbAffine(absl::Span<const InputInfo> inputs,
+                                                         const ChannelAffine& affine) const {
+  return FoldAffine(param(), inputs, affine);
+}
+
+QuantizationRule ConvBiasForward::quantization_rule(const Site& site) const {
+  return QuantizationRuleOf(param(), site.inputs);
+}
+
+absl::StatusOr<int> ConvBiasForward::MakeQuantized(GraphBuilder& builder,
+                                                   absl::Span<const int> inputs,
+                                                   const QuantizationChoice& choice) const {
+  return QuantizeConvolution(builder, param(), inputs, choice);
+}
+
+std::vector<double> ConvBiasForward::ChannelShares(absl::Span<const InputInfo> inputs) const {
+  return ChannelSharesOf(param(), inputs);
+}
+
+std::optional<Replacement> ConvBiasForward::AbsorbInputScales(
+    absl::Span<const InputInfo> inputs, absl::Span<const double> scales) const {
+  return AbsorbInputScalesInto(std::make_shared<const ConvBiasForward>(param()), param(), inputs,
+                               scales);
+}
+
+std::optional<Replacement> ConvolutionForward::Absorb(absl::Span<const InputInfo> inputs,
+                                                      const Consumer& consumer) const {
+  return FuseConsumer(ConvBiasParam{param()}, inputs, consumer);
+}
+
+std::optional<Replacement> ConvolutionForward::AbsorbAffine(absl::Span<const InputInfo> inputs,
+                                                            const ChannelAffine& affine) const {
+  return FoldAffine(ConvBiasParam{param()}, inputs, affine);
+}
+
+QuantizationRule ConvolutionForward::quantization_rule(const Site& site) const {
+  return QuantizationRuleOf(ConvBiasParam{param()}, site.inputs);
+}
+
+absl::StatusOr<int> ConvolutionForward::MakeQuantized(GraphBuilder& builder,
+                                                      absl::Span<const int> inputs,
+                                                      const QuantizationChoice& choice) const {
+  return QuantizeConvolution(builder, ConvBiasParam{param()}, inputs, choice);
+}
+
+std::vector<double> ConvolutionForward::ChannelShares(absl::Span<const InputInfo> inputs) const {
+  return ChannelSharesOf(ConvBiasParam{param()}, inputs);
+}
+
+std::optional<Replacement> ConvolutionForward::AbsorbInputScales(
+    absl::Span<const InputInfo> inputs, absl::Span<const double> scales) const {
+  return AbsorbInputScalesInto(std::make_shared<const ConvolutionForward>(param()),
+                               ConvBiasParam{param()}, inputs, scales);
+}
+
+std::optional<Replacement> MatrixMul::Chain(absl::Span<const InputInfo> inputs,
+                                            const Consumer& consumer) const {
+  return ChainBias(param(), inputs, consumer);
+}
+
+QuantizationRule MatrixMul::quantization_rule(const Site& site) const {
+  return QuantizationRuleOf(param(), site.inputs);
+}
+
+absl::StatusOr<int> MatrixMul::MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
+                                             const QuantizationChoice& choice) const {
+  return QuantizeProduct(builder, param(), /*relu=*/false, inputs, choice);
+}
+
+absl::StatusOr<std::vector<int>> MatrixMulBias::Compose(GraphBuilder& builder,
+                                                        absl::Span<const int> inputs) const {
+  Composition graph(builder);
+  const int product = graph.Add<MatrixMul>(param(), {inputs[0], inputs[1]});
+  int y = graph.Apply(ScalarFunction::kAdd, {product, inputs[kBias]});
+  if (param().relu) y = graph.Apply(ScalarFunction::kRelu, {y});
+  return std::move(graph).Finish({y});
+}
+
+std::optional<Replacement> MatrixMulBias::Chain(absl::Span<const InputInfo> inputs,
+                                                const Consumer& consumer) const {
+  const auto* elemwise = dynamic_cast<const Elemwise*>(&consumer.op);
+  if (elemwise == nullptr || elemwise->param().mode != ScalarFunction::kRelu || param().relu) {
+    return std::nullopt;
+  }
+  MatrixMulBiasParam with_relu = param();
+  with_relu.relu = true;
+  return Replacement{std::make_shared<const MatrixMulBias>(with_relu), OwnOperands(inputs.size())};
+}
+
+QuantizationRule MatrixMulBias::quantization_rule(const Site& site) const {
+  return QuantizationRuleOf(param(), site.inputs);
+}
+
+absl::StatusOr<int> MatrixMulBias::MakeQuantized(GraphBuilder& builder,
+                                                 absl::Span<const int> inputs,
+                                                 const QuantizationChoice& choice) const {
+  return QuantizeProduct(builder, param(), param().relu, inputs, choice);
+}
+
+absl::StatusOr<std::vector<int>> MatrixMulUpdate::Compose(GraphBuilder& builder,
+                                                          absl::Span<const int> inputs) const {
+  Composition c(builder);
+  const int product = c.Add<MatrixMul>(param(), {inputs[kA], inputs[kB]});
+  return std::move(c).Finish({c.Add<AddUpdate>({param().alpha, 1, 0}, {inputs[kDest], product})});
+}
+
+}  // namespace ashlar
