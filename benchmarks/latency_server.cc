@@ -23,7 +23,7 @@
 #include "graph/tiling/tile_spec.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device/device_library.h"
-#include "runtime/plan/recorded_tiles.h"
+#include "runtime/plan/record/recorded_tiles.h"
 #include "runtime/session/bind_tensors.h"
 #include "serialization/kernel_record_file.h"
 #include "serialization/kernel_record_path.h"
@@ -79,32 +79,32 @@ absl::Status Serve(const Files& files, const PlanRequest& request) {
 
 absl::Status ReadWord(const std::string& word, PlanRequest& request) {
   if (word == "fp32") return absl::OkStatus();
-  if (word == "exact") return request.means.kernels.exact = true, absl::OkStatus();
-  if (word == "memory") return request.means.kernels.least_memory = true, absl::OkStatus();
-  if (word == "tf32") return request.means.kernels.allow_tf32 = true, absl::OkStatus();
-  if (word == "fp16") return request.wishes.precision = DType::kFloat16, absl::OkStatus();
-  if (word == "bf16") return request.wishes.precision = DType::kBFloat16, absl::OkStatus();
+  if (word == "exact") return request.planning.kernels.exact = true, absl::OkStatus();
+  if (word == "memory") return request.planning.kernels.least_memory = true, absl::OkStatus();
+  if (word == "tf32") return request.planning.kernels.allow_tf32 = true, absl::OkStatus();
+  if (word == "fp16") return request.target.precision = DType::kFloat16, absl::OkStatus();
+  if (word == "bf16") return request.target.precision = DType::kBFloat16, absl::OkStatus();
   if (word == "tuned") {
-    ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(request.wishes.comp_node));
+    ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(request.target.comp_node));
     ASHLAR_ASSIGN_OR_RETURN(
         KernelRecord record,
         LoadKernelRecord(DefaultKernelRecordPath(), device->measured_as(device->processor())));
-    request.means.record = std::make_shared<const KernelRecord>(std::move(record));
-    request.wishes.tuned_tiles = true;
+    request.planning.record = std::make_shared<const KernelRecord>(std::move(record));
+    request.target.tuned_tiles = true;
     return absl::OkStatus();
   }
   if (absl::StartsWith(word, "tile=")) {
-    request.wishes.tuned_tiles = false;
-    ASHLAR_ASSIGN_OR_RETURN(request.wishes.tiles,
+    request.target.tuned_tiles = false;
+    ASHLAR_ASSIGN_OR_RETURN(request.target.tiles,
                             ParseTilesOrNone(absl::string_view(word).substr(5)));
     return absl::OkStatus();
   }
   if (absl::StartsWith(word, "processor=")) {
-    ASHLAR_ASSIGN_OR_RETURN(request.wishes.processor,
+    ASHLAR_ASSIGN_OR_RETURN(request.target.processor,
                             Processor::Parse(absl::string_view(word).substr(10)));
     return absl::OkStatus();
   }
-  ASHLAR_ASSIGN_OR_RETURN(request.wishes.comp_node, CompNode::Parse(word));
+  ASHLAR_ASSIGN_OR_RETURN(request.target.comp_node, CompNode::Parse(word));
   return absl::OkStatus();
 }
 
@@ -114,7 +114,7 @@ int Main(int argc, char** argv) {
   std::vector<std::string> words;
   CLI::App app("Runs a model when it is told to.", "latency_server");
   app.add_option("MODEL.ash", files.model)->required();
-  app.add_option("THREADS", request.wishes.threads)->required();
+  app.add_option("THREADS", request.target.threads)->required();
   app.add_option("INPUT.npy", files.input)->required();
   app.add_option("OUTPUT.npy", files.output)->required();
   app.add_option(

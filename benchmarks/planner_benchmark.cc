@@ -18,7 +18,7 @@
 #include "benchmarks/synthetic_buffers.h"
 #include "memory/csv.h"
 #include "memory/planner.h"
-#include "memory/work.h"
+#include "memory/problem/work.h"
 #include "tests/support/training_buffers.h"
 
 namespace ashlar::benchmarks {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <random>
 
-#include "memory/buffer.h"
+#include "memory/problem/buffer.h"
 
 namespace ashlar::benchmarks {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "runtime/plan/planned_graph.h"
+#include "runtime/plan/stages/planned_graph.h"
 
 namespace ashlar {
 

@@ -25,11 +25,11 @@ absl::StatusOr<DType> ParsePrecision(absl::string_view text) {
   return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not fp32, fp16 or bf16"));
 }
 
-std::shared_ptr<const KernelRecord> RecordFor(const std::string& path, const Wishes& wishes,
+std::shared_ptr<const KernelRecord> RecordFor(const std::string& path, const PlanTarget& target,
                                               const NoteListener& note) {
-  const absl::StatusOr<Device*> device = OpenDevice(wishes.comp_node);
+  const absl::StatusOr<Device*> device = OpenDevice(target.comp_node);
   const std::string name =
-      device.ok() ? (*device)->measured_as(wishes.processor.value_or((*device)->processor())) : "";
+      device.ok() ? (*device)->measured_as(target.processor.value_or((*device)->processor())) : "";
   absl::StatusOr<KernelRecord> record =
       name.empty() ? KernelRecord() : LoadKernelRecord(path, name);
   if (record.ok()) return std::make_shared<const KernelRecord>(*std::move(record));

@@ -9,8 +9,8 @@
 #include "absl/strings/string_view.h"
 #include "graph/dtype.h"
 #include "library/model.h"
-#include "runtime/plan/kernel_record.h"
-#include "runtime/plan/wishes.h"
+#include "runtime/plan/request/kernel_record.h"
+#include "runtime/plan/request/plan_target.h"
 
 namespace ashlar {
 
@@ -22,7 +22,7 @@ absl::StatusOr<DType> ParsePrecision(absl::string_view text);
 
 // Reads the kernel record from a file, for the requested processor or the device's. A record only
 // saves time: if it cannot be read or the device is missing, returns null and sends a note.
-std::shared_ptr<const KernelRecord> RecordFor(const std::string& path, const Wishes& wishes,
+std::shared_ptr<const KernelRecord> RecordFor(const std::string& path, const PlanTarget& target,
                                               const NoteListener& note);
 
 }  // namespace ashlar

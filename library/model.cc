@@ -14,12 +14,12 @@
 #include "graph/join.h"
 #include "graph/needed_bytes.h"
 #include "graph/status.h"
-#include "runtime/plan/memory_need.h"
-#include "runtime/plan/packed_parts.h"
 #include "runtime/plan/plan_graph.h"
+#include "runtime/plan/record/packed_parts.h"
+#include "runtime/plan/stages/memory_need.h"
 #include "serialization/megengine/import.h"
 #include "serialization/native/format.h"
-#include "serialization/onnx/reader.h"
+#include "serialization/onnx/import/reader.h"
 #include "serialization/standard_input.h"
 
 namespace ashlar {
@@ -277,7 +277,7 @@ namespace {
 // FailedPrecondition where weights that were packed before do not fit a budget for the total.
 absl::StatusOr<std::shared_ptr<const Executable>> WithinTotal(
     std::shared_ptr<const Executable> packed, const PlanRequest& request) {
-  const std::optional<TotalBudget>& total = request.wishes.total;
+  const std::optional<TotalBudget>& total = request.target.total;
   if (!total) return packed;
   const MemoryNeed need = NeedOf(packed->planned(), total->process_bytes, /*in_file=*/true);
   if (need.total() <= total->bytes) return packed;
@@ -319,7 +319,7 @@ absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request
     return result;
   }
   if (!absl::IsFailedPrecondition(executable.status())) return executable.status();
-  if (request.means.recorded != nullptr) {
+  if (request.planning.recorded != nullptr) {
     absl::StatusOr<std::unique_ptr<PlannedGraph>> planned =
         PlanWithPackedParts(packed, Graph(model.graph), request);
     if (planned.ok()) {
@@ -355,7 +355,7 @@ absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
 }
 
 absl::StatusOr<PackedModel> PackModel(Model& model, PlanRequest request) {
-  request.wishes.tuned_tiles = false;  // which are for a number of threads, and files for any
+  request.target.tuned_tiles = false;  // which are for a number of threads, and files for any
   ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
   absl::StatusOr<std::shared_ptr<const Executable>> executable =
       Executable::Compile(model.graph, request);

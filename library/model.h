@@ -25,7 +25,7 @@ struct Model {
   ModelFile file;                     // the graph's constants borrow from it; empty for a dump
   std::optional<PackedModel> packed;  // from the file; nothing if inputs got other shapes
   std::vector<std::shared_ptr<const MappedFile>> data_files;  // external data of an ONNX model
-  int64_t reading_bytes = 0;  // peak bytes used while reading the model (Wishes)
+  int64_t reading_bytes = 0;  // peak bytes used while reading the model (PlanTarget)
 };
 
 // Which weights of a native file will be read. Their checksums are verified before anything else

@@ -16,9 +16,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "memory/fixed_offsets.h"
-#include "memory/instance.h"
-#include "memory/tied_buffers.h"
+#include "memory/problem/fixed_offsets.h"
+#include "memory/problem/instance.h"
+#include "memory/problem/tied_buffers.h"
 
 namespace ashlar::memory {
 namespace {

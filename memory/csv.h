@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "memory/buffer.h"
+#include "memory/problem/buffer.h"
 
 namespace ashlar::memory {
 

@@ -7,14 +7,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "memory/fixed_offsets.h"
-#include "memory/instance.h"
-#include "memory/lower_bound.h"
-#include "memory/megengine_planners.h"
-#include "memory/online.h"
+#include "memory/heuristics/online.h"
+#include "memory/megengine/megengine_planners.h"
 #include "memory/portfolio.h"
-#include "memory/solution.h"
-#include "memory/validator.h"
+#include "memory/problem/fixed_offsets.h"
+#include "memory/problem/instance.h"
+#include "memory/problem/lower_bound.h"
+#include "memory/problem/solution.h"
+#include "memory/problem/validator.h"
 
 namespace ashlar::memory {
 namespace {

@@ -11,10 +11,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "memory/buffer.h"
-#include "memory/instance.h"
-#include "memory/lower_bound.h"
-#include "memory/solution.h"
+#include "memory/problem/buffer.h"
+#include "memory/problem/instance.h"
+#include "memory/problem/lower_bound.h"
+#include "memory/problem/solution.h"
 
 namespace ashlar::memory {
 

@@ -6,16 +6,16 @@
 #include <utility>
 #include <vector>
 
-#include "memory/column_fit.h"
-#include "memory/dive.h"
-#include "memory/exact.h"
-#include "memory/exact_search.h"
-#include "memory/first_fit.h"
-#include "memory/megengine_planners.h"
-#include "memory/online.h"
-#include "memory/order_search.h"
-#include "memory/rounds.h"
-#include "memory/squeaky_wheel.h"
+#include "memory/exact/exact.h"
+#include "memory/exact/exact_search.h"
+#include "memory/exact/order_search.h"
+#include "memory/heuristics/column_fit.h"
+#include "memory/heuristics/dive.h"
+#include "memory/heuristics/first_fit.h"
+#include "memory/heuristics/online.h"
+#include "memory/heuristics/rounds.h"
+#include "memory/heuristics/squeaky_wheel.h"
+#include "memory/megengine/megengine_planners.h"
 
 namespace ashlar::memory {
 namespace {

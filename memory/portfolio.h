@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "memory/instance.h"
-#include "memory/solution.h"
+#include "memory/problem/instance.h"
+#include "memory/problem/solution.h"
 
 namespace ashlar::memory {
 

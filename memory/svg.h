@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "memory/buffer.h"
+#include "memory/problem/buffer.h"
 
 namespace ashlar::memory {
 

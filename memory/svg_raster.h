@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "memory/buffer.h"
+#include "memory/problem/buffer.h"
 
 namespace ashlar::memory {
 

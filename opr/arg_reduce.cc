@@ -1,8 +1,8 @@
 #include "opr/arg_reduce.h"
 
 #include "graph/graph_builder.h"
+#include "opr/base/strided.h"
 #include "opr/reduce.h"
-#include "opr/strided.h"
 
 namespace ashlar {
 

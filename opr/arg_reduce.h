@@ -2,7 +2,7 @@
 #ifndef ASHLAR_OPR_ARG_REDUCE_H_
 #define ASHLAR_OPR_ARG_REDUCE_H_
 
-#include "opr/along_axis.h"
+#include "opr/base/along_axis.h"
 
 namespace ashlar {
 

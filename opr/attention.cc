@@ -5,13 +5,13 @@
 #include <limits>
 
 #include "graph/graph_builder.h"
-#include "opr/checks.h"
-#include "opr/doubles.h"
+#include "opr/base/checks.h"
+#include "opr/base/doubles.h"
+#include "opr/base/operands.h"
+#include "opr/base/saturating_product.h"
+#include "opr/base/strided.h"
 #include "opr/matrix_mul.h"
-#include "opr/operands.h"
 #include "opr/reduce.h"
-#include "opr/saturating_product.h"
-#include "opr/strided.h"
 
 namespace ashlar {
 

@@ -2,7 +2,7 @@
 #ifndef ASHLAR_OPR_ATTENTION_H_
 #define ASHLAR_OPR_ATTENTION_H_
 
-#include "opr/regions.h"
+#include "opr/base/regions.h"
 
 namespace ashlar {
 

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "opr/aliasing.h"
-#include "opr/checks.h"
-#include "opr/doubles.h"
+#include "opr/base/aliasing.h"
+#include "opr/base/checks.h"
+#include "opr/base/doubles.h"
 
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(BatchNorm)

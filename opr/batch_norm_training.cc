@@ -3,12 +3,12 @@
 #include <cmath>
 
 #include "graph/graph_builder.h"
-#include "opr/aliasing.h"
-#include "opr/checks.h"
-#include "opr/doubles.h"
+#include "opr/base/aliasing.h"
+#include "opr/base/checks.h"
+#include "opr/base/doubles.h"
+#include "opr/base/operands.h"
+#include "opr/base/saturating_product.h"
 #include "opr/elemwise.h"
-#include "opr/operands.h"
-#include "opr/saturating_product.h"
 
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(BatchNormTraining)

@@ -1,13 +1,13 @@
 #include "opr/conv_bias.h"
 
 #include "graph/graph_builder.h"
-#include "opr/aliasing.h"
-#include "opr/checks.h"
+#include "opr/base/aliasing.h"
+#include "opr/base/checks.h"
+#include "opr/base/strided.h"
 #include "opr/conv_reference.h"
 #include "opr/convolution.h"
 #include "opr/elemwise.h"
 #include "opr/quantized_conv.h"
-#include "opr/strided.h"
 
 namespace ashlar {
 

@@ -1,7 +1,7 @@
 #include "opr/conv_filter.h"
 
 #include "graph/status.h"
-#include "opr/checks.h"
+#include "opr/base/checks.h"
 
 namespace ashlar {
 

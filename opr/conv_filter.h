@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/tensor.h"
-#include "opr/param_enums.h"
+#include "opr/base/param_enums.h"
 
 namespace ashlar {
 

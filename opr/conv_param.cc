@@ -1,6 +1,6 @@
 #include "opr/conv_param.h"
 
-#include "opr/checks.h"
+#include "opr/base/checks.h"
 #include "opr/conv_filter.h"
 
 namespace ashlar {

@@ -2,10 +2,10 @@
 #ifndef ASHLAR_OPR_CONV_PARAM_H_
 #define ASHLAR_OPR_CONV_PARAM_H_
 
-#include "opr/output_type.h"
-#include "opr/param_enums.h"
-#include "opr/scalar_functions.h"
-#include "opr/window_operator.h"
+#include "opr/base/output_type.h"
+#include "opr/base/param_enums.h"
+#include "opr/base/scalar_functions.h"
+#include "opr/base/window_operator.h"
 
 namespace ashlar {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "opr/doubles.h"
+#include "opr/base/doubles.h"
 
 namespace ashlar {
 namespace {

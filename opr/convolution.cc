@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "graph/graph_builder.h"
+#include "opr/base/saturating_product.h"
+#include "opr/base/strided.h"
 #include "opr/conv_reference.h"
-#include "opr/saturating_product.h"
-#include "opr/strided.h"
 
 namespace ashlar {
 

@@ -3,12 +3,12 @@
 #include <tuple>
 
 #include "graph/graph_builder.h"
-#include "opr/checks.h"
+#include "opr/base/checks.h"
+#include "opr/base/doubles.h"
+#include "opr/base/host_value.h"
+#include "opr/base/saturating_product.h"
 #include "opr/concat.h"
 #include "opr/dimshuffle.h"
-#include "opr/doubles.h"
-#include "opr/host_value.h"
-#include "opr/saturating_product.h"
 
 namespace ashlar {
 

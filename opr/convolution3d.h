@@ -2,7 +2,7 @@
 #ifndef ASHLAR_OPR_CONVOLUTION3D_H_
 #define ASHLAR_OPR_CONVOLUTION3D_H_
 
-#include "opr/base.h"
+#include "opr/base/base.h"
 #include "opr/conv_param.h"
 
 namespace ashlar {

@@ -4,16 +4,16 @@
 #include <limits>
 
 #include "graph/graph_builder.h"
-#include "opr/aliasing.h"
-#include "opr/checks.h"
+#include "opr/base/aliasing.h"
+#include "opr/base/checks.h"
+#include "opr/base/doubles.h"
+#include "opr/base/operands.h"
+#include "opr/base/saturating_product.h"
 #include "opr/concat.h"
 #include "opr/conv_filter.h"
 #include "opr/convolution_backward_filter.h"
 #include "opr/dimshuffle.h"
-#include "opr/doubles.h"
 #include "opr/elemwise.h"
-#include "opr/operands.h"
-#include "opr/saturating_product.h"
 
 namespace ashlar {
 

@@ -3,8 +3,8 @@
 #ifndef ASHLAR_OPR_CONVOLUTION_BACKWARD_DATA_H_
 #define ASHLAR_OPR_CONVOLUTION_BACKWARD_DATA_H_
 
+#include "opr/base/regions.h"
 #include "opr/convolution.h"
-#include "opr/regions.h"
 
 namespace ashlar {
 

@@ -1,12 +1,12 @@
 #include "opr/convolution_backward_filter.h"
 
 #include "graph/graph_builder.h"
-#include "opr/checks.h"
+#include "opr/base/checks.h"
+#include "opr/base/doubles.h"
+#include "opr/base/saturating_product.h"
 #include "opr/concat.h"
 #include "opr/dimshuffle.h"
-#include "opr/doubles.h"
 #include "opr/matrix_mul.h"
-#include "opr/saturating_product.h"
 
 namespace ashlar {
 

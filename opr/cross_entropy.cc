@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "graph/graph_builder.h"
-#include "opr/aliasing.h"
-#include "opr/checks.h"
-#include "opr/doubles.h"
+#include "opr/base/aliasing.h"
+#include "opr/base/checks.h"
+#include "opr/base/doubles.h"
 #include "opr/log_softmax.h"
 #include "opr/reduce.h"
 #include "opr/softmax.h"

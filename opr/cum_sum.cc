@@ -1,6 +1,6 @@
 #include "opr/cum_sum.h"
 
-#include "opr/strided.h"
+#include "opr/base/strided.h"
 
 namespace ashlar {
 

@@ -2,7 +2,7 @@
 #ifndef ASHLAR_OPR_CUM_SUM_H_
 #define ASHLAR_OPR_CUM_SUM_H_
 
-#include "opr/along_axis.h"
+#include "opr/base/along_axis.h"
 
 namespace ashlar {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
-#include "opr/aliasing.h"
+#include "opr/base/aliasing.h"
 
 namespace ashlar {
 

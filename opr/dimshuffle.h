@@ -2,8 +2,8 @@
 #ifndef ASHLAR_OPR_DIMSHUFFLE_H_
 #define ASHLAR_OPR_DIMSHUFFLE_H_
 
-#include "opr/base.h"
-#include "opr/strided.h"
+#include "opr/base/base.h"
+#include "opr/base/strided.h"
 
 namespace ashlar {
 

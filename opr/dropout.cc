@@ -1,8 +1,8 @@
 #include "opr/dropout.h"
 
-#include "opr/aliasing.h"
-#include "opr/checks.h"
-#include "opr/doubles.h"
+#include "opr/base/aliasing.h"
+#include "opr/base/checks.h"
+#include "opr/base/doubles.h"
 
 namespace ashlar {
 

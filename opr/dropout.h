@@ -2,8 +2,8 @@
 #ifndef ASHLAR_OPR_DROPOUT_H_
 #define ASHLAR_OPR_DROPOUT_H_
 
-#include "opr/base.h"
-#include "opr/dropout_mask.h"
+#include "opr/base/base.h"
+#include "opr/base/dropout_mask.h"
 
 namespace ashlar {
 

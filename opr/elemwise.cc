@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "graph/graph_builder.h"
-#include "opr/per_channel.h"
-#include "opr/strided.h"
+#include "opr/base/per_channel.h"
+#include "opr/base/strided.h"
 
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(Elemwise)

@@ -2,8 +2,8 @@
 #ifndef ASHLAR_OPR_ELEMWISE_H_
 #define ASHLAR_OPR_ELEMWISE_H_
 
-#include "opr/pointwise.h"
-#include "opr/scalar_functions.h"
+#include "opr/base/pointwise.h"
+#include "opr/base/scalar_functions.h"
 
 namespace ashlar {
 

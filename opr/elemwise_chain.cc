@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "opr/operands.h"
-#include "opr/strided.h"
+#include "opr/base/operands.h"
+#include "opr/base/strided.h"
 
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(ElemwiseChain)

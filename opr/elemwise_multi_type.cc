@@ -1,7 +1,7 @@
 #include "opr/elemwise_multi_type.h"
 
-#include "opr/aliasing.h"
-#include "opr/host_value.h"
+#include "opr/base/aliasing.h"
+#include "opr/base/host_value.h"
 
 namespace ashlar {
 

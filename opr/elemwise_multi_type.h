@@ -2,8 +2,8 @@
 #ifndef ASHLAR_OPR_ELEMWISE_MULTI_TYPE_H_
 #define ASHLAR_OPR_ELEMWISE_MULTI_TYPE_H_
 
+#include "opr/base/output_type.h"
 #include "opr/elemwise.h"
-#include "opr/output_type.h"
 
 namespace ashlar {
 

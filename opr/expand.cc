@@ -1,11 +1,11 @@
 #include "opr/expand.h"
 
 #include "graph/graph_builder.h"
-#include "opr/aliasing.h"
+#include "opr/base/aliasing.h"
+#include "opr/base/host_value.h"
+#include "opr/base/shape_operand.h"
+#include "opr/base/strided.h"
 #include "opr/gather.h"
-#include "opr/host_value.h"
-#include "opr/shape_operand.h"
-#include "opr/strided.h"
 
 namespace ashlar {
 

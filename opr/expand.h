@@ -2,8 +2,8 @@
 #ifndef ASHLAR_OPR_EXPAND_H_
 #define ASHLAR_OPR_EXPAND_H_
 
-#include "opr/moving.h"
-#include "opr/regions.h"
+#include "opr/base/moving.h"
+#include "opr/base/regions.h"
 
 namespace ashlar {
 

@@ -1,8 +1,8 @@
 #include "opr/gather.h"
 
 #include "graph/graph_builder.h"
-#include "opr/axis.h"
-#include "opr/inherited.h"
+#include "opr/base/axis.h"
+#include "opr/base/inherited.h"
 
 namespace ashlar {
 

@@ -4,8 +4,8 @@
 #ifndef ASHLAR_OPR_GATHER_H_
 #define ASHLAR_OPR_GATHER_H_
 
-#include "opr/indexed_runs.h"
-#include "opr/moving.h"
+#include "opr/base/indexed_runs.h"
+#include "opr/base/moving.h"
 
 namespace ashlar {
 

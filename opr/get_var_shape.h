@@ -2,8 +2,8 @@
 #ifndef ASHLAR_OPR_GET_VAR_SHAPE_H_
 #define ASHLAR_OPR_GET_VAR_SHAPE_H_
 
-#include "opr/axis.h"
-#include "opr/base.h"
+#include "opr/base/axis.h"
+#include "opr/base/base.h"
 
 namespace ashlar {
 

@@ -1,8 +1,8 @@
 #include "opr/grid_sample.h"
 
-#include "opr/checks.h"
-#include "opr/host_value.h"
-#include "opr/saturating_product.h"
+#include "opr/base/checks.h"
+#include "opr/base/host_value.h"
+#include "opr/base/saturating_product.h"
 
 namespace ashlar {
 

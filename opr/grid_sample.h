@@ -4,8 +4,8 @@
 
 #include <array>
 
-#include "opr/base.h"
-#include "opr/grid_taps.h"
+#include "opr/base/base.h"
+#include "opr/base/grid_taps.h"
 
 namespace ashlar {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "opr/strided.h"
+#include "opr/base/strided.h"
 
 namespace ashlar {
 namespace {

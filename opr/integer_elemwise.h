@@ -3,8 +3,8 @@
 #ifndef ASHLAR_OPR_INTEGER_ELEMWISE_H_
 #define ASHLAR_OPR_INTEGER_ELEMWISE_H_
 
-#include "opr/integer_functions.h"
-#include "opr/pointwise.h"
+#include "opr/base/integer_functions.h"
+#include "opr/base/pointwise.h"
 
 namespace ashlar {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "graph/graph_builder.h"
-#include "opr/doubles.h"
+#include "opr/base/doubles.h"
 #include "opr/reduce.h"
 
 namespace ashlar {

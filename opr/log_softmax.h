@@ -2,7 +2,7 @@
 #ifndef ASHLAR_OPR_LOG_SOFTMAX_H_
 #define ASHLAR_OPR_LOG_SOFTMAX_H_
 
-#include "opr/along_axis.h"
+#include "opr/base/along_axis.h"
 #include "opr/softmax.h"
 
 namespace ashlar {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "opr/checks.h"
-#include "opr/doubles.h"
+#include "opr/base/checks.h"
+#include "opr/base/doubles.h"
 
 namespace ashlar {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "graph/graph_builder.h"
-#include "opr/checks.h"
-#include "opr/doubles.h"
+#include "opr/base/checks.h"
+#include "opr/base/doubles.h"
 #include "opr/matrix_mul.h"
 
 namespace ashlar {

@@ -3,11 +3,11 @@
 #include <cmath>
 
 #include "graph/graph_builder.h"
-#include "opr/checks.h"
+#include "opr/base/checks.h"
+#include "opr/base/host_value.h"
+#include "opr/base/saturating_product.h"
 #include "opr/concat.h"
-#include "opr/host_value.h"
 #include "opr/matrix_mul.h"
-#include "opr/saturating_product.h"
 
 namespace ashlar {
 

@@ -2,7 +2,7 @@
 #ifndef ASHLAR_OPR_LSTM_H_
 #define ASHLAR_OPR_LSTM_H_
 
-#include "opr/base.h"
+#include "opr/base/base.h"
 
 namespace ashlar {
 

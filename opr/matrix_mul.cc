@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "graph/graph_builder.h"
-#include "opr/checks.h"
-#include "opr/doubles.h"
-#include "opr/saturating_product.h"
+#include "opr/base/checks.h"
+#include "opr/base/doubles.h"
+#include "opr/base/saturating_product.h"
 
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(MatrixMul)

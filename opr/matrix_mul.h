@@ -2,8 +2,8 @@
 #ifndef ASHLAR_OPR_MATRIX_MUL_H_
 #define ASHLAR_OPR_MATRIX_MUL_H_
 
-#include "opr/base.h"
-#include "opr/param_enums.h"
+#include "opr/base/base.h"
+#include "opr/base/param_enums.h"
 
 namespace ashlar {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "graph/graph_builder.h"
-#include "opr/checks.h"
+#include "opr/base/checks.h"
+#include "opr/base/operands.h"
 #include "opr/elemwise.h"
-#include "opr/operands.h"
 
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(MatrixMulBias)

@@ -1,7 +1,7 @@
 #include "opr/matrix_mul_update.h"
 
 #include "graph/graph_builder.h"
-#include "opr/checks.h"
+#include "opr/base/checks.h"
 
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(MatrixMulUpdate)

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "graph/graph_builder.h"
+#include "opr/base/operands.h"
 #include "opr/conv_bias.h"
-#include "opr/operands.h"
 
 namespace ashlar {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "opr/regions.h"
+#include "opr/base/regions.h"
 
 namespace ashlar {
 

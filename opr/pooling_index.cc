@@ -1,8 +1,8 @@
 #include "opr/pooling_index.h"
 
-#include "opr/checks.h"
-#include "opr/doubles.h"
-#include "opr/saturating_product.h"
+#include "opr/base/checks.h"
+#include "opr/base/doubles.h"
+#include "opr/base/saturating_product.h"
 
 namespace ashlar {
 

@@ -1,6 +1,6 @@
 #include "opr/pooling_param.h"
 
-#include "opr/checks.h"
+#include "opr/base/checks.h"
 
 namespace ashlar {
 

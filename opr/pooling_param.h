@@ -2,9 +2,9 @@
 #ifndef ASHLAR_OPR_POOLING_PARAM_H_
 #define ASHLAR_OPR_POOLING_PARAM_H_
 
-#include "opr/output_type.h"
-#include "opr/param_enums.h"
-#include "opr/window_operator.h"
+#include "opr/base/output_type.h"
+#include "opr/base/param_enums.h"
+#include "opr/base/window_operator.h"
 
 namespace ashlar {
 

@@ -4,9 +4,9 @@
 #include <memory>
 #include <utility>
 
+#include "opr/base/host_value.h"
+#include "opr/base/operands.h"
 #include "opr/conv_reference.h"
-#include "opr/host_value.h"
-#include "opr/operands.h"
 
 namespace ashlar {
 namespace {

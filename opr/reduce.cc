@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "graph/graph_builder.h"
-#include "opr/host_value.h"
+#include "opr/base/host_value.h"
+#include "opr/base/scalar_functions.h"
+#include "opr/base/strided.h"
 #include "opr/pooling.h"
-#include "opr/scalar_functions.h"
-#include "opr/strided.h"
 
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(Reduce)

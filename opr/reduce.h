@@ -2,7 +2,7 @@
 #ifndef ASHLAR_OPR_REDUCE_H_
 #define ASHLAR_OPR_REDUCE_H_
 
-#include "opr/row_wise.h"
+#include "opr/base/row_wise.h"
 
 namespace ashlar {
 

@@ -1,6 +1,6 @@
 #include "opr/relayout_format.h"
 
-#include "opr/aliasing.h"
+#include "opr/base/aliasing.h"
 
 namespace ashlar {
 

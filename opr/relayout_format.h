@@ -2,7 +2,7 @@
 #ifndef ASHLAR_OPR_RELAYOUT_FORMAT_H_
 #define ASHLAR_OPR_RELAYOUT_FORMAT_H_
 
-#include "opr/pointwise.h"
+#include "opr/base/pointwise.h"
 
 namespace ashlar {
 

@@ -1,9 +1,9 @@
 #include "opr/reshape.h"
 
 #include "absl/strings/str_join.h"
-#include "opr/aliasing.h"
-#include "opr/host_value.h"
-#include "opr/shape_operand.h"
+#include "opr/base/aliasing.h"
+#include "opr/base/host_value.h"
+#include "opr/base/shape_operand.h"
 
 namespace ashlar {
 

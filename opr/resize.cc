@@ -4,15 +4,15 @@
 #include <cstring>
 
 #include "graph/graph_builder.h"
-#include "opr/axis.h"
-#include "opr/checks.h"
+#include "opr/base/axis.h"
+#include "opr/base/checks.h"
+#include "opr/base/host_value.h"
+#include "opr/base/operands.h"
+#include "opr/base/saturating_product.h"
 #include "opr/gather.h"
-#include "opr/host_value.h"
 #include "opr/matrix_mul.h"
-#include "opr/operands.h"
 #include "opr/reshape.h"
 #include "opr/resize_axis.h"
-#include "opr/saturating_product.h"
 
 namespace ashlar {
 

@@ -8,9 +8,9 @@
 #include <set>
 
 #include "graph/status.h"
-#include "opr/axis.h"
-#include "opr/base.h"
-#include "opr/host_value.h"
+#include "opr/base/axis.h"
+#include "opr/base/base.h"
+#include "opr/base/host_value.h"
 
 namespace ashlar {
 namespace {

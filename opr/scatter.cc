@@ -2,10 +2,10 @@
 
 #include <cstring>
 
-#include "opr/aliasing.h"
+#include "opr/base/aliasing.h"
+#include "opr/base/inherited.h"
+#include "opr/base/strided.h"
 #include "opr/gather.h"
-#include "opr/inherited.h"
-#include "opr/strided.h"
 
 namespace ashlar {
 

@@ -5,9 +5,9 @@
 #define ASHLAR_OPR_SCATTER_H_
 
 #include "absl/functional/function_ref.h"
-#include "opr/base.h"
-#include "opr/indexed_runs.h"
-#include "opr/scatter_reduction.h"
+#include "opr/base/base.h"
+#include "opr/base/indexed_runs.h"
+#include "opr/base/scatter_reduction.h"
 
 namespace ashlar {
 

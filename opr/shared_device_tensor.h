@@ -2,7 +2,7 @@
 #ifndef ASHLAR_OPR_SHARED_DEVICE_TENSOR_H_
 #define ASHLAR_OPR_SHARED_DEVICE_TENSOR_H_
 
-#include "opr/held_tensor.h"
+#include "opr/base/held_tensor.h"
 
 namespace ashlar {
 

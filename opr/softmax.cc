@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "opr/axis.h"
-#include "opr/checks.h"
-#include "opr/doubles.h"
+#include "opr/base/axis.h"
+#include "opr/base/checks.h"
+#include "opr/base/doubles.h"
 
 namespace ashlar {
 

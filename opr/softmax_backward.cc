@@ -1,9 +1,9 @@
 #include "opr/softmax_backward.h"
 
 #include "graph/graph_builder.h"
-#include "opr/aliasing.h"
-#include "opr/checks.h"
-#include "opr/doubles.h"
+#include "opr/base/aliasing.h"
+#include "opr/base/checks.h"
+#include "opr/base/doubles.h"
 #include "opr/reduce.h"
 
 namespace ashlar {

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "graph/graph_builder.h"
-#include "opr/along_axis.h"
-#include "opr/strided.h"
+#include "opr/base/along_axis.h"
+#include "opr/base/strided.h"
 
 namespace ashlar {
 

@@ -2,8 +2,8 @@
 #ifndef ASHLAR_OPR_SPLIT_H_
 #define ASHLAR_OPR_SPLIT_H_
 
-#include "opr/axis.h"
-#include "opr/moving.h"
+#include "opr/base/axis.h"
+#include "opr/base/moving.h"
 
 namespace ashlar {
 

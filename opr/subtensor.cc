@@ -4,10 +4,10 @@
 #include <optional>
 #include <utility>
 
-#include "opr/aliasing.h"
-#include "opr/axis.h"
-#include "opr/host_value.h"
-#include "opr/strided.h"
+#include "opr/base/aliasing.h"
+#include "opr/base/axis.h"
+#include "opr/base/host_value.h"
+#include "opr/base/strided.h"
 
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(Subtensor)

@@ -3,8 +3,8 @@
 #define ASHLAR_OPR_SUBTENSOR_H_
 
 #include "absl/container/inlined_vector.h"
-#include "opr/base.h"
-#include "opr/strided.h"
+#include "opr/base/base.h"
+#include "opr/base/strided.h"
 
 namespace ashlar {
 

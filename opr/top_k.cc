@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "opr/along_axis.h"
-#include "opr/strided.h"
+#include "opr/base/along_axis.h"
+#include "opr/base/strided.h"
 
 namespace ashlar {
 

@@ -2,9 +2,9 @@
 #ifndef ASHLAR_OPR_TOP_K_H_
 #define ASHLAR_OPR_TOP_K_H_
 
-#include "opr/axis.h"
-#include "opr/base.h"
-#include "opr/comes_before.h"
+#include "opr/base/axis.h"
+#include "opr/base/base.h"
+#include "opr/base/comes_before.h"
 
 namespace ashlar {
 

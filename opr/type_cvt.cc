@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "opr/aliasing.h"
-#include "opr/host_value.h"
+#include "opr/base/aliasing.h"
+#include "opr/base/host_value.h"
 
 namespace ashlar {
 

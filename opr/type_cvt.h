@@ -3,8 +3,8 @@
 #ifndef ASHLAR_OPR_TYPE_CVT_H_
 #define ASHLAR_OPR_TYPE_CVT_H_
 
-#include "opr/output_type.h"
-#include "opr/pointwise.h"
+#include "opr/base/output_type.h"
+#include "opr/base/pointwise.h"
 
 namespace ashlar {
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "opr/checks.h"
+#include "opr/base/checks.h"
 
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(SgdUpdate)

@@ -3,7 +3,7 @@
 #ifndef ASHLAR_OPR_UPDATE_H_
 #define ASHLAR_OPR_UPDATE_H_
 
-#include "opr/base.h"
+#include "opr/base/base.h"
 
 namespace ashlar {
 

@@ -7,11 +7,11 @@
 
 namespace ashlar {
 
-absl::StatusOr<std::unique_ptr<GraphRun>> GraphRun::Create(Graph graph, const Wishes& wishes,
+absl::StatusOr<std::unique_ptr<GraphRun>> GraphRun::Create(Graph graph, const PlanTarget& target,
                                                            const std::string& passes) {
   PlanRequest request;
-  request.wishes = wishes;
-  request.means.passes = passes;
+  request.target = target;
+  request.planning.passes = passes;
   ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const Executable> executable,
                           Executable::Compile(std::move(graph), request));
   auto run = std::make_unique<GraphRun>();

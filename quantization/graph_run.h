@@ -17,8 +17,8 @@ using ValueVisitor = absl::FunctionRef<absl::Status(const Var& var, const HostTe
 
 class GraphRun {
  public:
-  // Passes as in Means::passes. Vars that passes merge are not shown.
-  static absl::StatusOr<std::unique_ptr<GraphRun>> Create(Graph graph, const Wishes& wishes,
+  // Passes as in PlanningOptions::passes. Vars that passes merge are not shown.
+  static absl::StatusOr<std::unique_ptr<GraphRun>> Create(Graph graph, const PlanTarget& target,
                                                           const std::string& passes);
 
   // Returns the outputs, in the order of the graph. Valid until the next run.

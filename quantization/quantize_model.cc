@@ -133,7 +133,7 @@ class Quantizer {
   // visit(var, value), of all runs of the graph in floats.
   absl::Status Observe(absl::string_view what, ValueVisitor visit) {
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<GraphRun> run,
-                            GraphRun::Create(graph_, options_.wishes, "layout"));
+                            GraphRun::Create(graph_, options_.target, "layout"));
     for (int64_t i = 0; i < data_.runs(); ++i) {
       Progress(what, i);
       ASHLAR_ASSIGN_OR_RETURN(const CalibrationRun inputs, data_.Run(i));
@@ -292,9 +292,9 @@ class Quantizer {
   // Noise of layers and outputs, by runs of both graphs.
   absl::Status Measure() {
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<GraphRun> floats,
-                            GraphRun::Create(graph_, options_.wishes, "layout"));
+                            GraphRun::Create(graph_, options_.target, "layout"));
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<GraphRun> bytes,
-                            GraphRun::Create(model_.graph, options_.wishes, "all"));
+                            GraphRun::Create(model_.graph, options_.target, "all"));
     std::map<int, Noise> noise;  // by var id
     OutputNoise outputs;
     for (int64_t i = 0; i < data_.runs(); ++i) {
@@ -354,12 +354,12 @@ class Quantizer {
 
 absl::StatusOr<QuantizedModel> QuantizeModel(const Graph& graph, const CalibrationData& data,
                                              const QuantizeOptions& options) {
-  ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(options.wishes.comp_node));
+  ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(options.target.comp_node));
   return Quantizer(data, options, *device).Run(graph);
 }
 
-absl::StatusOr<Graph> EightBitTwin(const Graph& graph, const Wishes& wishes) {
-  ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(wishes.comp_node));
+absl::StatusOr<Graph> EightBitTwin(const Graph& graph, const PlanTarget& target) {
+  ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(target.comp_node));
   ASHLAR_ASSIGN_OR_RETURN(const Graph folded, Folded(graph, *device));
   ASHLAR_ASSIGN_OR_RETURN(const Graph fused, FuseForQuantization(folded, Operators()));
   const LayerPlan plan = PlanLayers(fused, {}, *device);

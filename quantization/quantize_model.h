@@ -37,7 +37,7 @@ struct QuantizeOptions {
   std::optional<ByteInput> input;  // replaces the only input, which is float
   std::vector<std::string> keep;   // names of operators that stay in floats
   int keep_worst = 0;  // this many more stay in floats: the layers with weights that lose most
-  Wishes wishes;       // device and threads of the runs
+  PlanTarget target;   // device and threads of the runs
   std::function<void(const std::string&)> progress;  // may be empty
 };
 
@@ -71,7 +71,7 @@ absl::StatusOr<QuantizedModel> QuantizeModel(const Graph& graph, const Calibrati
                                              const QuantizeOptions& options);
 
 // Returns the same graph in 8 bits with assumed ranges: for its memory, not for its values.
-absl::StatusOr<Graph> EightBitTwin(const Graph& graph, const Wishes& wishes);
+absl::StatusOr<Graph> EightBitTwin(const Graph& graph, const PlanTarget& target);
 
 }  // namespace ashlar
 

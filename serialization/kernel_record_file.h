@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/plan/kernel_record.h"
+#include "runtime/plan/request/kernel_record.h"
 
 namespace ashlar {
 

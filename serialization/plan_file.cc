@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "graph/passes/pass.h"
 #include "graph/status.h"
-#include "memory/tied_buffers.h"
+#include "memory/problem/tied_buffers.h"
 #include "serialization/crc32.h"
 #include "serialization/json_file.h"
 #include "serialization/json_reader.h"
@@ -37,21 +37,21 @@ std::string ChecksumOf(nlohmann::json document) {
 std::string Text(absl::string_view text) { return std::string(text); }
 
 OrderedJson OptionsJson(const RecordedPlan& plan) {
-  const Means& means = plan.means;
-  OrderedJson json = {{"precision", Text(Name(plan.wishes.precision))},
-                      {"passes", means.passes},
-                      {"scheduler", Text(Name(means.order))},
-                      {"inplace", means.inplace},
-                      {"planner", means.planner.planner},
-                      {"planner_work", means.planner.limits.work},
-                      {"exact", means.kernels.exact},
-                      {"prefer", means.kernels.least_memory ? "memory" : "speed"},
-                      {"allow_tf32", means.kernels.allow_tf32},
-                      {"extra_scratch_bytes", means.extra_workspace},
+  const PlanningOptions& planning = plan.planning;
+  OrderedJson json = {{"precision", Text(Name(plan.target.precision))},
+                      {"passes", planning.passes},
+                      {"scheduler", Text(Name(planning.order))},
+                      {"inplace", planning.inplace},
+                      {"planner", planning.planner.planner},
+                      {"planner_work", planning.planner.limits.work},
+                      {"exact", planning.kernels.exact},
+                      {"prefer", planning.kernels.least_memory ? "memory" : "speed"},
+                      {"allow_tf32", planning.kernels.allow_tf32},
+                      {"extra_scratch_bytes", planning.extra_workspace},
                       {"alignment", plan.alignment},
-                      {"tile", plan.wishes.tiles.ToString()},
+                      {"tile", plan.target.tiles.ToString()},
                       {"rewritten_for_tiles", plan.rewritten_for_tiles}};
-  if (plan.wishes.release_input) json["release_input"] = true;
+  if (plan.target.release_input) json["release_input"] = true;
   return json;
 }
 
@@ -85,10 +85,10 @@ OrderedJson PlanJson(const StoredPlan& file) {
   json["model"] = {{"operators", file.model.operators},
                    {"weights_bytes", file.model.weights_bytes},
                    {"crc32", absl::StrFormat("%08x", file.model.crc32)}};
-  json["device"] = plan.wishes.comp_node.ToString();
+  json["device"] = plan.target.comp_node.ToString();
   json["processor"] = {{"name", plan.processor.ToString()},
-                       {"at_hand", !plan.wishes.processor.has_value()}};
-  json["threads"] = plan.wishes.threads;
+                       {"at_hand", !plan.target.processor.has_value()}};
+  json["threads"] = plan.target.threads;
   json["options"] = OptionsJson(plan);
   json["kernel_record"] = OrderedJson();
   if (!plan.record.path.empty()) {
@@ -211,30 +211,30 @@ absl::Status ReadOptions(const JsonPlace& place, RecordedPlan& plan) {
                   "prefer", "allow_tf32", "extra_scratch_bytes", "alignment", "tile",
                   "rewritten_for_tiles"},
                  {"release_input"}));
-  Means& means = plan.means;
-  ASHLAR_RETURN_IF_ERROR(fields.ReadParsed("precision", ParsePrecision, plan.wishes.precision));
-  ASHLAR_RETURN_IF_ERROR(fields.Read("passes", means.passes));
-  if (absl::Status status = SelectPasses(means.passes).status(); !status.ok()) {
+  PlanningOptions& planning = plan.planning;
+  ASHLAR_RETURN_IF_ERROR(fields.ReadParsed("precision", ParsePrecision, plan.target.precision));
+  ASHLAR_RETURN_IF_ERROR(fields.Read("passes", planning.passes));
+  if (absl::Status status = SelectPasses(planning.passes).status(); !status.ok()) {
     return fields["passes"].Error(status.message());
   }
-  ASHLAR_RETURN_IF_ERROR(fields.ReadParsed("scheduler", ParseOrder, means.order));
-  ASHLAR_RETURN_IF_ERROR(fields.Read("inplace", means.inplace));
-  ASHLAR_RETURN_IF_ERROR(fields.Read("planner", means.planner.planner));
-  if (memory::FindPlanner(means.planner.planner) == nullptr) {
+  ASHLAR_RETURN_IF_ERROR(fields.ReadParsed("scheduler", ParseOrder, planning.order));
+  ASHLAR_RETURN_IF_ERROR(fields.Read("inplace", planning.inplace));
+  ASHLAR_RETURN_IF_ERROR(fields.Read("planner", planning.planner.planner));
+  if (memory::FindPlanner(planning.planner.planner) == nullptr) {
     return fields["planner"].Error("there is no such planner");
   }
-  ASHLAR_RETURN_IF_ERROR(fields.Read("planner_work", 0, INT64_MAX, means.planner.limits.work));
-  ASHLAR_RETURN_IF_ERROR(fields.Read("exact", means.kernels.exact));
-  ASHLAR_RETURN_IF_ERROR(fields.ReadParsed("prefer", ParsePrefer, means.kernels.least_memory));
-  ASHLAR_RETURN_IF_ERROR(fields.Read("allow_tf32", means.kernels.allow_tf32));
-  ASHLAR_RETURN_IF_ERROR(fields.ReadBytes("extra_scratch_bytes", means.extra_workspace));
+  ASHLAR_RETURN_IF_ERROR(fields.Read("planner_work", 0, INT64_MAX, planning.planner.limits.work));
+  ASHLAR_RETURN_IF_ERROR(fields.Read("exact", planning.kernels.exact));
+  ASHLAR_RETURN_IF_ERROR(fields.ReadParsed("prefer", ParsePrefer, planning.kernels.least_memory));
+  ASHLAR_RETURN_IF_ERROR(fields.Read("allow_tf32", planning.kernels.allow_tf32));
+  ASHLAR_RETURN_IF_ERROR(fields.ReadBytes("extra_scratch_bytes", planning.extra_workspace));
   ASHLAR_RETURN_IF_ERROR(fields.Read("alignment", 0, int64_t{1} << 30, plan.alignment));
   if ((plan.alignment & (plan.alignment - 1)) != 0) {
     return fields["alignment"].Error("is neither 0 nor a power of two");
   }
-  ASHLAR_RETURN_IF_ERROR(fields.ReadParsed("tile", TileSpec::Parse, plan.wishes.tiles));
+  ASHLAR_RETURN_IF_ERROR(fields.ReadParsed("tile", TileSpec::Parse, plan.target.tiles));
   if (fields.Has("release_input")) {
-    ASHLAR_RETURN_IF_ERROR(fields.Read("release_input", plan.wishes.release_input));
+    ASHLAR_RETURN_IF_ERROR(fields.Read("release_input", plan.target.release_input));
   }
   return fields.Read("rewritten_for_tiles", plan.rewritten_for_tiles);
 }
@@ -246,14 +246,14 @@ absl::Status ReadHead(const Fields& document, StoredPlan& file) {
   ASHLAR_RETURN_IF_ERROR(model.Read("operators", 0, kMaxId, file.model.operators));
   ASHLAR_RETURN_IF_ERROR(model.ReadBytes("weights_bytes", file.model.weights_bytes));
   ASHLAR_RETURN_IF_ERROR(model.ReadParsed("crc32", ParseCrc, file.model.crc32));
-  ASHLAR_RETURN_IF_ERROR(document.ReadParsed("device", CompNode::Parse, plan.wishes.comp_node));
+  ASHLAR_RETURN_IF_ERROR(document.ReadParsed("device", CompNode::Parse, plan.target.comp_node));
   ASHLAR_ASSIGN_OR_RETURN(const Fields processor,
                           Fields::Of(document["processor"], {"name", "at_hand"}));
   ASHLAR_RETURN_IF_ERROR(processor.ReadParsed("name", Processor::Parse, plan.processor));
   bool at_hand = false;
   ASHLAR_RETURN_IF_ERROR(processor.Read("at_hand", at_hand));
-  if (!at_hand) plan.wishes.processor = plan.processor;
-  ASHLAR_RETURN_IF_ERROR(document.Read("threads", 1, kMaxThreads, plan.wishes.threads));
+  if (!at_hand) plan.target.processor = plan.processor;
+  ASHLAR_RETURN_IF_ERROR(document.Read("threads", 1, kMaxThreads, plan.target.threads));
   ASHLAR_RETURN_IF_ERROR(ReadOptions(document["options"], plan));
   if (!document["kernel_record"].is_null()) {
     ASHLAR_ASSIGN_OR_RETURN(const Fields record, Fields::Of(document["kernel_record"],

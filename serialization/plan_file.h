@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "runtime/plan/recorded_plan.h"
+#include "runtime/plan/record/recorded_plan.h"
 #include "serialization/model_identity.h"
 
 namespace ashlar {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/plan/planned_graph.h"
+#include "runtime/plan/stages/planned_graph.h"
 #include "runtime/session/profiler.h"
 
 namespace ashlar {

@@ -8,16 +8,16 @@
 namespace ashlar {
 
 absl::Status CheckBudget(const PlannedGraph& planned, const std::string& path) {
-  if (!planned.wishes.budget || planned.wishes.budget->bytes == 0) return absl::OkStatus();
-  if (planned.plan.plan.arena <= planned.wishes.budget->bytes) return absl::OkStatus();
+  if (!planned.target.budget || planned.target.budget->bytes == 0) return absl::OkStatus();
+  if (planned.plan.plan.arena <= planned.target.budget->bytes) return absl::OkStatus();
   return WithExitCode(absl::ResourceExhaustedError(absl::StrCat(
-                          path, " does not fit: --memory-budget is ", planned.wishes.budget->bytes,
+                          path, " does not fit: --memory-budget is ", planned.target.budget->bytes,
                           " bytes, the smallest that would do is ", planned.smallest_budget)),
                       ExitCode::kDoesNotFit);
 }
 
 absl::Status CheckTotal(const PlannedModel& made, const std::string& path) {
-  const std::optional<TotalBudget>& total = made.plan().wishes.total;
+  const std::optional<TotalBudget>& total = made.plan().target.total;
   const MemoryNeed need = NeedOf(made);
   if (!total || need.total() <= total->bytes) return absl::OkStatus();
   return WithExitCode(

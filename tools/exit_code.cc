@@ -4,7 +4,7 @@
 
 #include "absl/strings/cord.h"
 #include "library/model.h"
-#include "runtime/plan/tiled_plans.h"
+#include "runtime/plan/tiling/tiled_plans.h"
 
 namespace ashlar {
 namespace {

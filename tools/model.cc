@@ -132,7 +132,7 @@ absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request, 
 
 MemoryNeed NeedOf(const PlannedModel& model) {
   const PlannedGraph& plan = model.plan();
-  return NeedOf(plan, ProcessBytes(plan.wishes.threads), model.packed != nullptr);
+  return NeedOf(plan, ProcessBytes(plan.target.threads), model.packed != nullptr);
 }
 
 int64_t AddressesNeeded(const PlannedModel& model) {
@@ -146,7 +146,7 @@ absl::Status MakeRoom(const PlannedModel& model) {
   const PlannedGraph& planned = model.plan();
   if (!planned.device->is_host()) return absl::OkStatus();
   ASHLAR_RETURN_IF_ERROR(CheckAddresses(AddressesNeeded(model)));
-  const std::optional<TotalBudget>& total = planned.wishes.total;
+  const std::optional<TotalBudget>& total = planned.target.total;
   if (!total) return absl::OkStatus();
   ReturnFreedMemory();
   LetGoOfCode();
@@ -163,7 +163,7 @@ absl::StatusOr<std::shared_ptr<const Executable>> CompileModel(Model model,
   console.Progress("planning and packing weights");
   absl::StatusOr<PlannedModel> made = PlanModel(std::move(model), request, console);
   if (!made.ok()) {
-    return request.means.recorded != nullptr ? PlanFileError(made.status()) : made.status();
+    return request.planning.recorded != nullptr ? PlanFileError(made.status()) : made.status();
   }
   if (made->packed == nullptr) ASHLAR_RETURN_IF_ERROR(made->planned->ready());
   ASHLAR_RETURN_IF_ERROR(MakeRoom(*made));

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "library/model.h"
-#include "runtime/plan/memory_need.h"
+#include "runtime/plan/stages/memory_need.h"
 #include "tools/console.h"
 #include "tools/options.h"
 

@@ -15,7 +15,7 @@
 #include "graph/status.h"
 #include "memory/planner.h"
 #include "runtime/measure/process_memory.h"
-#include "runtime/plan/recorded_tiles.h"
+#include "runtime/plan/record/recorded_tiles.h"
 #include "serialization/kernel_record_path.h"
 #include "tools/exit_code.h"
 #include "tools/option_kinds.h"
@@ -188,10 +188,11 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
   parsed("--plan-time", flags.plan_time, ParseDuration, "TIME",
          "for the search of a plan that meets the bound, counted (default 250ms; in parts "
          "four times as much)");
-  parsed("--tile", flags.tiles, ParseTilesOrNone, "SPEC|none",
-         "execute in parts, as `plan --memory-budget` prints it: FROM-TO:KIND[;...], ids of "
-         "operators and batchN, rowsN, linesN, ebbN, gridNxM or inputgridNxM (`inspect --nodes`); "
-         "none: not as `tune` found out either");
+  parsed(
+      "--tile", flags.tiles, ParseTilesOrNone, "SPEC|none",
+      "execute in parts, as `plan --memory-budget` prints it: FROM-TO:KIND[;...], ids of "
+      "operators and batchN, rowsN, linesN, rollingN, gridNxM or inputgridNxM (`inspect --nodes`); "
+      "none: not as `tune` found out either");
   parsed("--memory-budget", flags.memory_budget, ParseBudget, "SIZE|min",
          "execute in parts, the fastest that fit the arena into so many bytes; else exit 3")
       ->excludes(app.get_option("--tile" + suffix));
@@ -280,38 +281,38 @@ int64_t PlanningFlags::plan_work() const {
   return absl::ToInt64Milliseconds(std::min(plan_time, most)) * memory::kWorkPerMillisecond;
 }
 
-PlanRequest ToPlanRequest(const ExecutionFlags& execution, const PlanningFlags& planning,
+PlanRequest ToPlanRequest(const ExecutionFlags& execution, const PlanningFlags& flags,
                           Console& console) {
   PlanRequest request;
-  auto& [wishes, means, checks] = request;
-  wishes.comp_node = execution.device;
-  wishes.processor = planning.processor;
-  wishes.threads = execution.threads;
-  wishes.precision = execution.precision;
-  wishes.release_input = planning.release_input;
-  means.passes = planning.passes;
-  means.order = planning.order;
-  means.planner.planner = planning.planner;
-  means.planner.limits.work = planning.plan_work();
-  means.inplace = planning.inplace;
-  means.kernels = {.exact = planning.exact,
-                   .least_memory = planning.prefer_memory,
-                   .allow_tf32 = execution.allow_tf32};
-  means.extra_workspace = planning.extra_scratch;
-  checks.alignment = planning.align;
-  if (planning.autotune && !planning.record.empty()) {
-    means.record =
-        RecordFor(planning.record, wishes, [&](const std::string& note) { console.Note(note); });
+  auto& [target, planning, debug] = request;
+  target.comp_node = execution.device;
+  target.processor = flags.processor;
+  target.threads = execution.threads;
+  target.precision = execution.precision;
+  target.release_input = flags.release_input;
+  planning.passes = flags.passes;
+  planning.order = flags.order;
+  planning.planner.planner = flags.planner;
+  planning.planner.limits.work = flags.plan_work();
+  planning.inplace = flags.inplace;
+  planning.kernels = {.exact = flags.exact,
+                      .least_memory = flags.prefer_memory,
+                      .allow_tf32 = execution.allow_tf32};
+  planning.extra_workspace = flags.extra_scratch;
+  debug.alignment = flags.align;
+  if (flags.autotune && !flags.record.empty()) {
+    planning.record =
+        RecordFor(flags.record, target, [&](const std::string& note) { console.Note(note); });
   }
-  wishes.tiles = planning.tiles;
-  wishes.tuned_tiles = planning.tuned_tiles && !planning.Given("--tile") &&
-                       planning.memory_budget < 0 && planning.total_budget < 0;
-  if (planning.memory_budget >= 0) {
-    wishes.budget = MemoryBudget{planning.memory_budget, planning.max_extra_flops, false};
+  target.tiles = flags.tiles;
+  target.tuned_tiles = flags.tuned_tiles && !flags.Given("--tile") && flags.memory_budget < 0 &&
+                       flags.total_budget < 0;
+  if (flags.memory_budget >= 0) {
+    target.budget = MemoryBudget{flags.memory_budget, flags.max_extra_flops, false};
   }
-  if (planning.total_budget >= 0) {
+  if (flags.total_budget >= 0) {
     UseOneHeap();
-    wishes.total = TotalBudget{planning.total_budget, ProcessBytes(execution.threads), false};
+    target.total = TotalBudget{flags.total_budget, ProcessBytes(execution.threads), false};
   }
   return request;
 }

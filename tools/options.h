@@ -15,10 +15,10 @@
 #include "graph/comp_node.h"
 #include "library/execution.h"
 #include "memory/planner.h"
-#include "memory/solution.h"
-#include "memory/work.h"
+#include "memory/problem/solution.h"
+#include "memory/problem/work.h"
 #include "runtime/device/processor.h"
-#include "runtime/plan/plan_request.h"
+#include "runtime/plan/request/plan_request.h"
 #include "tools/console.h"
 #include "tools/picture_options.h"
 

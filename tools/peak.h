@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "memory/buffer.h"
-#include "runtime/plan/planned_graph.h"
+#include "memory/problem/buffer.h"
+#include "runtime/plan/stages/planned_graph.h"
 
 namespace ashlar {
 

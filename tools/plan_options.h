@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "memory/solution.h"
+#include "memory/problem/solution.h"
 #include "tools/command.h"
 #include "tools/options.h"
 #include "tools/plan_picture.h"

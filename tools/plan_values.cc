@@ -26,10 +26,10 @@ bool ComputesInIntegers(const Graph& graph) {
 
 PlanRequest WholeOf(const PlanRequest& request) {
   PlanRequest whole;
-  whole.wishes.comp_node = request.wishes.comp_node;
-  whole.wishes.threads = request.wishes.threads;
-  whole.wishes.precision = request.wishes.precision;
-  whole.means.kernels.exact = true;
+  whole.target.comp_node = request.target.comp_node;
+  whole.target.threads = request.target.threads;
+  whole.target.precision = request.target.precision;
+  whole.planning.kernels.exact = true;
   return whole;
 }
 
@@ -50,7 +50,7 @@ absl::StatusOr<NamedTensors> Reference(const Model& model, const PlanRequest& re
 Tolerance RoundingTolerance(const Graph& graph, const PlanRequest& request) {
   Tolerance tolerance;
   const DType precision =
-      request.means.kernels.allow_tf32 ? DType::kFloat16 : request.wishes.precision;
+      request.planning.kernels.allow_tf32 ? DType::kFloat16 : request.target.precision;
   if (ComputesInIntegers(graph)) {
     tolerance.atol = tolerance.rtol = 0;
   } else if (std::any_of(graph.vars().begin(), graph.vars().end(),

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/device/limited_device.h"
-#include "runtime/plan/plan_request.h"
+#include "runtime/plan/request/plan_request.h"
 #include "tools/probe_subject.h"
 
 namespace ashlar {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
-#include "runtime/plan/plan_as_recorded.h"
+#include "runtime/plan/record/plan_as_recorded.h"
 #include "tools/exit_code.h"
 
 namespace ashlar {
@@ -36,17 +36,17 @@ absl::Status CheckGiven(const RecordedPlan& plan, const ExecutionFlags& executio
     return UsageError(
         absl::StrCat(option, " ", given, ": the plan ", plan.path, " is for ", planned));
   };
-  const Wishes& wishes = plan.wishes;
-  if (planning.Given("--device") && !(execution.device == wishes.comp_node)) {
-    return differs("--device", execution.device.ToString(), wishes.comp_node.ToString());
+  const PlanTarget& target = plan.target;
+  if (planning.Given("--device") && !(execution.device == target.comp_node)) {
+    return differs("--device", execution.device.ToString(), target.comp_node.ToString());
   }
-  if (planning.Given("--threads") && execution.threads != wishes.threads) {
-    return differs("--threads", execution.threads, wishes.threads);
+  if (planning.Given("--threads") && execution.threads != target.threads) {
+    return differs("--threads", execution.threads, target.threads);
   }
-  if (planning.Given("--precision") && execution.precision != wishes.precision) {
-    return differs("--precision", Name(execution.precision), Name(wishes.precision));
+  if (planning.Given("--precision") && execution.precision != target.precision) {
+    return differs("--precision", Name(execution.precision), Name(target.precision));
   }
-  if (planning.Given("--allow-tf32") && !plan.means.kernels.allow_tf32) {
+  if (planning.Given("--allow-tf32") && !plan.planning.kernels.allow_tf32) {
     return UsageError(absl::StrCat("--allow-tf32: the plan ", plan.path, " was made without"));
   }
   if (planning.processor && !(*planning.processor == plan.processor)) {
@@ -65,10 +65,10 @@ absl::StatusOr<PlanRequest> RequestOfPlanFile(const Model& model, const Planning
     return UsageError(absl::StrCat("--plan ", plan.path, " is the plan of another model: of ",
                                    file.model.ToString(), "; this one has ", identity.ToString()));
   }
-  execution.device = plan.wishes.comp_node;
-  execution.threads = plan.wishes.threads;
-  execution.precision = plan.wishes.precision;
-  execution.allow_tf32 = plan.means.kernels.allow_tf32;
+  execution.device = plan.target.comp_node;
+  execution.threads = plan.target.threads;
+  execution.precision = plan.target.precision;
+  execution.allow_tf32 = plan.planning.kernels.allow_tf32;
   return RequestAsRecorded(std::make_shared<const RecordedPlan>(std::move(plan)));
 }
 
@@ -92,7 +92,7 @@ absl::StatusOr<PlanRequest> RequestFor(const Model& model, ExecutionFlags& execu
     }
     request = ToPlanRequest(execution, planning, console);
   }
-  request.wishes.reading_bytes = model.reading_bytes;
+  request.target.reading_bytes = model.reading_bytes;
   return request;
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "runtime/plan/plan_request.h"
+#include "runtime/plan/request/plan_request.h"
 #include "serialization/plan_file.h"
 #include "tools/console.h"
 #include "tools/model.h"

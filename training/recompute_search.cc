@@ -239,7 +239,7 @@ absl::StatusOr<FittedStep> FitStep(const Graph& step, int64_t budget, double max
   }
   ASHLAR_ASSIGN_OR_RETURN(
       const std::vector<RecomputePoint> points,
-      RecomputeFrontier(step, max_extra_flops, tiles, request.means.planner.limits.stop));
+      RecomputeFrontier(step, max_extra_flops, tiles, request.planning.planner.limits.stop));
   const auto planned = [&](size_t i) { return plan_point(points[i]); };
   // Plans may need less than their points predict, or more. Starts at the first point that should
   // fit, moves towards less memory until a plan fits, then back towards fewer operations.

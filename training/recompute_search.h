@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "runtime/plan/plan_request.h"
+#include "runtime/plan/request/plan_request.h"
 #include "training/recompute.h"
 
 namespace ashlar {

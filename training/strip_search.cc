@@ -18,8 +18,8 @@
 
 #include "graph/needed_bytes.h"
 #include "graph/status.h"
-#include "runtime/plan/graph_cuts.h"
-#include "runtime/plan/tiling_trials.h"
+#include "runtime/plan/tiling/graph_cuts.h"
+#include "runtime/plan/tiling/tiling_trials.h"
 
 namespace ashlar {
 namespace {
@@ -243,7 +243,7 @@ absl::StatusOr<FittedTraining> FitTraining(const TrainingGraph& graph,
   std::optional<FittedTraining> best;
   if (untiled.ok()) best = FittedTraining{*std::move(untiled), {}};
   if (budget > 0 && best && best->step.point.extra_flops == 0) return *std::move(best);
-  StripSearch search(graph, options, budget, max_extra_flops, request.means.planner.limits.stop);
+  StripSearch search(graph, options, budget, max_extra_flops, request.planning.planner.limits.stop);
   ASHLAR_RETURN_IF_ERROR(search.Find());
   search.KeepBest(kRefined);
   for (size_t i = 0; i < std::min(kMostPlanned, search.found().size()); ++i) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/plan/plan_request.h"
+#include "runtime/plan/request/plan_request.h"
 #include "training/recompute_search.h"
 #include "training/training_graph.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/plan/time_estimate.h"
+#include "runtime/plan/stages/time_estimate.h"
 
 namespace ashlar {
 namespace {
@@ -48,7 +48,7 @@ void AddViews(const PlannedGraph& planned, ViewedPlan& view) {
 }
 
 void AddTimes(const PlannedGraph& planned, ViewedPlan& view) {
-  const ProcessorSpeed speed = SpeedOf(*planned.device, planned.wishes, planned.means);
+  const ProcessorSpeed speed = SpeedOf(*planned.device, planned.target, planned.planning);
   for (size_t step = 0; step < view.steps.size(); ++step) {
     const int node = planned.schedule.order[step];
     if (planned.kernels[node] == nullptr) continue;
@@ -100,7 +100,7 @@ ViewedPlan ViewOf(const RecordedPlan& record, std::string title) {
   view.bottleneck_step = record.bottleneck_step;
   view.proof = record.proof();
   view.planner = record.found_by;
-  view.tile = record.wishes.tiles.ToString();
+  view.tile = record.target.tiles.ToString();
   return view;
 }
 
@@ -108,7 +108,7 @@ ViewedPlan ViewOf(const RecordedPlan& record, const PlannedGraph& planned, std::
   ViewedPlan view = ViewOf(record, std::move(title));
   view.problem = planned.lifetimes.problem;  // a chunk may be contained in several
   view.passes = planned.passes;
-  if (planned.wishes.budget) view.budget = planned.wishes.budget->bytes;
+  if (planned.target.budget) view.budget = planned.target.budget->bytes;
   AddReads(planned, view);
   AddViews(planned, view);
   AddTimes(planned, view);

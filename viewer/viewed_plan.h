@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "memory/planner.h"
-#include "runtime/plan/planned_graph.h"
-#include "runtime/plan/recorded_plan.h"
+#include "runtime/plan/record/recorded_plan.h"
+#include "runtime/plan/stages/planned_graph.h"
 
 namespace ashlar {
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "benchmarks/onednn/kernel.h"
+#include "opr/base/strided.h"
 #include "opr/matrix_mul.h"
-#include "opr/strided.h"
 
 namespace ashlar::onednn {
 namespace {

@@ -40,7 +40,7 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
   std::map<int, std::vector<Piece>> columns;
   Scope strips(&scope);
   absl::flat_hash_map<int, Piece> kept;  // by var: rows of the previous strip
-  const bool ebbs = segment.spec.kind == TileKind::kEbb;
+  const bool rolls = segment.spec.kind == TileKind::kRolling;
   for (size_t t = 0; t < lines.steps.size(); ++t) {
     const LineStep& step = lines.steps[t];
     const int around = builder.record().Begin(segment, static_cast<int64_t>(t), 0, {});
@@ -74,7 +74,7 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
       // the rest is freed then.
       std::vector<int> behind;
       for (int input : step.last_read[i]) {
-        if (ebbs && !MayOverwrite(regions, node, input)) {
+        if (rolls && !MayOverwrite(regions, node, input)) {
           behind.push_back(input);
         } else {
           ASHLAR_RETURN_IF_ERROR(keep(input));

@@ -17,11 +17,12 @@ struct KindRow {
   TileKind kind;
   const char* name;
   bool grid;
+  absl::string_view old_name = {};  // in files of earlier versions
 };
 constexpr KindRow kKinds[] = {
     {TileKind::kBatch, "batch", false},        {TileKind::kRows, "rows", false},
     {TileKind::kLines, "lines", false},        {TileKind::kGrid, "grid", true},
-    {TileKind::kInputGrid, "inputgrid", true}, {TileKind::kEbb, "ebb", false},
+    {TileKind::kInputGrid, "inputgrid", true}, {TileKind::kRolling, "rolling", false, "ebb"},
 };
 
 class Parser {
@@ -41,7 +42,7 @@ class Parser {
     return absl::InvalidArgumentError(
         absl::StrCat("tile spec '", text_.substr(0, 200), "': ", what, " at character ",
                      text_.size() - rest_.size() + 1, "; expected FROM-TO:KIND[(...)][;...] with ",
-                     "KIND batchN, rowsN, linesN, ebbN, gridNxM or inputgridNxM"));
+                     "KIND batchN, rowsN, linesN, rollingN, gridNxM or inputgridNxM"));
   }
 
   bool Take(absl::string_view token) {
@@ -74,8 +75,10 @@ class Parser {
     if (!Take("-")) return Error("expected '-'");
     ASHLAR_ASSIGN_OR_RETURN(segment.to, Number(0, "expected an operator's id"));
     if (!Take(":")) return Error("expected ':'");
-    const KindRow* row = std::find_if(std::begin(kKinds), std::end(kKinds),
-                                      [this](const KindRow& kind) { return Take(kind.name); });
+    const KindRow* row =
+        std::find_if(std::begin(kKinds), std::end(kKinds), [this](const KindRow& kind) {
+          return Take(kind.name) || (!kind.old_name.empty() && Take(kind.old_name));
+        });
     if (row == std::end(kKinds)) return Error("expected a kind of tiles");
     segment.kind = row->kind;
     ASHLAR_ASSIGN_OR_RETURN(segment.count, Number(1, "expected a number of parts"));

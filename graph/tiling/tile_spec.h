@@ -18,11 +18,13 @@ enum class TileKind {
   kGrid,       // rows and columns; overlaps are computed twice
   kInputGrid,  // a grid over the input: each tile computes all outputs that depend on its slice of
                // the input
-  kEbb,        // rolling lines: as kLines, but rows are released one by one, the input's too
+  kRolling,    // rolling lines: as kLines, but rows are released one by one, the input's too
 };
 
 // Returns whether overlaps are kept from one strip to the next.
-constexpr bool IsLines(TileKind kind) { return kind == TileKind::kLines || kind == TileKind::kEbb; }
+constexpr bool IsLines(TileKind kind) {
+  return kind == TileKind::kLines || kind == TileKind::kRolling;
+}
 
 // A segment of a graph: the operators on paths from `from`, whose output 0 they read, to `to`,
 // inclusive. Both are operator ids.
@@ -39,8 +41,8 @@ struct TileSegment {
 
 // A list of segments without common operators.
 //
-// In text: "FROM-TO:KIND" with KIND batchN, rowsN, linesN, ebbN, gridNxM or inputgridNxM (N rows of
-// M tiles), joined by ';'. Segments inside of another follow it in parentheses:
+// In text: "FROM-TO:KIND" with KIND batchN, rowsN, linesN, rollingN, gridNxM or inputgridNxM (N
+// rows of M tiles), joined by ';'. Segments inside of another follow it in parentheses:
 // "2-180:batch10(2-96:lines14;96-117:rows2)". The empty text has no segments.
 struct TileSpec {
   std::vector<TileSegment> segments;

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/host_memory.h"
 #include "graph/status.h"
-#include "runtime/plan/weights.h"
+#include "runtime/plan/stages/weights.h"
 
 namespace ashlar::c {
 

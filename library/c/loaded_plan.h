@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/plan/shared_pool.h"
+#include "runtime/plan/stages/shared_pool.h"
 #include "runtime/session/executable.h"
 
 namespace ashlar::c {

@@ -7,7 +7,7 @@
 #include "library/c/border.h"
 #include "library/c/objects.h"
 #include "serialization/native/format.h"
-#include "serialization/onnx/reader.h"
+#include "serialization/onnx/import/reader.h"
 
 using ashlar::c::Call;
 using ashlar::c::CheckGiven;

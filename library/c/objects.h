@@ -13,7 +13,7 @@
 #include "library/c/loaded_plan.h"
 #include "library/include/ashlar/ashlar.h"
 #include "library/model.h"
-#include "runtime/plan/recorded_plan.h"
+#include "runtime/plan/record/recorded_plan.h"
 #include "runtime/session/session.h"
 #include "training/training_session.h"
 #include "viewer/viewed_plan.h"

@@ -20,7 +20,7 @@ absl::Status Pack(const ashlar_model& model, const ashlar_plan_options& options,
   }
   ASHLAR_ASSIGN_OR_RETURN(Model source, ModelFor(model, options));
   ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request, RequestFor(source, options, watched));
-  if (request.wishes.comp_node.type != CompNode::Type::kCpu) {
+  if (request.target.comp_node.type != CompNode::Type::kCpu) {
     return InvalidArgument(
         absl::StrCat("device ", options.device, ": weights are packed for the host"));
   }

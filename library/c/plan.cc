@@ -10,7 +10,7 @@
 #include "library/c/objects.h"
 #include "library/c/plan_options.h"
 #include "memory/csv.h"
-#include "memory/lower_bound.h"
+#include "memory/problem/lower_bound.h"
 #include "memory/svg.h"
 #include "serialization/json_file.h"
 #include "viewer/plan_document.h"

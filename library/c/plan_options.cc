@@ -9,7 +9,7 @@
 #include "library/c/border.h"
 #include "library/c/objects.h"
 #include "library/execution.h"
-#include "runtime/plan/recorded_tiles.h"
+#include "runtime/plan/record/recorded_tiles.h"
 #include "training/checkpoint.h"
 
 namespace ashlar::c {
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kMostThreads = 1024;
 
-absl::Status SetBudget(const ashlar_plan_options& options, Wishes& wishes) {
+absl::Status SetBudget(const ashlar_plan_options& options, PlanTarget& target) {
   if (options.memory_budget == 0) {
     if (options.max_extra_flops == 0) return absl::OkStatus();
     return InvalidArgument("max_extra_flops is of a memory_budget, and there is none");
@@ -30,7 +30,7 @@ absl::Status SetBudget(const ashlar_plan_options& options, Wishes& wishes) {
   MemoryBudget budget;
   budget.bytes = std::max<int64_t>(options.memory_budget, 0);
   if (options.max_extra_flops != 0) budget.max_extra_flops = std::max(0.0, options.max_extra_flops);
-  wishes.budget = budget;
+  target.budget = budget;
   return absl::OkStatus();
 }
 
@@ -38,19 +38,20 @@ absl::Status SetBudget(const ashlar_plan_options& options, Wishes& wishes) {
 void TakePackedOptions(const PackedModel& packed, bool tile_given, PlanRequest& request) {
   const absl::StatusOr<PackingOptions> options = PackingOptions::Parse(packed.options);
   if (!options.ok()) return;
-  request.wishes.tuned_tiles = false;
-  request.means.passes = options->passes;
-  request.means.inplace = options->inplace;
-  request.means.kernels.exact = request.means.kernels.exact || options->exact;
-  if (request.wishes.budget.has_value()) {
-    const MemoryBudget& budget = *request.wishes.budget;
+  request.target.tuned_tiles = false;
+  request.planning.passes = options->passes;
+  request.planning.inplace = options->inplace;
+  request.planning.kernels.exact = request.planning.kernels.exact || options->exact;
+  if (request.target.budget.has_value()) {
+    const MemoryBudget& budget = *request.target.budget;
     const bool same = options->budget.has_value() && options->budget->bytes == budget.bytes &&
                       options->budget->max_extra_flops == budget.max_extra_flops;
     if (!same) return;
-    request.wishes.budget.reset();  // its tiles were found when the file was packed
+    request.target.budget.reset();  // its tiles were found when the file was packed
   }
-  request.means.kernels.least_memory = request.means.kernels.least_memory || options->least_memory;
-  if (!tile_given) request.wishes.tiles = options->tiles;
+  request.planning.kernels.least_memory =
+      request.planning.kernels.least_memory || options->least_memory;
+  if (!tile_given) request.target.tiles = options->tiles;
 }
 
 // Returns the requested shapes; InvalidArgument names an invalid one.
@@ -96,38 +97,38 @@ absl::StatusOr<Model> ModelFor(const ashlar_model& model, const ashlar_plan_opti
 absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_options& options,
                                        const Watched& watched) {
   PlanRequest request;
-  auto& [wishes, means, checks] = request;
-  means.planner.limits.stop = watched.stop;
-  means.progress = watched.progress;
+  auto& [target, planning, debug] = request;
+  planning.planner.limits.stop = watched.stop;
+  planning.progress = watched.progress;
   if (options.threads < 0 || options.threads > kMostThreads) {
     return InvalidArgument(
         absl::StrCat("threads is ", options.threads, "; expected 0 to ", kMostThreads));
   }
-  wishes.threads = options.threads > 0 ? options.threads : DefaultThreads();
+  target.threads = options.threads > 0 ? options.threads : DefaultThreads();
   if (options.device != nullptr) {
-    ASHLAR_ASSIGN_OR_RETURN(wishes.comp_node, CompNode::Parse(options.device));
+    ASHLAR_ASSIGN_OR_RETURN(target.comp_node, CompNode::Parse(options.device));
   }
   if (options.precision != nullptr) {
     const absl::StatusOr<DType> precision = ParsePrecision(options.precision);
     if (!precision.ok()) return Annotate(precision.status(), "precision");
-    wishes.precision = *precision;
+    target.precision = *precision;
   }
   const bool tile_given = options.tile != nullptr && *options.tile != '\0';
   if (tile_given) {
-    ASHLAR_ASSIGN_OR_RETURN(wishes.tiles, ParseTilesOrNone(options.tile));
+    ASHLAR_ASSIGN_OR_RETURN(target.tiles, ParseTilesOrNone(options.tile));
   }
-  ASHLAR_RETURN_IF_ERROR(SetBudget(options, wishes));
-  if (wishes.budget.has_value() && tile_given) {
+  ASHLAR_RETURN_IF_ERROR(SetBudget(options, target));
+  if (target.budget.has_value() && tile_given) {
     return InvalidArgument("tile and memory_budget together: a budget finds its own tiles");
   }
-  wishes.tuned_tiles = !tile_given && !wishes.budget.has_value();
-  means.kernels.exact = options.exact != 0;
-  means.kernels.least_memory = options.prefer_memory != 0;
-  wishes.release_input = options.release_input != 0;
+  target.tuned_tiles = !tile_given && !target.budget.has_value();
+  planning.kernels.exact = options.exact != 0;
+  planning.kernels.least_memory = options.prefer_memory != 0;
+  target.release_input = options.release_input != 0;
   if (options.kernel_record != nullptr && *options.kernel_record != '\0') {
-    means.record = RecordFor(options.kernel_record, wishes, Log);
+    planning.record = RecordFor(options.kernel_record, target, Log);
   }
-  if (model.packed.has_value() && wishes.comp_node.type == CompNode::Type::kCpu) {
+  if (model.packed.has_value() && target.comp_node.type == CompNode::Type::kCpu) {
     TakePackedOptions(*model.packed, tile_given, request);
   }
   return request;

@@ -6,7 +6,7 @@
 #include "library/c/watched.h"
 #include "library/include/ashlar/ashlar.h"
 #include "library/model.h"
-#include "runtime/plan/plan_request.h"
+#include "runtime/plan/request/plan_request.h"
 
 namespace ashlar::c {
 

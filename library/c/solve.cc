@@ -8,7 +8,7 @@
 #include "library/c/border.h"
 #include "library/c/watched.h"
 #include "memory/planner.h"
-#include "memory/work.h"
+#include "memory/problem/work.h"
 
 namespace ashlar::c {
 namespace {

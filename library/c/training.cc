@@ -9,7 +9,7 @@
 #include "library/c/objects.h"
 #include "library/c/plan_options.h"
 #include "serialization/native/writer.h"
-#include "serialization/onnx/writer.h"
+#include "serialization/onnx/export/writer.h"
 #include "training/checkpoint.h"
 #include "training/strip_search.h"
 
@@ -67,8 +67,8 @@ absl::StatusOr<std::unique_ptr<ashlar_training>> MakeTraining(const ashlar_model
   ASHLAR_ASSIGN_OR_RETURN(Model source, ModelFor(model, plan));
   ASHLAR_RETURN_IF_ERROR(UsePlainWeights(source));
   ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(source, plan, watched));
-  const std::optional<MemoryBudget> budget = std::exchange(request.wishes.budget, std::nullopt);
-  options.tiles = std::exchange(request.wishes.tiles, {});  // gradients are tiled, too
+  const std::optional<MemoryBudget> budget = std::exchange(request.target.budget, std::nullopt);
+  options.tiles = std::exchange(request.target.tiles, {});  // gradients are tiled, too
   auto made = std::make_unique<ashlar_training>();
   made->as_given = model.needs_shapes.ok() ? model.model.graph : source.graph;
   made->parameters = options.parameters;

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "library/include/ashlar/ashlar.h"
-#include "runtime/plan/means.h"
+#include "runtime/plan/request/planning_options.h"
 
 namespace ashlar::c {
 

@@ -2,8 +2,9 @@
 #include <memory>
 #include <utility>
 
-#include "opr/along_axis.h"
-#include "opr/axis.h"
+#include "opr/base/along_axis.h"
+#include "opr/base/axis.h"
+#include "opr/base/strided.h"
 #include "opr/concat.h"
 #include "opr/dimshuffle.h"
 #include "opr/gather.h"
@@ -11,7 +12,6 @@
 #include "opr/matrix_mul.h"
 #include "opr/rewrites/composition.h"
 #include "opr/scatter.h"
-#include "opr/strided.h"
 #include "opr/top_k.h"
 #include "opr/type_cvt.h"
 

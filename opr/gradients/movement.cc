@@ -3,22 +3,22 @@
 #include <vector>
 
 #include "graph/graph_builder.h"
-#include "opr/along_axis.h"
-#include "opr/axis.h"
+#include "opr/base/along_axis.h"
+#include "opr/base/axis.h"
+#include "opr/base/operands.h"
+#include "opr/base/strided.h"
 #include "opr/concat.h"
 #include "opr/conv_bias.h"
 #include "opr/dimshuffle.h"
 #include "opr/expand.h"
 #include "opr/gather.h"
 #include "opr/gradients/gradients.h"
-#include "opr/operands.h"
 #include "opr/pad.h"
 #include "opr/pooling.h"
 #include "opr/relayout_format.h"
 #include "opr/reshape.h"
 #include "opr/rewrites/composition.h"
 #include "opr/split.h"
-#include "opr/strided.h"
 #include "opr/subtensor.h"
 
 namespace ashlar {

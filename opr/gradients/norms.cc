@@ -2,10 +2,10 @@
 #include <utility>
 #include <vector>
 
+#include "opr/base/doubles.h"
 #include "opr/batch_norm.h"
 #include "opr/batch_norm_training.h"
 #include "opr/cross_entropy.h"
-#include "opr/doubles.h"
 #include "opr/elemwise.h"
 #include "opr/gradients/gradients.h"
 #include "opr/log_softmax.h"

@@ -3,8 +3,10 @@
 #include <optional>
 #include <utility>
 
+#include "opr/base/doubles.h"
+#include "opr/base/scalar_functions.h"
+#include "opr/base/strided.h"
 #include "opr/cum_sum.h"
-#include "opr/doubles.h"
 #include "opr/dropout.h"
 #include "opr/elemwise.h"
 #include "opr/elemwise_multi_type.h"
@@ -13,8 +15,6 @@
 #include "opr/pooling.h"
 #include "opr/reduce.h"
 #include "opr/rewrites/composition.h"
-#include "opr/scalar_functions.h"
-#include "opr/strided.h"
 #include "opr/type_cvt.h"
 
 namespace ashlar {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "opr/doubles.h"
+#include "opr/base/doubles.h"
 #include "opr/gradients/gradients.h"
 #include "opr/pooling_backward.h"
 #include "opr/rewrites/composition.h"

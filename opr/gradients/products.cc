@@ -3,20 +3,20 @@
 #include <utility>
 #include <vector>
 
+#include "opr/base/doubles.h"
+#include "opr/base/strided.h"
 #include "opr/concat.h"
 #include "opr/conv_bias.h"
 #include "opr/convolution.h"
 #include "opr/convolution_backward_data.h"
 #include "opr/convolution_backward_filter.h"
 #include "opr/dimshuffle.h"
-#include "opr/doubles.h"
 #include "opr/elemwise.h"
 #include "opr/gradients/gradients.h"
 #include "opr/gradients/scalar_gradient.h"
 #include "opr/matrix_mul.h"
 #include "opr/matrix_mul_bias.h"
 #include "opr/rewrites/composition.h"
-#include "opr/strided.h"
 
 namespace ashlar {
 namespace {

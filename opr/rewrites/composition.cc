@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "opr/base/strided.h"
 #include "opr/expand.h"
 #include "opr/immutable_tensor.h"
 #include "opr/reduce.h"
 #include "opr/reshape.h"
-#include "opr/strided.h"
 #include "opr/subtensor.h"
 #include "opr/type_cvt.h"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <functional>
 
+#include "opr/base/operands.h"
+#include "opr/base/per_channel.h"
 #include "opr/elemwise_multi_type.h"
-#include "opr/operands.h"
-#include "opr/per_channel.h"
 
 namespace ashlar {
 namespace {

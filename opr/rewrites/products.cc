@@ -6,8 +6,13 @@
 #include <vector>
 
 #include "graph/graph_builder.h"
-#include "opr/aliasing.h"
-#include "opr/checks.h"
+#include "opr/base/aliasing.h"
+#include "opr/base/checks.h"
+#include "opr/base/doubles.h"
+#include "opr/base/host_value.h"
+#include "opr/base/operands.h"
+#include "opr/base/saturating_product.h"
+#include "opr/base/strided.h"
 #include "opr/concat.h"
 #include "opr/conv_bias.h"
 #include "opr/conv_filter.h"
@@ -18,20 +23,15 @@
 #include "opr/convolution_backward_filter.h"
 #include "opr/convolution_filter_update.h"
 #include "opr/dimshuffle.h"
-#include "opr/doubles.h"
 #include "opr/elemwise.h"
-#include "opr/host_value.h"
 #include "opr/matrix_mul.h"
 #include "opr/matrix_mul_bias.h"
 #include "opr/matrix_mul_update.h"
-#include "opr/operands.h"
 #include "opr/pad.h"
 #include "opr/quantized_conv.h"
 #include "opr/rewrites/composition.h"
 #include "opr/rewrites/conv_fusion.h"
 #include "opr/rewrites/quantized_weights.h"
-#include "opr/saturating_product.h"
-#include "opr/strided.h"
 
 namespace ashlar {
 

@@ -6,7 +6,7 @@
 
 #include "graph/graph_builder.h"
 #include "graph/status.h"
-#include "opr/operands.h"
+#include "opr/base/operands.h"
 #include "opr/quantized_conv.h"
 #include "opr/rewrites/composition.h"
 

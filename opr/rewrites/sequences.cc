@@ -5,18 +5,18 @@
 
 #include "graph/graph_builder.h"
 #include "opr/attention.h"
-#include "opr/checks.h"
+#include "opr/base/checks.h"
+#include "opr/base/doubles.h"
+#include "opr/base/host_value.h"
+#include "opr/base/operands.h"
+#include "opr/base/saturating_product.h"
+#include "opr/base/strided.h"
 #include "opr/concat.h"
-#include "opr/doubles.h"
-#include "opr/host_value.h"
 #include "opr/lstm.h"
 #include "opr/matrix_mul.h"
-#include "opr/operands.h"
 #include "opr/reduce.h"
 #include "opr/rewrites/composition.h"
-#include "opr/saturating_product.h"
 #include "opr/softmax.h"
-#include "opr/strided.h"
 
 namespace ashlar {
 namespace {

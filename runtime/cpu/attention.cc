@@ -8,7 +8,7 @@
 
 #include "graph/region.h"
 #include "graph/status.h"
-#include "opr/strided.h"
+#include "opr/base/strided.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/matrix_tile.h"

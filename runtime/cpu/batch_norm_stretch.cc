@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "opr/scalar_functions.h"
+#include "opr/base/scalar_functions.h"
 #include "runtime/cpu/half_block.h"
 #include "runtime/cpu/isa.h"
 

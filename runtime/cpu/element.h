@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "graph/dtype.h"
-#include "opr/wrapping_int.h"
+#include "opr/base/wrapping_int.h"
 #include "runtime/device/processor.h"
 
 namespace ashlar::cpu {

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "graph/status.h"
+#include "opr/base/strided.h"
 #include "opr/gather.h"
 #include "opr/scatter.h"
-#include "opr/strided.h"
 #include "runtime/cpu/copy.h"
 #include "runtime/cpu/element.h"
 #include "runtime/cpu/kernels.h"

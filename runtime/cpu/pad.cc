@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "graph/status.h"
-#include "opr/strided.h"
+#include "opr/base/strided.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/parallel.h"

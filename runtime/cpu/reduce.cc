@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "opr/scalar_functions.h"
+#include "opr/base/scalar_functions.h"
 #include "runtime/cpu/element.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"

@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "graph/status.h"
-#include "opr/axis.h"
+#include "opr/base/axis.h"
 #include "opr/layer_norm.h"
 #include "opr/log_softmax.h"
 #include "opr/softmax.h"

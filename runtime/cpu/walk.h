@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "opr/strided.h"
+#include "opr/base/strided.h"
 #include "runtime/cpu/parallel.h"
 
 namespace ashlar::cpu {

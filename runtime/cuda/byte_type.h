@@ -3,7 +3,7 @@
 #define ASHLAR_RUNTIME_CUDA_BYTE_TYPE_H_
 
 #include "graph/shape.h"
-#include "opr/output_type.h"
+#include "opr/base/output_type.h"
 #include "runtime/cuda/quantized_code.h"
 
 namespace ashlar::cuda {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "graph/dtype.h"
-#include "opr/strided.h"
+#include "opr/base/strided.h"
 #include "runtime/cuda/copy_code.h"
 #include "runtime/cuda/launched_kernel.h"
 

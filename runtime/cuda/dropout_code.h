@@ -2,7 +2,7 @@
 #ifndef ASHLAR_RUNTIME_CUDA_DROPOUT_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_DROPOUT_CODE_H_
 
-#include "opr/dropout_mask.h"
+#include "opr/base/dropout_mask.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/scalar.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "opr/scalar_functions.h"
+#include "opr/base/scalar_functions.h"
 #include "runtime/cuda/scalar.h"
 
 namespace ashlar::cuda {

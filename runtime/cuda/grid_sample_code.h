@@ -4,7 +4,7 @@
 #ifndef ASHLAR_RUNTIME_CUDA_GRID_SAMPLE_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_GRID_SAMPLE_CODE_H_
 
-#include "opr/grid_taps.h"
+#include "opr/base/grid_taps.h"
 #include "runtime/cuda/index.h"
 #include "runtime/cuda/launch.h"
 

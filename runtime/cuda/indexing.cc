@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "graph/status.h"
-#include "opr/axis.h"
+#include "opr/base/axis.h"
 #include "opr/gather.h"
 #include "opr/scatter.h"
 #include "runtime/cuda/indexing_code.h"

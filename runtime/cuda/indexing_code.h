@@ -2,7 +2,7 @@
 #ifndef ASHLAR_RUNTIME_CUDA_INDEXING_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_INDEXING_CODE_H_
 
-#include "opr/scatter_reduction.h"
+#include "opr/base/scatter_reduction.h"
 #include "runtime/cuda/index.h"
 #include "runtime/cuda/launch.h"
 
@@ -10,7 +10,7 @@ namespace ashlar::cuda {
 
 inline constexpr int64_t kOutside = -1;
 
-// The runs of elements in x, as in opr/indexed_runs.h.
+// The runs of elements in x, as in opr/base/indexed_runs.h.
 struct Runs {
   Extents walk;
   int64_t strides[kMaxRank] = {};

@@ -2,7 +2,7 @@
 #ifndef ASHLAR_RUNTIME_CUDA_INTEGER_ELEMWISE_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_INTEGER_ELEMWISE_CODE_H_
 
-#include "opr/integer_functions.h"
+#include "opr/base/integer_functions.h"
 #include "runtime/cuda/index.h"
 #include "runtime/cuda/launch.h"
 

@@ -3,7 +3,7 @@
 #ifndef ASHLAR_RUNTIME_CUDA_MATRIX_MUL_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_MATRIX_MUL_CODE_H_
 
-#include "opr/scalar_functions.h"
+#include "opr/base/scalar_functions.h"
 #include "runtime/cuda/index.h"
 #include "runtime/cuda/launch.h"
 

@@ -3,7 +3,7 @@
 #ifndef ASHLAR_RUNTIME_CUDA_ORDER_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_ORDER_CODE_H_
 
-#include "opr/comes_before.h"
+#include "opr/base/comes_before.h"
 #include "runtime/cuda/index.h"
 #include "runtime/cuda/launch.h"
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "opr/scalar_functions.h"
+#include "opr/base/scalar_functions.h"
 #include "runtime/cuda/index.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/scalar.h"

@@ -1,6 +1,6 @@
 // Operators along rows: softmax.
 #include "graph/status.h"
-#include "opr/axis.h"
+#include "opr/base/axis.h"
 #include "opr/softmax.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"

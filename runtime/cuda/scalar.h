@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "opr/wrapping_int.h"
+#include "opr/base/wrapping_int.h"
 
 #if defined(__CUDACC__)
 #include <cuda_fp16.h>

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "opr/strided.h"
-#include "opr/window.h"
+#include "opr/base/strided.h"
+#include "opr/base/window.h"
 #include "runtime/cuda/index.h"
 #include "runtime/cuda/window.h"
 

@@ -1,6 +1,6 @@
 // Operators along an axis.
 #include "graph/status.h"
-#include "opr/axis.h"
+#include "opr/base/axis.h"
 #include "opr/softmax.h"
 #include "runtime/mcu/code_kernel.h"
 #include "runtime/mcu/kernels.h"

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "opr/strided.h"
+#include "opr/base/strided.h"
 #include "runtime/mcu/shapes.h"
 
 namespace ashlar::mcu {

@@ -2,7 +2,7 @@
 #ifndef ASHLAR_RUNTIME_MCU_WINDOWS_H_
 #define ASHLAR_RUNTIME_MCU_WINDOWS_H_
 
-#include "opr/window.h"
+#include "opr/base/window.h"
 #include "runtime/mcu/shapes.h"
 
 namespace ashlar::mcu {

@@ -7,37 +7,37 @@
 #include "runtime/device/device.h"
 #include "runtime/measure/tune_device.h"
 #include "runtime/measure/tune_host.h"
-#include "runtime/plan/kernel_choice.h"
 #include "runtime/plan/plan_graph.h"
+#include "runtime/plan/stages/kernel_choice.h"
 
 namespace ashlar {
 
 absl::StatusOr<Tuning> Autotune(const Graph& graph, PlanRequest request, const TuneOptions& tune,
                                 KernelRecord& record) {
-  auto& [wishes, means, checks] = request;
-  ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(wishes.comp_node));
-  means.record = nullptr;
+  auto& [target, planning, debug] = request;
+  ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(target.comp_node));
+  planning.record = nullptr;
   // Planning prepares a library's kernels: on devices, only the kernels of a pass are prepared.
-  means.kernels.all_candidates = device->is_host();
+  planning.kernels.all_candidates = device->is_host();
   ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> planned, PlanGraph(graph, request));
   const Graph& rewritten = planned->graph;
   // The passes have run: their result is planned anew for each trial. Tiles follow each other in
   // its order, and are not split again.
-  means.passes = "none";
-  if (wishes.tiled()) means.order = Order::kAsGiven;
-  wishes.tiles = TileSpec();
-  wishes.tuned_tiles = false;
-  wishes.budget.reset();
-  KernelPolicy all = means.kernels;
+  planning.passes = "none";
+  if (target.tiled()) planning.order = Order::kAsGiven;
+  target.tiles = TileSpec();
+  target.tuned_tiles = false;
+  target.budget.reset();
+  KernelPolicy all = planning.kernels;
   all.all_candidates = true;
   ASHLAR_ASSIGN_OR_RETURN(const KernelCandidates candidates,
-                          FindKernels(rewritten, planned->model, *planned->device, wishes.processor,
-                                      wishes.threads, all));
+                          FindKernels(rewritten, planned->model, *planned->device, target.processor,
+                                      target.threads, all));
   // On the host, families stay, so that results do not depend on the number of threads; on devices
   // all are tried.
   const KernelRecord none;
   TunedProblems found =
-      FindTunedProblems(rewritten, KernelKeys(rewritten, planned->model, wishes.threads, all),
+      FindTunedProblems(rewritten, KernelKeys(rewritten, planned->model, target.threads, all),
                         candidates, device->is_host() ? record : none);
   Tuning tuning;
   if (device->is_host()) {

@@ -10,8 +10,8 @@
 #include "runtime/measure/median_interval.h"
 #include "runtime/measure/tune_options.h"
 #include "runtime/measure/tuned_problem.h"
-#include "runtime/plan/kernel_record.h"
-#include "runtime/plan/plan_request.h"
+#include "runtime/plan/request/kernel_record.h"
+#include "runtime/plan/request/plan_request.h"
 
 namespace ashlar {
 

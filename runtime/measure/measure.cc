@@ -13,7 +13,7 @@
 #include "runtime/device/changed_bytes.h"
 #include "runtime/device/guarded_memory.h"
 #include "runtime/plan/plan_graph.h"
-#include "runtime/plan/recorded_plan.h"
+#include "runtime/plan/record/recorded_plan.h"
 #include "runtime/session/session.h"
 
 namespace ashlar {
@@ -214,36 +214,36 @@ int64_t Sum(const std::vector<int64_t>& values) {
 absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request, InputTensors inputs,
                                     const MeasureOptions& measure) {
   Measurement result;
-  const CompNode& comp_node = request.wishes.comp_node;
+  const CompNode& comp_node = request.target.comp_node;
   result.rss_before = ReadResidentSet().current;
   const FreeBytes at_start(comp_node);
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
                           PlanGraph(std::move(graph), request));
   const FreeBytes planned_only(comp_node);
   if (planned->device->is_host()) {
-    result.need = NeedOf(*planned, ProcessBytes(planned->wishes.threads));
+    result.need = NeedOf(*planned, ProcessBytes(planned->target.threads));
     result.addresses = AddressesNeeded(*planned, /*in_file=*/false);
     ASHLAR_RETURN_IF_ERROR(CheckAddresses(result.addresses));
   }
   ReturnFreedMemory();
   LetGoOfCode();
-  if (request.wishes.total) {
-    ASHLAR_RETURN_IF_ERROR(CheckPlanningPeak(request.wishes.total->bytes));
+  if (request.target.total) {
+    ASHLAR_RETURN_IF_ERROR(CheckPlanningPeak(request.target.total->bytes));
   }
   ASHLAR_ASSIGN_OR_RETURN(
       std::shared_ptr<const Executable> executable,
       Executable::FromPlan(std::move(planned), {.measure = true, .done_with = measure.done_with}));
   ReturnFreedMemory();
   const PlannedGraph& plan = executable->planned();
-  result.wishes = plan.wishes;
-  result.wishes.budget.reset();
-  result.wishes.total.reset();
-  result.means = plan.means;
+  result.target = plan.target;
+  result.target.budget.reset();
+  result.target.total.reset();
+  result.planning = plan.planning;
   result.record_use = CountRecordUse(plan);
   Device& device = *plan.device;
   ASHLAR_ASSIGN_OR_RETURN(
       std::unique_ptr<Session> session,
-      Session::Create(executable, {.arena_slack = kSlack + request.checks.understate_bytes,
+      Session::Create(executable, {.arena_slack = kSlack + request.debug.understate_bytes,
                                    .state_slack = plan.state.bytes > 0 ? kSlack : 0}));
   const FreeBytes created(comp_node);
   const FaultHandler handler(measure.exit_code_on_fault);
@@ -319,7 +319,7 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request, Inp
 absl::StatusOr<std::vector<std::string>> CheckGuards(Graph graph, PlanRequest request,
                                                      const InputTensors& inputs,
                                                      const DoneWith& done_with) {
-  request.checks.guard_bytes = 64;
+  request.debug.guard_bytes = 64;
   ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
                           Executable::Compile(std::move(graph), request, done_with));
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Create(executable));

@@ -19,7 +19,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/measure/heap/heap_counter.h"
 #include "runtime/measure/process_memory.h"
-#include "runtime/plan/memory_need.h"
+#include "runtime/plan/stages/memory_need.h"
 #include "runtime/session/bind_tensors.h"
 #include "runtime/session/executable.h"
 
@@ -34,8 +34,8 @@ struct PoolMeasurement {
 struct Measurement {
   // The plan's target, with the tiles that were found for a budget and without the budget: with
   // `wishes` and `means` the plan can be reproduced.
-  Wishes wishes;
-  Means means;
+  PlanTarget target;
+  PlanningOptions planning;
   RecordUse record_use;
   PoolMeasurement arena, weights, state, input, output;
   HeapCounts heap;         // in the second and later runs together

@@ -171,9 +171,9 @@ absl::StatusOr<TimedNetwork> PrepareAll(const Graph& graph, PlanRequest request,
     const int expected = ExpectedOf(problem);
     if (expected < 0) continue;
     const int trial = chosen ? problem.chosen : expected;
-    Record(problem, problem.trials[trial].implementation, request.wishes.threads, record);
+    Record(problem, problem.trials[trial].implementation, request.target.threads, record);
   }
-  request.means.record = std::make_shared<const KernelRecord>(std::move(record));
+  request.planning.record = std::make_shared<const KernelRecord>(std::move(record));
   return TimedNetwork::Prepare(graph, request, shared);
 }
 
@@ -224,7 +224,7 @@ absl::StatusOr<std::optional<MedianInterval>> Confirm(const Graph& graph,
   for (TunedProblem& problem : found.problems) {
     if (!changed(problem)) continue;
     problem.chosen = ExpectedOf(problem);
-    Record(problem, problem.trials[problem.chosen].implementation, request.wishes.threads, record);
+    Record(problem, problem.trials[problem.chosen].implementation, request.target.threads, record);
   }
   return std::nullopt;
 }
@@ -236,7 +236,7 @@ absl::StatusOr<std::optional<MedianInterval>> TuneOnDevice(const Graph& graph, P
                                                            const TuneOptions& tune,
                                                            TunedProblems& found,
                                                            KernelRecord& record) {
-  const int threads = request.wishes.threads;
+  const int threads = request.target.threads;
   SharedTensors shared;
   Preparation preparation(candidates, found, tune);
   for (int turn = 0; turn < tune.device_rounds; ++turn) {
@@ -247,7 +247,7 @@ absl::StatusOr<std::optional<MedianInterval>> TuneOnDevice(const Graph& graph, P
     for (size_t pass = 0; pass < passes; ++pass) {
       const bool compares = turn > 0 || pass > 1;  // two kernels were timed already
       if (tune.stopped() || (compares && preparation.IsOver())) break;
-      request.means.record = std::make_shared<KernelRecord>(
+      request.planning.record = std::make_shared<KernelRecord>(
           RecordOfPass(found.problems, turn, pass, threads, preparation));
       // The kernels that are expected to be best have to run; others may be refused at this point.
       absl::StatusOr<TimedNetwork> network = TimedNetwork::Prepare(graph, request, shared);

@@ -8,8 +8,8 @@
 #include "runtime/measure/median_interval.h"
 #include "runtime/measure/tune_options.h"
 #include "runtime/measure/tuned_problem.h"
-#include "runtime/plan/kernel_choice.h"
-#include "runtime/plan/plan_request.h"
+#include "runtime/plan/request/plan_request.h"
+#include "runtime/plan/stages/kernel_choice.h"
 
 namespace ashlar {
 

@@ -41,7 +41,7 @@ class HostTuning {
       const auto choice = choices.find(static_cast<int>(i));
       Choose(choice == choices.end() ? present_[i] : choice->second, problem);
       if (problem.IsTimed()) {
-        Record(problem, problem.trials[problem.chosen].implementation, request_.wishes.threads,
+        Record(problem, problem.trials[problem.chosen].implementation, request_.target.threads,
                record_);
       }
     }
@@ -52,9 +52,9 @@ class HostTuning {
   absl::StatusOr<TimedNetwork> Prepare(const Choices& choices) {
     KernelRecord record = record_;
     for (const auto& [problem, implementation] : choices) {
-      Record(found_.problems[problem], implementation, request_.wishes.threads, record);
+      Record(found_.problems[problem], implementation, request_.target.threads, record);
     }
-    request_.means.record = std::make_shared<const KernelRecord>(std::move(record));
+    request_.planning.record = std::make_shared<const KernelRecord>(std::move(record));
     return TimedNetwork::Prepare(graph_, request_);
   }
 

@@ -15,7 +15,7 @@
 #include "runtime/measure/median_interval.h"
 #include "runtime/measure/tune_options.h"
 #include "runtime/measure/tuned_problem.h"
-#include "runtime/plan/plan_request.h"
+#include "runtime/plan/request/plan_request.h"
 
 namespace ashlar {
 

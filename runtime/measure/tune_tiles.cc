@@ -10,11 +10,11 @@
 #include "graph/tiling/tile.h"
 #include "opr/table.h"
 #include "runtime/measure/network_turns.h"
-#include "runtime/plan/graph_cuts.h"
-#include "runtime/plan/recorded_tiles.h"
-#include "runtime/plan/rewrite.h"
-#include "runtime/plan/tiled_plans.h"
-#include "runtime/plan/tiling_trials.h"
+#include "runtime/plan/record/recorded_tiles.h"
+#include "runtime/plan/stages/rewrite.h"
+#include "runtime/plan/tiling/graph_cuts.h"
+#include "runtime/plan/tiling/tiled_plans.h"
+#include "runtime/plan/tiling/tiling_trials.h"
 
 namespace ashlar {
 namespace {
@@ -42,10 +42,10 @@ class TilesTuning {
 
   // `earlier`: the recorded tiling, which is tried again.
   absl::StatusOr<TunedTiles> Run(const TileSpec& earlier) {
-    const auto& [wishes, means, checks] = request_;
+    const auto& [target, planning, debug] = request_;
     ASHLAR_ASSIGN_OR_RETURN(rewritten_,
-                            RewriteGraph(Graph(graph_), wishes, means, {.tiled = true}));
-    ASHLAR_ASSIGN_OR_RETURN(order_, OrderOf(rewritten_.graph, wishes, means));
+                            RewriteGraph(Graph(graph_), target, planning, {.tiled = true}));
+    ASHLAR_ASSIGN_OR_RETURN(order_, OrderOf(rewritten_.graph, target, planning));
     cuts_ = FindCuts(rewritten_.graph, order_.order);
     if (cuts_.size() < 2) return std::move(tuned_);
     ASHLAR_ASSIGN_OR_RETURN(present_, Prepare({}));
@@ -64,7 +64,7 @@ class TilesTuning {
 
   absl::StatusOr<std::unique_ptr<TimedNetwork>> Prepare(const TileSpec& tiles) {
     PlanRequest request = request_;
-    request.wishes.tiles = tiles;
+    request.target.tiles = tiles;
     ASHLAR_ASSIGN_OR_RETURN(TimedNetwork network, TimedNetwork::Prepare(graph_, request));
     return std::make_unique<TimedNetwork>(std::move(network));
   }
@@ -262,12 +262,12 @@ class TilesTuning {
 
 absl::StatusOr<TunedTiles> TuneTiles(const Graph& graph, PlanRequest request,
                                      const TuneOptions& tune, KernelRecord& record) {
-  const std::string key = TilesKey(graph, request.wishes, request.means);
-  request.means.record = std::make_shared<const KernelRecord>(record);
-  request.wishes.tuned_tiles = true;
+  const std::string key = TilesKey(graph, request.target, request.planning);
+  request.planning.record = std::make_shared<const KernelRecord>(record);
+  request.target.tuned_tiles = true;
   const TileSpec earlier = TilesOnRecord(graph, request);
-  request.wishes.tuned_tiles = false;
-  const int threads = request.wishes.threads;
+  request.target.tuned_tiles = false;
+  const int threads = request.target.threads;
   ASHLAR_ASSIGN_OR_RETURN(TunedTiles tuned,
                           TilesTuning(graph, std::move(request), tune).Run(earlier));
   // If stopped before anything is certain, an earlier choice stays.

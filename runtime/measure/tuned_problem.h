@@ -8,8 +8,8 @@
 
 #include "graph/graph.h"
 #include "runtime/measure/median_interval.h"
-#include "runtime/plan/kernel_choice.h"
-#include "runtime/plan/kernel_record.h"
+#include "runtime/plan/request/kernel_record.h"
+#include "runtime/plan/stages/kernel_choice.h"
 
 namespace ashlar {
 

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "graph/status.h"
-#include "runtime/plan/plan_as_recorded.h"
-#include "runtime/plan/recorded_tiles.h"
-#include "runtime/plan/stages.h"
-#include "runtime/plan/tiled_plan.h"
-#include "runtime/plan/tiled_plans.h"
+#include "runtime/plan/record/plan_as_recorded.h"
+#include "runtime/plan/record/recorded_tiles.h"
+#include "runtime/plan/stages/stages.h"
+#include "runtime/plan/tiling/tiled_plan.h"
+#include "runtime/plan/tiling/tiled_plans.h"
 #include "runtime/plan/total_plan.h"
 
 namespace ashlar {
@@ -37,9 +37,9 @@ absl::Status CheckDeviceHolds(const PlannedGraph& planned) {
 
 // Returns Unimplemented if inputs are to be donated on a device that copies them into its own
 // memory.
-absl::Status CheckReleases(const Wishes& wishes) {
-  if (!wishes.release_input) return absl::OkStatus();
-  ASHLAR_ASSIGN_OR_RETURN(const Device* const device, OpenDevice(wishes.comp_node));
+absl::Status CheckReleases(const PlanTarget& target) {
+  if (!target.release_input) return absl::OkStatus();
+  ASHLAR_ASSIGN_OR_RETURN(const Device* const device, OpenDevice(target.comp_node));
   if (device->is_host()) return absl::OkStatus();
   return absl::UnimplementedError(
       absl::StrCat("inputs cannot be given up to the arena of ", device->comp_node().ToString(),
@@ -52,7 +52,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> Checked(
     absl::StatusOr<std::unique_ptr<PlannedGraph>> planned, Clock::time_point start) {
   if (!planned.ok()) return planned;
   ASHLAR_RETURN_IF_ERROR(CheckDeviceHolds(**planned));
-  (*planned)->wishes.tuned_tiles = false;
+  (*planned)->target.tuned_tiles = false;
   (*planned)->plan_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   return planned;
 }
@@ -64,19 +64,19 @@ namespace {
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUnlessStopped(Graph graph,
                                                                 const PlanRequest& request) {
   const Clock::time_point start = Clock::now();
-  const auto& [wishes, means, checks] = request;
-  ASHLAR_RETURN_IF_ERROR(CheckReleases(wishes));
-  if (means.recorded != nullptr) {
+  const auto& [target, planning, debug] = request;
+  ASHLAR_RETURN_IF_ERROR(CheckReleases(target));
+  if (planning.recorded != nullptr) {
     return Checked(PlanAsRecorded(std::move(graph), request), start);
   }
-  if (wishes.total) return Checked(PlanWithinTotal(graph, request, PlanGraph), start);
+  if (target.total) return Checked(PlanWithinTotal(graph, request, PlanGraph), start);
   PlanRequest in_tiles = request;
-  in_tiles.wishes.tiles = TilesOnRecord(graph, request);
-  const bool on_record = !in_tiles.wishes.tiles.empty();
-  const Graph given = wishes.budget ? graph : Graph();
+  in_tiles.target.tiles = TilesOnRecord(graph, request);
+  const bool on_record = !in_tiles.target.tiles.empty();
+  const Graph given = target.budget ? graph : Graph();
   ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten,
-                          RewriteGraph(std::move(graph), wishes, means,
-                                       {wishes.tiled() || on_record, checks.measure_passes}));
+                          RewriteGraph(std::move(graph), target, planning,
+                                       {target.tiled() || on_record, debug.measure_passes}));
   if (on_record) {
     // Tuned tiles only save time. If the graph cannot be tiled that way, as with a record from an
     // older version, it is planned untiled.
@@ -86,26 +86,26 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUnlessStopped(Graph graph,
       return planned;
     }
   }
-  return Checked(wishes.budget ? PlanWithinBudget(given, rewritten, request)
-                 : wishes.tiled()
+  return Checked(target.budget ? PlanWithinBudget(given, rewritten, request)
+                 : target.tiled()
                      ? PlanTiled(rewritten, request)
-                     : PlanRewritten(std::move(rewritten), request, ArrangementOf(means)),
+                     : PlanRewritten(std::move(rewritten), request, ArrangementOf(planning)),
                  start);
 }
 
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanKernelsUnlessStopped(
     Graph rewritten, absl::Span<const std::string> kernels, const PlanRequest& request) {
   const Clock::time_point start = Clock::now();
-  ASHLAR_RETURN_IF_ERROR(CheckReleases(request.wishes));
-  if (request.means.recorded != nullptr) {
+  ASHLAR_RETURN_IF_ERROR(CheckReleases(request.target));
+  if (request.planning.recorded != nullptr) {
     return Checked(PlaceAsRecorded({std::move(rewritten), {}}, request), start);
   }
-  Arrangement arrangement = ArrangementOf(request.means);
+  Arrangement arrangement = ArrangementOf(request.planning);
   arrangement.kernels = kernels;
   // The order of tiled nodes is the order in which they run.
-  if (request.wishes.tiled()) {
+  if (request.target.tiled()) {
     arrangement.order = Order::kAsGiven;
-    arrangement.planner = PlannerFor(Thoroughness::kChosen, request.means);
+    arrangement.planner = PlannerFor(Thoroughness::kChosen, request.planning);
   }
   return Checked(PlanRewritten({std::move(rewritten), {}}, request, arrangement), start);
 }

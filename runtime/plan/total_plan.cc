@@ -11,9 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "graph/needed_bytes.h"
 #include "graph/status.h"
-#include "runtime/plan/memory_need.h"
-#include "runtime/plan/tiled_plan.h"
-#include "runtime/plan/weight_limit.h"
+#include "runtime/plan/stages/memory_need.h"
+#include "runtime/plan/stages/weight_limit.h"
+#include "runtime/plan/tiling/tiled_plan.h"
 
 namespace ashlar {
 namespace {
@@ -29,9 +29,9 @@ using Planned = std::unique_ptr<PlannedGraph>;
 class TotalPlanner {
  public:
   TotalPlanner(const Graph& graph, const PlanRequest& request, PlanFunction plan)
-      : graph_(graph), request_(request), total_(*request.wishes.total), plan_(plan) {
-    request_.wishes.total.reset();
-    request_.wishes.tuned_tiles = false;
+      : graph_(graph), request_(request), total_(*request.target.total), plan_(plan) {
+    request_.target.total.reset();
+    request_.target.tuned_tiles = false;
   }
 
   absl::StatusOr<Planned> Plan() {
@@ -42,17 +42,17 @@ class TotalPlanner {
     if (fastest_ != nullptr && (Time(*fastest_) <= enough || !MaySearch())) {
       return std::move(fastest_);
     }
-    PlanRequest sparing = request_;
-    sparing.means.kernels.least_memory = true;
-    ASHLAR_ASSIGN_OR_RETURN(Planned least, Make(sparing));
+    PlanRequest low_workspace = request_;
+    low_workspace.planning.kernels.least_memory = true;
+    ASHLAR_ASSIGN_OR_RETURN(Planned least, Make(low_workspace));
     const int64_t fast_weights = asked->weights.bytes, least_weights = least->weights.bytes;
     Consider(std::move(asked));
     Consider(std::move(least));
-    const bool search = request_.wishes.tiles.empty();
+    const bool search = request_.target.tiles.empty();
     if (search) {
       ASHLAR_RETURN_IF_ERROR(TryTiled(request_, fast_weights));
-      ASHLAR_RETURN_IF_ERROR(TryTiled(sparing, least_weights));
-      if (fastest_ == nullptr) ASHLAR_RETURN_IF_ERROR(TryAll(sparing));
+      ASHLAR_RETURN_IF_ERROR(TryTiled(low_workspace, least_weights));
+      if (fastest_ == nullptr) ASHLAR_RETURN_IF_ERROR(TryAll(low_workspace));
     }
     if (fastest_ != nullptr) return Anew(std::move(fastest_), search ? kSearches : 0);
     if (total_.find_smallest) return std::move(smallest_);
@@ -72,10 +72,10 @@ class TotalPlanner {
   // unused is not between the parts of the plan, and can return to the system.
   absl::StatusOr<Planned> Anew(Planned found, int searched) const {
     PlanRequest request = request_;
-    request.wishes.tiles = found->wishes.tiles;
-    request.means.passes = found->means.passes;
-    request.means.kernels = found->means.kernels;
-    request.means.most_weights = found->means.most_weights;
+    request.target.tiles = found->target.tiles;
+    request.planning.passes = found->planning.passes;
+    request.planning.kernels = found->planning.kernels;
+    request.planning.most_weights = found->planning.most_weights;
     found.reset();
     ASHLAR_ASSIGN_OR_RETURN(Planned planned, Make(request));
     planned->searched = searched;
@@ -93,7 +93,7 @@ class TotalPlanner {
   bool Fits(const PlannedGraph& planned) const { return Need(planned) <= total_.bytes; }
   double Time(const PlannedGraph& planned) const {
     return EstimateKernels(planned.graph, planned.model,
-                           SpeedOf(*planned.device, planned.wishes, planned.means),
+                           SpeedOf(*planned.device, planned.target, planned.planning),
                            planned.kernels);
   }
 
@@ -111,7 +111,7 @@ class TotalPlanner {
   absl::Status TryLimited(PlanRequest request, const PlannedGraph& like) {
     int64_t most = total_.bytes - (Need(like) - like.weights.bytes);
     for (int i = 0; i < kTries && most > 0; ++i) {
-      request.means.most_weights = most;
+      request.planning.most_weights = most;
       ASHLAR_ASSIGN_OR_RETURN(Planned planned, Make(request));
       const int64_t excess = Need(*planned) - total_.bytes;
       Consider(std::move(planned));
@@ -127,15 +127,15 @@ class TotalPlanner {
     const int64_t arena =
         total_.bytes - total_.process_bytes - any.input_bytes() - any.output_bytes() - weights;
     if (arena <= 0) return absl::OkStatus();
-    request.wishes.budget = MemoryBudget{arena};
+    request.target.budget = MemoryBudget{arena};
     absl::StatusOr<Planned> tiled = Make(request);
     if (absl::IsResourceExhausted(tiled.status())) return absl::OkStatus();
     ASHLAR_RETURN_IF_ERROR(tiled.status());
-    (*tiled)->wishes.budget.reset();
+    (*tiled)->target.budget.reset();
     PlanRequest larger = request_;
-    larger.wishes.tiles = (*tiled)->wishes.tiles;
-    larger.means.passes = (*tiled)->means.passes;
-    if (request.means.kernels.least_memory && !request_.means.kernels.least_memory) {
+    larger.target.tiles = (*tiled)->target.tiles;
+    larger.planning.passes = (*tiled)->planning.passes;
+    if (request.planning.kernels.least_memory && !request_.planning.kernels.least_memory) {
       ASHLAR_RETURN_IF_ERROR(TryLimited(larger, **tiled));
     }
     Consider(*std::move(tiled));
@@ -164,7 +164,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinTotal(const Graph& graph
                                                               const PlanRequest& request,
                                                               PlanFunction plan) {
   ASHLAR_ASSIGN_OR_RETURN(Planned planned, TotalPlanner(graph, request, plan).Plan());
-  planned->wishes.total = request.wishes.total;
+  planned->target.total = request.target.total;
   return planned;
 }
 

@@ -6,15 +6,14 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "runtime/plan/plan_request.h"
-#include "runtime/plan/planned_graph.h"
+#include "runtime/plan/request/plan_request.h"
+#include "runtime/plan/stages/planned_graph.h"
 
 namespace ashlar {
 
 // Returns the requested plan if it fits `request.wishes.total`. Otherwise returns the fastest plan
-// found with smaller weights (Means::most_weights), in tiles, or both. ResourceExhausted, naming
-// the least bytes needed, if none fits.
-// `plan` plans requests without a total (PlanGraph).
+// found with smaller weights (PlanningOptions::most_weights), in tiles, or both. ResourceExhausted,
+// naming the least bytes needed, if none fits. `plan` plans requests without a total (PlanGraph).
 using PlanFunction =
     absl::FunctionRef<absl::StatusOr<std::unique_ptr<PlannedGraph>>(Graph, const PlanRequest&)>;
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinTotal(const Graph& graph,

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "memory/buffer.h"
+#include "memory/problem/buffer.h"
 
 namespace ashlar {
 

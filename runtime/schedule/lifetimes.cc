@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "memory/instance.h"
-#include "memory/lower_bound.h"
-#include "memory/rounds.h"
+#include "memory/heuristics/rounds.h"
+#include "memory/problem/instance.h"
+#include "memory/problem/lower_bound.h"
 #include "runtime/schedule/alignment.h"
 
 namespace ashlar {
@@ -138,8 +138,8 @@ bool IsOverwrite(const Lifetimes& lifetimes, size_t index) {
 }
 
 // Returns a number for each relation. With `alike`, relations that recur in each round of a problem
-// (memory/rounds.h) have equal numbers; otherwise each has its own. Images that share memory in
-// different ways cannot be planned as one round.
+// (memory/heuristics/rounds.h) have equal numbers; otherwise each has its own. Images that share
+// memory in different ways cannot be planned as one round.
 std::vector<int> KindsOfRelations(const memory::Problem& problem, bool alike) {
   const size_t count = problem.inside.size();
   std::vector<int> kinds(count);

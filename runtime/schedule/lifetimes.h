@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "memory/buffer.h"
+#include "memory/problem/buffer.h"
 #include "runtime/schedule/storage_model.h"
 
 namespace ashlar {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/status.h"
-#include "memory/lower_bound.h"
+#include "memory/problem/lower_bound.h"
 #include "runtime/schedule/arena.h"
 
 namespace ashlar {

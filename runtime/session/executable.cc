@@ -9,11 +9,11 @@
 #include "opr/table.h"
 #include "runtime/device/borrowed_memory.h"
 #include "runtime/device/changed_bytes.h"
-#include "runtime/plan/kernel_choice.h"
-#include "runtime/plan/packed_parts.h"
-#include "runtime/plan/plan_as_recorded.h"
 #include "runtime/plan/plan_graph.h"
-#include "runtime/plan/shared_pool.h"
+#include "runtime/plan/record/packed_parts.h"
+#include "runtime/plan/record/plan_as_recorded.h"
+#include "runtime/plan/stages/kernel_choice.h"
+#include "runtime/plan/stages/shared_pool.h"
 
 namespace ashlar {
 namespace {
@@ -75,7 +75,7 @@ PatternedEnd EndOf(Device& device, const DeviceMemory& pool, int64_t planned_byt
 
 // Returns an error if a plan cannot be run here.
 absl::Status CheckRuns(const PlannedGraph& planned) {
-  if (planned.means.workspace != WorkspaceSource::kKernel) {
+  if (planned.planning.workspace != WorkspaceSource::kKernel) {
     return absl::InvalidArgumentError(
         "a plan with recorded workspaces cannot be run: kernels need their own");
   }
@@ -100,7 +100,7 @@ bool MoveTo(const PackedPlaces& places, PlannedGraph& planned) {
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanPacked(Graph graph, const PackedModel& packed,
                                                          const PlanRequest& request) {
   ASHLAR_ASSIGN_OR_RETURN(const PackingOptions options, PackingOptions::Parse(packed.options));
-  if (request.means.recorded != nullptr && options.tiles.empty()) {
+  if (request.planning.recorded != nullptr && options.tiles.empty()) {
     return PlanRewrittenAsRecorded({std::move(graph), {}}, request);
   }
   return PlanWithKernels(std::move(graph), packed.kernels, request);
@@ -121,7 +121,7 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPlan(
   ASHLAR_RETURN_IF_ERROR(CheckRuns(*planned));
   Device& device = *planned->device;
   auto executable = std::make_shared<Executable>();
-  planned->device->UseThreads(planned->wishes.threads);
+  planned->device->UseThreads(planned->target.threads);
   const int64_t bytes = planned->weights.bytes;
   if (options.packed != nullptr && options.packed->HasWeightsOf(*planned)) {
     executable->weights_ =
@@ -174,7 +174,7 @@ absl::StatusOr<std::vector<std::shared_ptr<const Executable>>> Executable::FromP
                           device.Allocate(plans[0]->weights.bytes));
   const std::shared_ptr<const DeviceMemory> pool = std::move(allocated);
   for (auto& planned : plans) {
-    device.UseThreads(planned->wishes.threads);
+    device.UseThreads(planned->target.threads);
     ASHLAR_RETURN_IF_ERROR(MoveIntoPool(*planned, pool->data(), done_with));
     auto executable = std::make_shared<Executable>();
     executable->weights_ = std::make_unique<BorrowedMemory>(pool, pool->data(), pool->bytes());
@@ -186,15 +186,15 @@ absl::StatusOr<std::vector<std::shared_ptr<const Executable>>> Executable::FromP
 
 absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPacked(
     PackedModel packed, const PlanRequest& request) {
-  ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(request.wishes.comp_node));
-  ASHLAR_RETURN_IF_ERROR(CheckPackedFor(packed, *device, request.wishes, request.means));
+  ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(request.target.comp_node));
+  ASHLAR_RETURN_IF_ERROR(CheckPackedFor(packed, *device, request.target, request.planning));
   const PackedPlaces places(packed);
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
                           PlanPacked(std::move(packed.graph), packed, request));
-  if (request.means.recorded == nullptr) planned->extra_flops_ratio = packed.extra_flops_ratio;
+  if (request.planning.recorded == nullptr) planned->extra_flops_ratio = packed.extra_flops_ratio;
   const bool same = planned->weights.bytes <= packed.pool_bytes &&
                     PackedWeightsOf(planned->weights) == packed.weights;
-  if (!same && (request.means.recorded == nullptr || !MoveTo(places, *planned))) {
+  if (!same && (request.planning.recorded == nullptr || !MoveTo(places, *planned))) {
     return absl::FailedPreconditionError(
         absl::StrCat("weights are packed as ", packed.weights.size(), " parts of ",
                      packed.pool_bytes, " bytes; kernels want ", planned->weights.entries.size(),
@@ -222,7 +222,7 @@ PackedModel Executable::ToPacked(std::shared_ptr<const Executable> executable) {
   const PlannedGraph& planned = executable->planned();
   PackedModel packed;
   packed.processor = std::string(Name(planned.processor().isa));
-  packed.options = PackingOptions::Of(planned.wishes, planned.means).ToString();
+  packed.options = PackingOptions::Of(planned.target, planned.planning).ToString();
   packed.graph = planned.graph;
   for (size_t i = 0; i < planned.kernels.size(); ++i) {
     const Kernel* const kernel = planned.kernels[i].get();

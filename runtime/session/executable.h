@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/plan/packed_model.h"
-#include "runtime/plan/plan_request.h"
-#include "runtime/plan/planned_graph.h"
+#include "runtime/plan/record/packed_model.h"
+#include "runtime/plan/request/plan_request.h"
+#include "runtime/plan/stages/planned_graph.h"
 
 namespace ashlar {
 

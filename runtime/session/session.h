@@ -53,8 +53,8 @@ class Session {
   absl::Status BindDeviceInput(absl::string_view name, const void* data, int64_t bytes);
   absl::Status BindDeviceOutput(absl::string_view name, void* data, int64_t bytes);
 
-  // Returns the arena address for a donated input (Wishes::release_input); it is always the same.
-  // Call this before every run, which overwrites the input; otherwise the run fails with
+  // Returns the arena address for a donated input (PlanTarget::release_input); it is always the
+  // same. Call this before every run, which overwrites the input; otherwise the run fails with
   // FailedPrecondition. If a tensor is bound instead, every run copies it there. NotFound names the
   // inputs; InvalidArgument if the input is not donated.
   absl::StatusOr<void*> PlaceOfInput(absl::string_view name) { return binder_.PlaceOf(name); }

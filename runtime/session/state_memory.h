@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "runtime/plan/planned_graph.h"
+#include "runtime/plan/stages/planned_graph.h"
 
 namespace ashlar {
 

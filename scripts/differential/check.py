@@ -91,7 +91,7 @@ class Check:
         for _ in range(4 if ids else 0):
             first, last = sorted(int(i) for i in self.rng.choice(len(ids), 2))
             end = ids[last + 1] if last + 1 < len(ids) else ids[last] + 4
-            kind = self.rng.choice(["rows2", "rows3", "lines1", "lines2", "ebb1", "ebb2", "ebb3", "batch2", "grid2x2", "grid3x2",
+            kind = self.rng.choice(["rows2", "rows3", "lines1", "lines2", "rolling1", "rolling2", "rolling3", "batch2", "grid2x2", "grid3x2",
                                     "grid1x3", "inputgrid2x2"])
             yield "tile", {"threads": 1, "tile": f"{ids[first]}-{end}:{kind}"}
 

@@ -389,7 +389,7 @@ Json MemoryReport(const PlannedGraph& planned, const std::optional<Measurement>&
           {"lower_bound_bytes", plan.lower_bound},
           {"proof", std::string(memory::ProofName(plan.proof))},
           {"planner", plan.plan.planner},
-          {"scheduler", std::string(Name(planned.means.order))},
+          {"scheduler", std::string(Name(planned.planning.order))},
           {"bottleneck_step", plan.bottleneck_step},
           {"bottleneck_operator", bottleneck < 0 ? "" : graph.node(bottleneck).name},
           {"pools", pools},
@@ -398,7 +398,7 @@ Json MemoryReport(const PlannedGraph& planned, const std::optional<Measurement>&
 
 Json ProfileDump(const PlannedGraph& planned, const ProfileRecord& record) {
   const Graph& graph = planned.graph;
-  const std::string comp_node = planned.wishes.comp_node.ToString();
+  const std::string comp_node = planned.target.comp_node.ToString();
   Json device = Json::object(), host = Json::object(), footprints = Json::object();
   const std::vector<uint32_t> flags = FlagsOfVars(graph);
   double now = 0;  // a node that does not run takes no time at its position

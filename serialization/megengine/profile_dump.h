@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/measure/measure.h"
-#include "runtime/plan/planned_graph.h"
+#include "runtime/plan/stages/planned_graph.h"
 #include "runtime/session/profiler.h"
 
 namespace ashlar {

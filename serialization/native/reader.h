@@ -14,7 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
-#include "runtime/plan/packed_model.h"
+#include "runtime/plan/record/packed_model.h"
 #include "serialization/mapped_file.h"
 #include "serialization/model_identity.h"
 

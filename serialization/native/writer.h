@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "graph/graph.h"
-#include "runtime/plan/packed_model.h"
+#include "runtime/plan/record/packed_model.h"
 
 namespace ashlar {
 

@@ -10,7 +10,7 @@
 #include "runtime/plan/plan_graph.h"
 #include "runtime/session/bind_tensors.h"
 #include "runtime/session/run_values.h"
-#include "serialization/onnx/reader.h"
+#include "serialization/onnx/import/reader.h"
 #include "tests/support/kernel_request.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/status.h"
@@ -48,9 +48,9 @@ class Steps : public ::testing::TestWithParam<Net> {};
 INSTANTIATE_TEST_SUITE_P(
     Networks, Steps,
     ::testing::Values(Net{"ad", "tiny/ad.onnx"}, Net{"ic", "tiny/ic.onnx"},
-                      Net{"ic_lines", "tiny/ic.onnx", "2-60:ebb32;60-66:lines2"},
+                      Net{"ic_lines", "tiny/ic.onnx", "2-60:rolling32;60-66:lines2"},
                       Net{"kws", "tiny/kws.onnx"},
-                      Net{"kws_ebb", "tiny/kws.onnx", "2-20:lines49;20-60:ebb25", true},
+                      Net{"kws_ebb", "tiny/kws.onnx", "2-20:lines49;20-60:rolling25", true},
                       Net{"vww", "tiny/vww.onnx"}, Net{"u8", "digits/digits.u8.onnx"},
                       Net{"s8", "digits/digits.s8.onnx"}),
     [](const auto& net) { return std::string(net.param.name); });
@@ -62,9 +62,9 @@ TEST_P(Steps, HaveTheBitsOfTheirOperators) {
   if (!HasSharedData(file)) GTEST_SKIP() << "no ../shared/data/int8";
   Graph graph = Value(ReadOnnx(SharedData(file)));
   PlanRequest request;
-  request.wishes.comp_node = mcu::kCompNode;
-  request.wishes.release_input = net.release_input;
-  if (net.tiles[0] != '\0') request.wishes.tiles = Value(TileSpec::Parse(net.tiles));
+  request.target.comp_node = mcu::kCompNode;
+  request.target.release_input = net.release_input;
+  if (net.tiles[0] != '\0') request.target.tiles = Value(TileSpec::Parse(net.tiles));
   auto planned = Value(PlanGraph(std::move(graph), request));
   InputTensors inputs;
   for (size_t i = 0; i < planned->graph.inputs().size(); ++i) {

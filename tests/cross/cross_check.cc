@@ -17,7 +17,7 @@
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/measure/measure.h"
 #include "runtime/plan/plan_graph.h"
-#include "runtime/plan/recorded_plan.h"
+#include "runtime/plan/record/recorded_plan.h"
 #include "tests/memory/packed_problem.h"
 #include "tools/zoo/zoo.h"
 
@@ -45,13 +45,13 @@ absl::Status PrintPlannersAnswers() {
 
 PlanRequest Request(bool in_budget) {
   PlanRequest request;
-  if (in_budget) request.wishes.budget = MemoryBudget{kBudget};
+  if (in_budget) request.target.budget = MemoryBudget{kBudget};
   return request;
 }
 
 absl::Status PrintPlan(const Graph& model, const char* processor, bool in_budget) {
   PlanRequest request = Request(in_budget);
-  ASHLAR_ASSIGN_OR_RETURN(request.wishes.processor, Processor::Parse(processor));
+  ASHLAR_ASSIGN_OR_RETURN(request.target.processor, Processor::Parse(processor));
   ASHLAR_ASSIGN_OR_RETURN(const auto planned, PlanGraph(model, request));
   ASHLAR_ASSIGN_OR_RETURN(const RecordedPlan plan, RecordPlan(model, *planned));
   std::cout << "plan for " << processor << (in_budget ? " in a budget" : "") << ": arena "

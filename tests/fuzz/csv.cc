@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "memory/planner.h"
-#include "memory/work.h"
+#include "memory/problem/work.h"
 #include "tests/fuzz/target.h"
 
 namespace ashlar::testing {

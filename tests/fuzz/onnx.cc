@@ -1,9 +1,9 @@
 // ONNX models: read, planned, run. The node cases provide operators of current models.
 #include <filesystem>
 
-#include "serialization/onnx/import_table.h"
-#include "serialization/onnx/reader.h"
-#include "serialization/onnx/writer.h"
+#include "serialization/onnx/export/writer.h"
+#include "serialization/onnx/import/reader.h"
+#include "serialization/onnx/import/table.h"
 #include "tests/fuzz/onnx_mutation.h"
 #include "tests/fuzz/plan.h"
 #include "tests/fuzz/target.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "graph/status.h"
-#include "memory/work.h"
+#include "memory/problem/work.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/session/bind_tensors.h"
@@ -57,7 +57,7 @@ void PlanWhatWasRead(absl::StatusOr<Graph> graph) {
   if (!graph.ok() || graph->nodes().size() > kMostNodes) return;
   cpu::RegisterDevice();
   PlanRequest request;
-  request.means.planner.limits.work = memory::kWorkPerMillisecond;
+  request.planning.planner.limits.work = memory::kWorkPerMillisecond;
   const bool small = IsSmall(*graph);
   absl::StatusOr<std::unique_ptr<PlannedGraph>> planned = PlanGraph(*std::move(graph), request);
   ExpectAnError(planned.status());

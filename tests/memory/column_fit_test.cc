@@ -1,11 +1,11 @@
-#include "memory/column_fit.h"
+#include "memory/heuristics/column_fit.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "memory/dive.h"
-#include "memory/lower_bound.h"
+#include "memory/heuristics/dive.h"
+#include "memory/problem/lower_bound.h"
 #include "tests/memory/problems.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/training_buffers.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "memory/planner.h"
-#include "memory/work.h"
+#include "memory/problem/work.h"
 #include "tests/memory/packed_problem.h"
 
 namespace ashlar::memory {

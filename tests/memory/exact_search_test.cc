@@ -1,4 +1,4 @@
-#include "memory/exact_search.h"
+#include "memory/exact/exact_search.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <numeric>
 #include <random>
 
-#include "memory/order_search.h"
+#include "memory/exact/order_search.h"
 #include "tests/memory/problems.h"
 
 namespace ashlar::memory {

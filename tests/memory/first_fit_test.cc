@@ -1,11 +1,11 @@
-#include "memory/first_fit.h"
+#include "memory/heuristics/first_fit.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
-#include "memory/dive.h"
+#include "memory/heuristics/dive.h"
 #include "tests/memory/problems.h"
 
 namespace ashlar::memory {

@@ -1,4 +1,4 @@
-#include "memory/instance.h"
+#include "memory/problem/instance.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

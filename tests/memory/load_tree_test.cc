@@ -1,12 +1,12 @@
 // Compares the tree's queries, which dives use, with a scan of everything.
-#include "memory/load_tree.h"
+#include "memory/problem/load_tree.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
-#include "memory/lifetime_index.h"
+#include "memory/problem/lifetime_index.h"
 #include "tests/memory/problems.h"
 
 namespace ashlar::memory {

@@ -1,4 +1,4 @@
-#include "memory/lower_bound.h"
+#include "memory/problem/lower_bound.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "memory/buffer.h"
+#include "memory/problem/buffer.h"
 
 namespace ashlar::memory::testing {
 

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "memory/csv.h"
-#include "memory/lower_bound.h"
-#include "memory/solution.h"
-#include "memory/work.h"
+#include "memory/problem/lower_bound.h"
+#include "memory/problem/solution.h"
+#include "memory/problem/work.h"
 #include "tests/memory/problems.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/shared_data.h"

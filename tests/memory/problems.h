@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "memory/buffer.h"
-#include "memory/validator.h"
+#include "memory/problem/buffer.h"
+#include "memory/problem/validator.h"
 
 namespace ashlar::memory::testing {
 

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "memory/csv.h"
 #include "memory/planner.h"
-#include "memory/work.h"
+#include "memory/problem/work.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/training_buffers.h"

@@ -1,14 +1,14 @@
 // Problems of equal rounds: a plan of one round is valid for all.
-#include "memory/rounds.h"
+#include "memory/heuristics/rounds.h"
 
 #include <gtest/gtest.h>
 
-#include "memory/dive.h"
-#include "memory/first_fit.h"
-#include "memory/lower_bound.h"
+#include "memory/heuristics/dive.h"
+#include "memory/heuristics/first_fit.h"
 #include "memory/planner.h"
-#include "memory/validator.h"
-#include "memory/work.h"
+#include "memory/problem/lower_bound.h"
+#include "memory/problem/validator.h"
+#include "memory/problem/work.h"
 #include "tests/memory/packed_problem.h"
 #include "tests/memory/problems.h"
 

@@ -1,9 +1,9 @@
-#include "memory/squeaky_wheel.h"
+#include "memory/heuristics/squeaky_wheel.h"
 
 #include <gtest/gtest.h>
 
-#include "memory/dive.h"
-#include "memory/lower_bound.h"
+#include "memory/heuristics/dive.h"
+#include "memory/problem/lower_bound.h"
 #include "tests/memory/problems.h"
 
 namespace ashlar::memory {

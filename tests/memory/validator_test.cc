@@ -1,4 +1,4 @@
-#include "memory/validator.h"
+#include "memory/problem/validator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

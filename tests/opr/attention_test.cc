@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "opr/base/host_value.h"
 #include "opr/elemwise.h"
-#include "opr/host_value.h"
 #include "opr/matrix_mul.h"
 #include "opr/softmax.h"
 #include "tests/support/operators.h"

@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include "opr/host_value.h"
+#include "opr/base/host_value.h"
 #include "opr/table.h"
 #include "tests/support/operators.h"
 #include "tests/support/shapes.h"

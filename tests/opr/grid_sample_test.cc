@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include "opr/host_value.h"
+#include "opr/base/host_value.h"
 #include "tests/support/operators.h"
 #include "tests/support/shapes.h"
 #include "tests/support/tensors.h"

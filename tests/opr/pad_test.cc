@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "opr/host_value.h"
+#include "opr/base/host_value.h"
 #include "tests/opr/parts.h"
 #include "tests/opr/seeds.h"
 #include "tests/support/operators.h"

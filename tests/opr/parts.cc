@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "opr/host_value.h"
+#include "opr/base/host_value.h"
 #include "tests/support/operators.h"
 
 namespace ashlar::testing {

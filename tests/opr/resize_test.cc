@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "opr/host_value.h"
+#include "opr/base/host_value.h"
 #include "tests/opr/parts.h"
 #include "tests/opr/seeds.h"
 #include "tests/support/operators.h"

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "opr/host_value.h"
+#include "opr/base/host_value.h"
 #include "opr/table.h"
 #include "tests/opr/seeds.h"
 #include "tests/support/operators.h"

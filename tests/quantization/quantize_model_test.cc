@@ -15,8 +15,8 @@
 #include "serialization/native/reader.h"
 #include "serialization/native/writer.h"
 #include "serialization/npz.h"
-#include "serialization/onnx/reader.h"
-#include "serialization/onnx/writer.h"
+#include "serialization/onnx/export/writer.h"
+#include "serialization/onnx/import/reader.h"
 #include "tests/quantization/small_nets.h"
 #include "tests/serialization/files.h"
 #include "tests/support/operators.h"
@@ -34,9 +34,9 @@ class QuantizeModelTest : public ::testing::Test {
 
   static std::vector<HostTensor> Run(const Graph& graph, const InputTensors& inputs,
                                      int threads = 1) {
-    Wishes wishes;
-    wishes.threads = threads;
-    const auto run = Value(GraphRun::Create(graph, wishes, "all"));
+    PlanTarget target;
+    target.threads = threads;
+    const auto run = Value(GraphRun::Create(graph, target, "all"));
     return *Value(run->Run(inputs, [](const Var&, const HostTensor&) { return absl::OkStatus(); }));
   }
 
@@ -179,7 +179,7 @@ TEST_P(EveryNet, GivesTheSameBitsHoweverItIsRun) {
   EXPECT_TRUE(SameBytes(Run(Value(ReadOnnx(folder / "m.onnx")), inputs)[0], expected));
 
   QuantizeOptions other;
-  other.wishes.threads = 2;
+  other.target.threads = 2;
   ASSERT_TRUE(
       IsOk(WriteModel(Value(QuantizeModel(graph, data, other)).graph, folder / "again.ash")));
   EXPECT_EQ(ReadWholeFile(folder / "again.ash"), ReadWholeFile(folder / "m.ash"));

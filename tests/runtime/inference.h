@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/plan/kernel_record.h"
+#include "runtime/plan/request/kernel_record.h"
 #include "runtime/session/bind_tensors.h"
 #include "tests/support/status.h"
 
@@ -21,7 +21,7 @@ struct Inference {
 
 // Runs a graph that has one input and has been through the passes.
 inline Inference Infer(const Graph& graph, PlanRequest request, const HostTensor& input) {
-  request.means.passes = "none";
+  request.planning.passes = "none";
   auto executable = Value(Executable::Compile(graph, request));
   auto session = Value(Session::Create(executable));
   Inference result;

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "opr/scalar_functions.h"
+#include "opr/base/scalar_functions.h"
 
 namespace ashlar::testing {
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "graph/status.h"
-#include "opr/host_value.h"
+#include "opr/base/host_value.h"
 
 namespace ashlar::testing {
 

@@ -2,7 +2,7 @@
 
 #include "graph/evaluate.h"
 #include "graph/status.h"
-#include "opr/host_value.h"
+#include "opr/base/host_value.h"
 #include "tests/support/status.h"
 
 namespace ashlar::testing {

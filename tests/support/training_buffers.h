@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "memory/buffer.h"
+#include "memory/problem/buffer.h"
 
 namespace ashlar::testing {
 

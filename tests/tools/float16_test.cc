@@ -11,7 +11,7 @@
 #include "runtime/session/bind_tensors.h"
 #include "runtime/session/executable.h"
 #include "serialization/npz.h"
-#include "serialization/onnx/reader.h"
+#include "serialization/onnx/import/reader.h"
 #include "tests/support/command/command_process.h"
 #include "tests/support/model/loaded_model.h"
 #include "tests/support/sanitized.h"
@@ -25,9 +25,9 @@ namespace {
 
 PlanRequest InFloat16(int threads = 1, const char* tiles = nullptr) {
   PlanRequest request;
-  request.wishes.precision = DType::kFloat16;
-  request.wishes.threads = threads;
-  if (tiles != nullptr) request.wishes.tiles = Value(TileSpec::Parse(tiles));
+  request.target.precision = DType::kFloat16;
+  request.target.threads = threads;
+  if (tiles != nullptr) request.target.tiles = Value(TileSpec::Parse(tiles));
   return request;
 }
 
@@ -65,7 +65,7 @@ TEST_P(Float16Golden, TheArenaIsHalfOfThatOfFloats) {
   for (const char* processor : {"avx512/48K/2M", "avx2/32K/512K", "neon/64K/512K"}) {
     SCOPED_TRACE(processor);
     PlanRequest request = InFloat16();
-    request.wishes.processor = Value(Processor::Parse(processor));
+    request.target.processor = Value(Processor::Parse(processor));
     const int64_t arena = Value(PlanGraph(graph, request))->plan.plan.arena;
     EXPECT_GE(arena, golden.floats / 2);
     EXPECT_LE(arena, golden.float16);

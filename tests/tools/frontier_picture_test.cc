@@ -1,5 +1,5 @@
 // The picture of a frontier.
-#include "tools/frontier_picture.h"
+#include "tools/report/frontier_picture.h"
 
 #include <gmock/gmock.h>
 

@@ -68,7 +68,7 @@ class LoadMemoryTest : public CommandTest {
 TEST_F(LoadMemoryTest, WeightsAreInMemoryOnceWhileTheyArePacked) {
   Model model = Load();
   PlanRequest request;
-  request.means.kernels.least_memory = true;
+  request.planning.kernels.least_memory = true;
   const int64_t added = AddedAtPeak([&] {
     const auto executable = Value(CompileModel(std::move(model), request, console_));
     EXPECT_GE(executable->planned().weights.bytes, kWeights);
@@ -81,7 +81,7 @@ TEST_F(LoadMemoryTest, WeightsAreInMemoryOnceWhileTheyArePacked) {
 TEST_F(LoadMemoryTest, ASearchPacksNothing) {
   Model model = Load();
   PlanRequest request;
-  request.wishes.budget = MemoryBudget{.bytes = 0, .find_smallest = true};
+  request.target.budget = MemoryBudget{.bytes = 0, .find_smallest = true};
   const int64_t added = AddedAtPeak([&] {
     const auto planned = Value(PlanGraph(std::move(model.graph), request));
     EXPECT_GE(planned->weights.bytes, kWeights);

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/plan/plan_graph.h"
-#include "runtime/plan/planned_graph.h"
+#include "runtime/plan/stages/planned_graph.h"
 #include "tests/support/status.h"
 #include "tools/zoo/zoo.h"
 
@@ -70,9 +70,9 @@ TEST_P(MemoryGoldenTest, TheArenaIsThePromisedOneAndMeetsItsLowerBound) {
       for (const int threads : {1, 2}) {
         SCOPED_TRACE(absl::StrCat(processor.value_or("this processor"), ", threads ", threads));
         PlanRequest request;
-        if (processor) request.wishes.processor = Value(Processor::Parse(*processor));
-        request.wishes.threads = threads;
-        request.means.passes = "none";
+        if (processor) request.target.processor = Value(Processor::Parse(*processor));
+        request.target.threads = threads;
+        request.planning.passes = "none";
         Check(exported, request, golden.arena, golden.exported);
         Check(rewritten, request, golden.arena, golden.arena);
       }
@@ -96,11 +96,11 @@ TEST_P(MegEnginesOrderTest, NoModelNeedsMoreThanInMegEnginesOrder) {
     for (const char* passes : {"none", "all"}) {
       SCOPED_TRACE(::testing::Message() << model.name << ", passes " << passes);
       PlanRequest request;
-      request.wishes.threads = GetParam();
-      request.means.passes = passes;
+      request.target.threads = GetParam();
+      request.planning.passes = passes;
       const auto memory = PlanGraph(*model.build({}), request);
       ASSERT_TRUE(memory.ok()) << memory.status();
-      request.means.order = Order::kMegEngine;
+      request.planning.order = Order::kMegEngine;
       const auto megengine = PlanGraph(*model.build({}), request);
       ASSERT_TRUE(megengine.ok()) << megengine.status();
       EXPECT_LE((*memory)->schedule.peak_bytes, (*megengine)->schedule.peak_bytes);

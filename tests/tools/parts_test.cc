@@ -9,16 +9,16 @@
 #include "tests/support/command/small_model.h"
 #include "tests/support/status.h"
 #include "tools/difference.h"
-#include "tools/dot.h"
 #include "tools/exit_code.h"
 #include "tools/format.h"
-#include "tools/layer_values.h"
 #include "tools/parse.h"
 #include "tools/plan_picture.h"
-#include "tools/statistics.h"
+#include "tools/report/dot.h"
+#include "tools/report/layer_values.h"
+#include "tools/report/statistics.h"
+#include "tools/report/table.h"
+#include "tools/report/top_classes.h"
 #include "tools/suggest.h"
-#include "tools/table.h"
-#include "tools/top_classes.h"
 
 namespace ashlar {
 namespace {

@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_format.h"
-#include "memory/tied_buffers.h"
-#include "memory/work.h"
+#include "memory/problem/tied_buffers.h"
+#include "memory/problem/work.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/plan/packed_parts.h"
-#include "runtime/plan/plan_as_recorded.h"
 #include "runtime/plan/plan_graph.h"
+#include "runtime/plan/record/packed_parts.h"
+#include "runtime/plan/record/plan_as_recorded.h"
 #include "runtime/session/bind_tensors.h"
 #include "runtime/session/session.h"
 #include "serialization/crc32.h"
@@ -45,24 +45,24 @@ Case MakeCase(uint64_t seed) {
   std::mt19937_64 random(seed);
   Case c;
   c.graph = RandomImageGraph(random, /*joins=*/seed % 2 == 0, /*max_channels=*/20);
-  c.request.wishes.threads = 1 + static_cast<int>(seed / 2 % 2);
-  c.request.means.planner.limits.work = memory::kWorkPerMillisecond;
-  c.request.means.kernels.exact = seed % 5 == 1;
-  c.request.means.kernels.least_memory = seed % 7 == 1;
-  c.request.means.inplace = seed % 11 != 1;
-  if (seed % 13 == 1) c.request.means.order = Order::kMegEngine;
-  if (seed % 17 == 1) c.request.means.planner.planner = "best_fit";
-  if (seed % 19 == 1) c.request.checks.alignment = 256;
+  c.request.target.threads = 1 + static_cast<int>(seed / 2 % 2);
+  c.request.planning.planner.limits.work = memory::kWorkPerMillisecond;
+  c.request.planning.kernels.exact = seed % 5 == 1;
+  c.request.planning.kernels.least_memory = seed % 7 == 1;
+  c.request.planning.inplace = seed % 11 != 1;
+  if (seed % 13 == 1) c.request.planning.order = Order::kMegEngine;
+  if (seed % 17 == 1) c.request.planning.planner.planner = "best_fit";
+  if (seed % 19 == 1) c.request.debug.alignment = 256;
   // A search takes most of the time of all cases, and far more under sanitizers.
   if (seed % 9 == 1 && !testing::kSanitized) {
-    c.request.wishes.budget = MemoryBudget();
+    c.request.target.budget = MemoryBudget();
   } else if (seed % 3 != 0) {
     const Graph rewritten =
-        Value(RewriteGraph(c.graph, c.request.wishes, c.request.means, {.tiled = true})).graph;
-    c.request.wishes.tiles = RandomTiles(random, rewritten);
+        Value(RewriteGraph(c.graph, c.request.target, c.request.planning, {.tiled = true})).graph;
+    c.request.target.tiles = RandomTiles(random, rewritten);
   }
   c.planned = Value(PlanGraph(c.graph, c.request));
-  c.stored = {IdentityOf(c.graph), Value(RecordPlan(c.graph, *c.planned, c.request.checks))};
+  c.stored = {IdentityOf(c.graph), Value(RecordPlan(c.graph, *c.planned, c.request.debug))};
   return c;
 }
 
@@ -106,9 +106,9 @@ TEST_F(StoredPlansTest, PlansOfRandomModelsComeBackToTheBit) {
     EXPECT_EQ(again->plan.plan.arena, c.planned->plan.plan.arena);
     EXPECT_EQ(again->plan.proof, c.planned->plan.proof);
     EXPECT_EQ(again->predicted_ms, c.planned->predicted_ms);
-    EXPECT_EQ(PlanText({c.stored.model, Value(RecordPlan(c.graph, *again, c.request.checks))}),
+    EXPECT_EQ(PlanText({c.stored.model, Value(RecordPlan(c.graph, *again, c.request.debug))}),
               text);
-    tiled += !read.plan.wishes.tiles.empty();
+    tiled += !read.plan.target.tiles.empty();
     for (const RecordedChunk& chunk : read.plan.chunks) shared += chunk.inside >= 0;
 
     std::mt19937_64 random(seed);
@@ -127,8 +127,8 @@ TEST_F(StoredPlansTest, PlansOfRandomModelsComeBackToTheBit) {
 TEST_F(StoredPlansTest, WorkspacesComeBack) {
   Case c;
   c.graph = Value(ZooModels()[0].build({.image = 64}));
-  c.request.wishes.processor = Value(Processor::Parse("avx512/32K/1M"));
-  c.request.means.extra_workspace = 16 << 20;
+  c.request.target.processor = Value(Processor::Parse("avx512/32K/1M"));
+  c.request.planning.extra_workspace = 16 << 20;
   c.planned = Value(PlanGraph(c.graph, c.request));
   c.stored = {IdentityOf(c.graph), Value(RecordPlan(c.graph, *c.planned))};
   int workspaces = 0;
@@ -147,10 +147,10 @@ TEST_F(StoredPlansTest, PartsThatAreNotPackedArePackedAndTheOthersTaken) {
   Case c;
   c.graph = Value(BuildResNet18({.image = 64}));
   PackedModel packed = Executable::ToPacked(Value(Executable::Compile(Graph(c.graph), c.request)));
-  c.request.means.kernels.least_memory = true;
+  c.request.planning.kernels.least_memory = true;
   c.planned = Value(PlanGraph(c.graph, c.request));
-  const auto recorded = std::make_shared<const RecordedPlan>(
-      Value(RecordPlan(c.graph, *c.planned, c.request.checks)));
+  const auto recorded =
+      std::make_shared<const RecordedPlan>(Value(RecordPlan(c.graph, *c.planned, c.request.debug)));
   const PlanRequest request = RequestAsRecorded(recorded);
   std::mt19937_64 random(1);
   const HostTensor input = RandomTensor(random, c.graph.var(c.graph.inputs()[0].var).type.shape);

@@ -20,7 +20,7 @@ constexpr int64_t kBatch = 3;
 std::shared_ptr<const Executable> CompileFor(int threads) {
   cpu::RegisterDevice();
   PlanRequest request;
-  request.wishes.threads = threads;
+  request.target.threads = threads;
   return Value(Executable::Compile(SmallModel(kBatch), request));
 }
 

@@ -5,8 +5,8 @@
 
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/measure/measure.h"
-#include "runtime/plan/graph_cuts.h"
-#include "runtime/plan/rewrite.h"
+#include "runtime/plan/stages/rewrite.h"
+#include "runtime/plan/tiling/graph_cuts.h"
 #include "tests/runtime/inference.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/status.h"
@@ -67,15 +67,15 @@ TEST_P(TiledModelsTest, ComputesTheSameInTheLeastMemory) {
   const Model& model = GetParam();
   if (testing::kSanitized || model.is_large) GTEST_SKIP() << "of the operators of smaller models";
   PlanRequest request;
-  request.means.planner.limits.work = 0;
+  request.planning.planner.limits.work = 0;
   const Graph graph = std::move(
-      Value(RewriteGraph(BuildGraph(model, 1), request.wishes, request.means, {.tiled = true}))
+      Value(RewriteGraph(BuildGraph(model, 1), request.target, request.planning, {.tiled = true}))
           .graph);
   std::mt19937_64 random(1);
   const HostTensor input =
       testing::RandomTensor(random, graph.var(graph.inputs()[0].var).type.shape);
   const Inference whole = Infer(graph, request, input);
-  request.wishes.budget = MemoryBudget{};
+  request.target.budget = MemoryBudget{};
   const Inference least = Infer(graph, request, input);
   EXPECT_LE(RelativeError(least.outputs[0], whole.outputs[0]), 1e-4);
 }
@@ -85,20 +85,21 @@ TEST_P(TiledModelsTest, ComputesTheSameInAllTiles) {
   if (testing::kSanitized && model.is_large) GTEST_SKIP() << "of the operators of smaller models";
   Graph graph = BuildGraph(model, 2);
   PlanRequest request;
-  request.means.planner.limits.work = 0;
+  request.planning.planner.limits.work = 0;
   graph = std::move(
-      Value(RewriteGraph(std::move(graph), request.wishes, request.means, {.tiled = true})).graph);
+      Value(RewriteGraph(std::move(graph), request.target, request.planning, {.tiled = true}))
+          .graph);
   std::mt19937_64 random(1);
   const HostTensor input =
       testing::RandomTensor(random, graph.var(graph.inputs()[0].var).type.shape);
   for (const bool exact : {true, false}) {
     if (testing::kSanitized && !exact) continue;
-    request.means.kernels.exact = exact;
-    request.wishes.tiles = {};
+    request.planning.kernels.exact = exact;
+    request.target.tiles = {};
     const Inference whole = Infer(graph, request, input);
     for (const std::string& tiles : AllTiles(graph)) {
       SCOPED_TRACE(absl::StrCat(model.name, exact ? " exact " : " ", tiles));
-      request.wishes.tiles = Value(TileSpec::Parse(tiles));
+      request.target.tiles = Value(TileSpec::Parse(tiles));
       const Inference tiled = Infer(graph, request, input);
       EXPECT_LE(RelativeError(tiled.outputs[0], whole.outputs[0]), 1e-4);
       if (exact) {

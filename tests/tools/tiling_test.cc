@@ -69,11 +69,11 @@ TEST_F(TilingTest, EveryModelComputesTheSameInLessMemory) {
     const HostTensor expected = FirstOutput(std::move(whole), input);
     for (const int64_t budget : {int64_t{0}, arena / 2}) {
       if (budget == 0 && !of_blocks) continue;
-      options.wishes.budget = MemoryBudget{budget};
+      options.target.budget = MemoryBudget{budget};
       absl::StatusOr<std::unique_ptr<PlannedGraph>> tiled = PlanGraph(graph, options);
       ASSERT_TRUE(tiled.ok()) << tiled.status();
       EXPECT_LE((*tiled)->plan.plan.arena, arena / 2);
-      const std::string tiles = (*tiled)->wishes.tiles.ToString();
+      const std::string tiles = (*tiled)->target.tiles.ToString();
       EXPECT_LE(RelativeError(FirstOutput(*std::move(tiled), input), expected), 1e-4) << tiles;
     }
   }
@@ -95,10 +95,10 @@ TEST_F(TilingTest, BudgetsAreMetWithoutMoreWork) {
   for (const Promise& promise : promises) {
     SCOPED_TRACE(::testing::Message() << promise.model << " in " << promise.bytes);
     PlanRequest options;
-    options.wishes.processor = Value(Processor::Parse("avx2/32K/512K"));
-    options.wishes.tiles = Value(TileSpec::Parse(promise.tiles));
-    if (options.wishes.tiles.empty()) {
-      options.wishes.budget = MemoryBudget{promise.bytes, /*max_extra_flops=*/0};
+    options.target.processor = Value(Processor::Parse("avx2/32K/512K"));
+    options.target.tiles = Value(TileSpec::Parse(promise.tiles));
+    if (options.target.tiles.empty()) {
+      options.target.budget = MemoryBudget{promise.bytes, /*max_extra_flops=*/0};
     }
     const auto planned = PlanGraph(Build(promise.model, promise.options), options);
     ASSERT_TRUE(planned.ok()) << planned.status();

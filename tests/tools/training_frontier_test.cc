@@ -102,7 +102,7 @@ TEST_P(TrainingFrontierTest, IsAtMostTheKnownOne) {
   }
   // Plans the last one, with workspaces.
   PlanRequest request;
-  request.wishes.processor = Value(Processor::Parse("avx2/32K/512K"));
+  request.target.processor = Value(Processor::Parse("avx2/32K/512K"));
   const auto plan = Value(PlanGraph(Value(RecomputeStep(step, planned->spec)), request));
   EXPECT_EQ(plan->plan.plan.arena, plan->plan.lower_bound);
   EXPECT_LE(static_cast<double>(plan->plan.plan.arena), kNear * static_cast<double>(known));

@@ -68,7 +68,7 @@ TEST(TrainingMemory, PlanOfVgg19MeetsItsLowerBound) {
   if (kSanitized) GTEST_SKIP() << "the same as without, for longer";
   cpu::RegisterDevice();
   PlanRequest request;
-  request.wishes.processor = Value(Processor::Parse("avx2/32K/512K"));
+  request.target.processor = Value(Processor::Parse("avx2/32K/512K"));
   const KnownStep known = {"vgg19", 8, "none", 351633408};
   const auto planned = Value(PlanGraph(StepOf(known), request));
   EXPECT_EQ(planned->plan.plan.arena, planned->plan.lower_bound);

@@ -11,7 +11,7 @@
 #include "tests/support/command/command_process.h"
 #include "tests/support/environment.h"
 #include "tests/support/sanitized.h"
-#include "tools/processor_share.h"
+#include "tools/report/processor_share.h"
 
 namespace ashlar::testing {
 namespace {

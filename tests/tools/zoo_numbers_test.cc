@@ -55,10 +55,10 @@ class ZooNumbersTest : public ::testing::TestWithParam<NumbersCase> {
 
 HostTensor Infer(const Graph& graph, const Variant& variant, const HostTensor& input) {
   PlanRequest request;
-  request.wishes.threads = variant.threads;
-  request.means.passes = variant.passes;
-  request.means.order = variant.order;
-  request.means.inplace = variant.inplace;
+  request.target.threads = variant.threads;
+  request.planning.passes = variant.passes;
+  request.planning.order = variant.order;
+  request.planning.inplace = variant.inplace;
   auto executable = Executable::Compile(graph, request);
   EXPECT_TRUE(executable.ok()) << executable.status();
   if (!executable.ok()) return HostTensor();

@@ -12,7 +12,7 @@
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/host_processor.h"
 #include "runtime/measure/measure.h"
-#include "serialization/onnx/writer.h"
+#include "serialization/onnx/export/writer.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/status.h"
@@ -45,9 +45,9 @@ class DigitsTest : public ::testing::TestWithParam<std::string> {
 
   std::unique_ptr<TrainingSession> Open(int threads, const char* passes) const {
     PlanRequest request;
-    request.wishes.threads = threads;
-    if (cpu::HostProcessor().Runs(kOfReference)) request.wishes.processor = kOfReference;
-    request.means.passes = passes;
+    request.target.threads = threads;
+    if (cpu::HostProcessor().Runs(kOfReference)) request.target.processor = kOfReference;
+    request.planning.passes = passes;
     return Value(TrainingSession::Create(
         Value(MakeTrainingGraph(DigitsNet(GetParam(), digits_.get(), kBatch), {})), request));
   }
@@ -187,7 +187,7 @@ TEST_P(DigitsTest, StepsFromEqualStatesAreEqualInBlockedAndRowMajorImages) {
 // Gradients of micro-batches are summed: the losses are the same, except for the rounding of sums.
 TEST_P(DigitsTest, StepsInPartsAreWholeSteps) {
   PlanRequest request;
-  request.means.passes = kRowMajor;
+  request.planning.passes = kRowMajor;
   const auto open = [&](int64_t batch, int64_t parts, bool adam) {
     TrainingOptions options;
     options.parameters.batch_statistics = false;

@@ -110,7 +110,7 @@ TEST_P(RecomputeTest, WhatIsCheapIsMadeAgainToTheLastBit) {
 // Exact bytes, with one processor's kernels.
 TEST_P(RecomputeTest, ArenasAreKnown) {
   PlanRequest request;
-  request.wishes.processor = Value(Processor::Parse("avx2/32K/512K"));
+  request.target.processor = Value(Processor::Parse("avx2/32K/512K"));
   const auto arena = [&](const char* recompute) {
     return Value(PlanGraph(Step(GetParam().net(), recompute).step, request))->plan.plan.arena;
   };
@@ -240,7 +240,7 @@ TEST(Recompute, AStepFitsIntoABudget) {
   cpu::RegisterDevice();
   const Graph step = Step(Residual(), "none").step;
   PlanRequest request;
-  request.wishes.processor = Value(Processor::Parse("avx2/32K/512K"));
+  request.target.processor = Value(Processor::Parse("avx2/32K/512K"));
   constexpr double kMost = 0.3;
   const FittedStep least = Value(FitStep(step, 0, kMost, request));
   EXPECT_LT(least.arena_bytes, kResidualAgain);

@@ -75,7 +75,7 @@ Graph StepOf(int64_t batch, bool cheap, const std::vector<std::string>& nodes) {
 
 int64_t ArenaOf(int64_t batch, bool cheap, const std::vector<std::string>& nodes) {
   PlanRequest request;
-  request.wishes.processor = Value(Processor::Parse("avx2/32K/512K"));
+  request.target.processor = Value(Processor::Parse("avx2/32K/512K"));
   return Value(PlanGraph(StepOf(batch, cheap, nodes), request))->plan.plan.arena;
 }
 

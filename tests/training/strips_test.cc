@@ -53,8 +53,8 @@ TileSpec Tiles(const Graph& model, const std::string& kind) {
 PlanRequest Request() {
   cpu::RegisterDevice();
   PlanRequest request;
-  request.wishes.processor = Value(Processor::Parse("avx2/32K/512K"));
-  request.means.order = Order::kAsGiven;  // planning other orders takes seconds
+  request.target.processor = Value(Processor::Parse("avx2/32K/512K"));
+  request.planning.order = Order::kAsGiven;  // planning other orders takes seconds
   return request;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "memory/lower_bound.h"
+#include "memory/problem/lower_bound.h"
 #include "tests/support/status.h"
 #include "viewer/plan_page.h"
 

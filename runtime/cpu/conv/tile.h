@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "opr/scalar_functions.h"
+#include "opr/base/scalar_functions.h"
 
 namespace ashlar::cpu {
 

@@ -3,7 +3,7 @@
 #define ASHLAR_RUNTIME_CPU_CONV_WIDENED_INPUT_H_
 
 #include "graph/region.h"
-#include "opr/window.h"
+#include "opr/base/window.h"
 #include "runtime/cpu/float16.h"
 #include "runtime/cpu/image_layout.h"
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "graph/status.h"
+#include "opr/base/strided.h"
 #include "opr/matrix_mul_bias.h"
-#include "opr/strided.h"
 #include "runtime/cuda/toolkit/cublas_product.h"
 
 namespace ashlar::cuda {

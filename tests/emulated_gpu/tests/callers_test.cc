@@ -409,7 +409,7 @@ TEST_F(Callers, SessionsWithoutCudnnsKernelsMakeNoHandle) {
   const int x = make.Input("x", {1, 64});
   make.Output(make.Add<Elemwise>(ElemwiseParam{ScalarFunction::kExp}, {x}, "exp"));
   PlanRequest request;
-  request.wishes.comp_node = {CompNode::Type::kGpu, 0, 0};
+  request.target.comp_node = {CompNode::Type::kGpu, 0, 0};
   const auto created = [] { return EmulatedGpu().calls()["cudnnCreate"]; };
   const int64_t before = created();
   const std::unique_ptr<Session> session =

@@ -13,7 +13,7 @@ TEST(EmulatedDevices, ASessionRunsOnAThreadThatMeansAnotherDevice) {
   Inference inference;
   EmulatedGpu().machine().devices = 2;
   PlanRequest request = OnEmulatedGpu();
-  request.wishes.comp_node.device = 1;
+  request.target.comp_node.device = 1;
   const std::unique_ptr<Session> session =
       Value(Session::Create(Value(inference.Compile(request))));
   // A new thread starts with the first device.

@@ -14,8 +14,8 @@ namespace ashlar::testing {
 
 PlanRequest OnEmulatedGpu(DType precision) {
   PlanRequest request;
-  request.wishes.comp_node = kEmulatedGpu;
-  request.wishes.precision = precision;
+  request.target.comp_node = kEmulatedGpu;
+  request.target.precision = precision;
   return request;
 }
 

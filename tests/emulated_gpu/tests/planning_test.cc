@@ -13,8 +13,8 @@
 #include "opr/conv_bias.h"
 #include "opr/pooling.h"
 #include "opr/type_cvt.h"
-#include "runtime/plan/kernel_choice.h"
 #include "runtime/plan/plan_graph.h"
+#include "runtime/plan/stages/kernel_choice.h"
 #include "runtime/session/bind_tensors.h"
 #include "runtime/session/session.h"
 #include "tests/emulated_gpu/tests/emulated_gpu.h"
@@ -33,8 +33,8 @@ constexpr char kPreparation[] = "(preparation of an engine)",
 
 PlanRequest Options(DType precision) {
   PlanRequest request;
-  request.wishes.comp_node = kEmulatedGpu;
-  request.wishes.precision = precision;
+  request.target.comp_node = kEmulatedGpu;
+  request.target.precision = precision;
   return request;
 }
 
@@ -78,7 +78,7 @@ TEST(Planning, QuantisedTensorsHaveKernelsOrAreRefusedByName) {
     if (!several) x = make.Add<PoolingForward>({}, {x}, "pool");
     make.Output(make.Add<TypeCvt>({DType::kFloat32}, {x}, "dequantize"));
     PlanRequest request = Options(DType::kFloat32);
-    request.means.passes = "none";  // keeps constants
+    request.planning.passes = "none";  // keeps constants
     const auto planned = PlanGraph(std::move(make).Build(), request);
     if (!several) {
       ASSERT_TRUE(planned.ok()) << planned.status();
@@ -198,12 +198,12 @@ TEST(Planning, OfAProblemOnRecordOnlyThatEngineIsPrepared) {
   PlanRequest request = Options(DType::kFloat16);
   const std::unique_ptr<PlannedGraph> planned = Value(PlanGraph(graph, request));
   auto record = std::make_shared<KernelRecord>();
-  for (const std::string& key :
-       KernelKeys(planned->graph, planned->model, request.wishes.threads, request.means.kernels)) {
+  for (const std::string& key : KernelKeys(planned->graph, planned->model, request.target.threads,
+                                           request.planning.kernels)) {
     if (absl::StartsWith(key, "ConvBiasForward")) record->choices[key] = {kRecorded, {}};
   }
   ASSERT_EQ(record->choices.size(), 1u);
-  request.means.record = record;
+  request.planning.record = record;
   const int64_t prepared = Calls(kPreparation), compiled = Calls(kCompilation);
   for (int start = 0; start < 2; ++start) {
     const std::unique_ptr<PlannedGraph> tuned = Value(PlanGraph(graph, request));

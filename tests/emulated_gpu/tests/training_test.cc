@@ -63,7 +63,7 @@ TEST_P(EmulatedTraining, StepsAreThoseOfTheCpu) {
   OpenEmulated();
   cpu::RegisterDevice();
   PlanRequest on_cpu;
-  on_cpu.wishes.threads = 1;
+  on_cpu.target.threads = 1;
   const auto gpu = NewTraining(GetParam(), OnEmulatedGpu()), cpu = NewTraining(GetParam(), on_cpu);
   EXPECT_EQ(gpu->states(), cpu->states());
   std::mt19937_64 random(5);

@@ -11,9 +11,14 @@ namespace {
 TEST(TileSpecTest, TextAndSpecAreTheSame) {
   for (const char* text :
        {"", "2-180:batch10", "2-180:batch10(2-96:lines14;96-117:rows2)", "0-7:grid4x3;7-9:rows5",
-        "1-2:inputgrid4x4", "0-9:batch2(0-9:batch3(0-9:rows4))"}) {
+        "1-2:inputgrid4x4", "0-9:rolling4;9-12:rows2", "0-9:batch2(0-9:batch3(0-9:rows4))"}) {
     EXPECT_EQ(testing::Value(TileSpec::Parse(text)).ToString(), text);
   }
+}
+
+TEST(TileSpecTest, SpellingsOfEarlierVersionsAreAccepted) {
+  EXPECT_EQ(testing::Value(TileSpec::Parse("0-9:ebb4;9-12:rows2")).ToString(),
+            "0-9:rolling4;9-12:rows2");
 }
 
 TEST(TileSpecTest, ErrorsSayWhereAndWhatIsExpected) {

@@ -74,7 +74,7 @@ class CudaPipeline : public ::testing::Test {
   }
   static std::shared_ptr<const Executable> Compiled() {
     PlanRequest options;
-    options.wishes.comp_node = {CompNode::Type::kGpu, 0, 0};
+    options.target.comp_node = {CompNode::Type::kGpu, 0, 0};
     return Value(Executable::Compile(Network(), options));
   }
   static std::unique_ptr<Pipeline> Make(const PipelineOptions& options) {

@@ -24,7 +24,7 @@ using DTypesByOperator = std::map<std::string, std::set<std::string>>;
 TEST(CudaRefusals, AreOfTheseOperatorsAndDTypes) {
   EmulatedDevice::Install();
   PlanRequest request;
-  request.wishes.comp_node = {CompNode::Type::kGpu, 0, 0};
+  request.target.comp_node = {CompNode::Type::kGpu, 0, 0};
   DTypesByOperator refused, planned;
   std::map<std::pair<std::string, std::string>, int> seen;  // cases by operator and dtype
   ForEachCase(CpuScope(), 51, [&](const KernelCase& test) {

@@ -66,8 +66,8 @@ std::vector<HostTensor> Expected(uint64_t seed) {
 
 PlanRequest OnGpu(DType precision = DType::kFloat32) {
   PlanRequest request;
-  request.wishes.comp_node = {CompNode::Type::kGpu, 0, 0};
-  request.wishes.precision = precision;
+  request.target.comp_node = {CompNode::Type::kGpu, 0, 0};
+  request.target.precision = precision;
   return request;
 }
 
@@ -312,7 +312,7 @@ TEST_F(CudaSession, VerifyMeasuresTheDevicesMemory) {
 
 TEST_F(CudaSession, AnUnderstatedPlanIsFoundOut) {
   PlanRequest request = OnGpu();
-  request.checks.understate_bytes = 1024;
+  request.debug.understate_bytes = 1024;
   const Measurement measurement = Value(Measure(Network(1), request, {{"data", Image(71)}}));
   EXPECT_FALSE(measurement.ok);
   EXPECT_GT(measurement.arena.actual_bytes, measurement.arena.planned_bytes);
@@ -333,7 +333,7 @@ TEST_F(CudaSession, WhatDoesNotFitIsFoundAtPlanning) {
                            " are needed: arena ", arena, ", weights ", weights)));
   // Tiled, it fits the budget that the message names.
   PlanRequest parts = OnGpu();
-  parts.wishes.budget = MemoryBudget{.bytes = arena - 1};
+  parts.target.budget = MemoryBudget{.bytes = arena - 1};
   EXPECT_TRUE(FailsWith(status, absl::StrCat("the arena may have ", arena - 1)));
   EXPECT_TRUE(IsOk(PlanGraph(Network(1), parts).status()));
   device_.capacity = capacity;

@@ -8,7 +8,7 @@
 #include "runtime/cuda/conv/conv_problem.h"
 #include "runtime/measure/measure.h"
 #include "runtime/plan/plan_graph.h"
-#include "runtime/plan/rewrite.h"
+#include "runtime/plan/stages/rewrite.h"
 #include "tests/cases/kernel_check.h"
 #include "tests/runtime/cuda/emulated_device.h"
 #include "tests/runtime/inference.h"
@@ -22,8 +22,8 @@ namespace {
 
 PlanRequest OnGpuWithoutSearch() {
   PlanRequest request;
-  request.wishes.comp_node = {CompNode::Type::kGpu, 0, 0};
-  request.means.planner.limits.work = 0;
+  request.target.comp_node = {CompNode::Type::kGpu, 0, 0};
+  request.planning.planner.limits.work = 0;
   return request;
 }
 
@@ -39,12 +39,12 @@ TEST_F(CudaTiles, AnyGraphInAnyTilesComputesTheSame) {
     const Graph reference = RandomImageGraph(random, /*joins=*/seed % 2 == 1, /*max_channels=*/12);
     PlanRequest request = OnGpuWithoutSearch();
     const Graph graph = std::move(
-        Value(RewriteGraph(reference, request.wishes, request.means, {.tiled = true})).graph);
+        Value(RewriteGraph(reference, request.target, request.planning, {.tiled = true})).graph);
     const TileSpec tiles = RandomTiles(random, graph);
     const HostTensor input = RandomTensor(random, graph.var(graph.inputs()[0].var).type.shape);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << " tiles " << tiles.ToString());
     const Inference whole = Infer(graph, request, input);
-    request.wishes.tiles = tiles;
+    request.target.tiles = tiles;
     const Inference tiled = Infer(graph, request, input);
     const std::vector<HostTensor> expected = Value(Evaluate(reference, input));
     for (size_t i = 0; i < expected.size(); ++i) {
@@ -60,13 +60,13 @@ TEST_F(CudaTiles, NoRunLeavesItsPlan) {
     std::mt19937_64 random(seed);
     PlanRequest request = OnGpuWithoutSearch();
     const Graph graph =
-        std::move(Value(RewriteGraph(RandomImageGraph(random, true, 12), request.wishes,
-                                     request.means, {.tiled = true}))
+        std::move(Value(RewriteGraph(RandomImageGraph(random, true, 12), request.target,
+                                     request.planning, {.tiled = true}))
                       .graph);
-    request.wishes.tiles = RandomTiles(random, graph);
-    request.means.passes = "none";
+    request.target.tiles = RandomTiles(random, graph);
+    request.planning.passes = "none";
     SCOPED_TRACE(::testing::Message()
-                 << "seed " << seed << " tiles " << request.wishes.tiles.ToString());
+                 << "seed " << seed << " tiles " << request.target.tiles.ToString());
     const Binding& binding = graph.inputs()[0];
     const InputTensors inputs = {
         {binding.name, RandomTensor(random, graph.var(binding.var).type.shape)}};
@@ -101,15 +101,15 @@ TEST_F(CudaTiles, WholeImagesMayLieOtherwise) {
     }
   };
   PlanRequest in_parts = request;
-  in_parts.wishes.tiles = RandomTiles(
-      random, Value(RewriteGraph(graph, request.wishes, request.means, {.tiled = true})).graph);
-  SCOPED_TRACE(in_parts.wishes.tiles.ToString());
+  in_parts.target.tiles = RandomTiles(
+      random, Value(RewriteGraph(graph, request.target, request.planning, {.tiled = true})).graph);
+  SCOPED_TRACE(in_parts.target.tiles.ToString());
   EXPECT_TRUE(HasImagesIn(Value(PlanGraph(Graph(graph), in_parts))->graph, Format::kNHWC));
   check(in_parts);
-  request.wishes.budget = MemoryBudget{.bytes = arena};
+  request.target.budget = MemoryBudget{.bytes = arena};
   EXPECT_FALSE(HasImagesIn(Value(PlanGraph(Graph(graph), request))->graph, Format::kNHWC));
   check(request);
-  request.wishes.budget->bytes = 0;  // smallest possible, in either format
+  request.target.budget->bytes = 0;  // smallest possible, in either format
   const std::unique_ptr<PlannedGraph> least = Value(PlanGraph(Graph(graph), request));
   EXPECT_LE(least->plan.plan.arena, arena);
   EXPECT_EQ(least->smallest_budget, least->plan.plan.arena);
@@ -132,14 +132,14 @@ TEST_F(CudaTiles, ABudgetIsMetOnADeviceThatIsTooSmallForTheWhole) {
     const Graph graph = RandomImageGraph(random, /*joins=*/false, /*max_channels=*/12);
     PlanRequest request = OnGpuWithoutSearch();
     const int64_t whole = needed(*Value(PlanGraph(Graph(graph), request)));
-    request.wishes.budget = MemoryBudget{};
+    request.target.budget = MemoryBudget{};
     const std::unique_ptr<PlannedGraph> least = Value(PlanGraph(Graph(graph), request));
     if (needed(*least) >= whole) continue;
     ++met;
-    request.wishes.budget->bytes = least->plan.plan.arena;
+    request.target.budget->bytes = least->plan.plan.arena;
     device_.capacity = device_.allocated + whole - 1;
     EXPECT_TRUE(IsOk(PlanGraph(Graph(graph), request).status()));
-    request.wishes.budget.reset();
+    request.target.budget.reset();
     EXPECT_TRUE(FailsWith(PlanGraph(Graph(graph), request).status(), "are needed"));
     device_.capacity = int64_t{1} << 40;
   }

@@ -11,8 +11,8 @@
 #include "runtime/cuda/conv/conv.h"
 #include "runtime/cuda/conv/conv_problem.h"
 #include "runtime/measure/autotune.h"
-#include "runtime/plan/kernel_choice.h"
 #include "runtime/plan/plan_graph.h"
+#include "runtime/plan/stages/kernel_choice.h"
 #include "tests/runtime/cuda/emulated_device.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/status.h"
@@ -98,7 +98,7 @@ class CudaTune : public ::testing::Test {
 
   static PlanRequest OnGpu() {
     PlanRequest request;
-    request.wishes.comp_node = {CompNode::Type::kGpu, 0, 0};
+    request.target.comp_node = {CompNode::Type::kGpu, 0, 0};
     return request;
   }
   Graph Network() {
@@ -136,10 +136,10 @@ TEST_F(CudaTune, TheFastestOnTheDevicesClockIsTakenFromThenOn) {
   EXPECT_DOUBLE_EQ(problems[0].trials[1].seconds, first + 3);
   EXPECT_DOUBLE_EQ(problems[0].trials[2].seconds, first - 2);
   PlanRequest tuned = OnGpu();
-  tuned.means.record = std::make_shared<const KernelRecord>(record);
+  tuned.planning.record = std::make_shared<const KernelRecord>(record);
   EXPECT_EQ(Chosen(tuned), "fast");
   // Products of rounded operands are other problems, and the record does not have them.
-  tuned.means.kernels.allow_tf32 = true;
+  tuned.planning.kernels.allow_tf32 = true;
   EXPECT_EQ(Chosen(tuned), "first");
 }
 

@@ -36,8 +36,8 @@ Graph Network() {
 Tuning Tune(std::vector<Behaviour> behaviours, KernelRecord& record, TuneOptions options = {}) {
   FakeDevice::Install(std::move(behaviours));
   PlanRequest request;
-  request.wishes.comp_node = {CompNode::Type::kGpu, 0, 0};
-  request.means.passes = "none";
+  request.target.comp_node = {CompNode::Type::kGpu, 0, 0};
+  request.planning.passes = "none";
   return Value(Autotune(Network(), request, options, record));
 }
 

@@ -9,7 +9,7 @@
 
 #include "opr/elemwise.h"
 #include "runtime/plan/plan_graph.h"
-#include "runtime/plan/recorded_tiles.h"
+#include "runtime/plan/record/recorded_tiles.h"
 #include "tests/runtime/fake_device.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/status.h"
@@ -30,8 +30,8 @@ Graph ThreeOperators() {
 
 PlanRequest RequestOnFake() {
   PlanRequest request;
-  request.wishes.comp_node = {CompNode::Type::kGpu, 0, 0};
-  request.means.passes = "none";
+  request.target.comp_node = {CompNode::Type::kGpu, 0, 0};
+  request.planning.passes = "none";
   return request;
 }
 
@@ -61,28 +61,28 @@ TEST(TuneTiles, TheFasterPartsOfTheBatchGoOnRecord) {
   EXPECT_EQ(tuned.chosen.segments[0].kind, TileKind::kBatch);
   EXPECT_EQ(tuned.chosen.segments[0].count, 4);
   const PlanRequest request = RequestOnFake();
-  const std::string key = TilesKey(network, request.wishes, request.means);
+  const std::string key = TilesKey(network, request.target, request.planning);
   EXPECT_EQ(record.tiles.at(key).at(1), tuned.chosen);
 
   // Plans use the tuned tiles only on request, and not instead of requested ones.
   PlanRequest with = RequestOnFake();
-  with.means.record = std::make_shared<const KernelRecord>(record);
-  EXPECT_TRUE(Value(PlanGraph(Graph(network), with))->wishes.tiles.empty());
-  with.wishes.tuned_tiles = true;
+  with.planning.record = std::make_shared<const KernelRecord>(record);
+  EXPECT_TRUE(Value(PlanGraph(Graph(network), with))->target.tiles.empty());
+  with.target.tuned_tiles = true;
   const auto planned = Value(PlanGraph(Graph(network), with));
-  EXPECT_EQ(planned->wishes.tiles, tuned.chosen);
+  EXPECT_EQ(planned->target.tiles, tuned.chosen);
   EXPECT_TRUE(planned->tiles_on_record);
-  EXPECT_FALSE(planned->wishes.tuned_tiles);
-  with.wishes.tiles = Value(TileSpec::Parse(
+  EXPECT_FALSE(planned->target.tuned_tiles);
+  with.target.tiles = Value(TileSpec::Parse(
       absl::StrCat(tuned.chosen.segments[0].from, "-", tuned.chosen.segments[0].to, ":batch2")));
   const auto other = Value(PlanGraph(Graph(network), with));
-  EXPECT_EQ(other->wishes.tiles, with.wishes.tiles);
+  EXPECT_EQ(other->target.tiles, with.target.tiles);
   EXPECT_FALSE(other->tiles_on_record);
   PlanRequest threads = RequestOnFake();
-  threads.means.record = with.means.record;
-  threads.wishes.threads = 2;
-  threads.wishes.tuned_tiles = true;
-  EXPECT_TRUE(Value(PlanGraph(Graph(network), threads))->wishes.tiles.empty());
+  threads.planning.record = with.planning.record;
+  threads.target.threads = 2;
+  threads.target.tuned_tiles = true;
+  EXPECT_TRUE(Value(PlanGraph(Graph(network), threads))->target.tiles.empty());
 }
 
 TEST(TuneTiles, WhatIsSlowerInPartsStaysWhole) {
@@ -94,7 +94,7 @@ TEST(TuneTiles, WhatIsSlowerInPartsStaysWhole) {
   EXPECT_TRUE(tuned.chosen.empty()) << tuned.chosen.ToString();
   EXPECT_FALSE(tuned.ratio.has_value());
   const PlanRequest request = RequestOnFake();
-  EXPECT_TRUE(record.tiles.at(TilesKey(network, request.wishes, request.means)).at(1).empty());
+  EXPECT_TRUE(record.tiles.at(TilesKey(network, request.target, request.planning)).at(1).empty());
 }
 
 // Ranges of operators have tile counts of their own. In the first half one image at a time is
@@ -129,11 +129,11 @@ TEST(TuneTiles, TilesThatAGraphDoesNotHaveAreLeftOut) {
   const Graph network = ThreeOperators();
   PlanRequest request = RequestOnFake();
   KernelRecord record;
-  record.tiles[TilesKey(network, request.wishes, request.means)][1] =
+  record.tiles[TilesKey(network, request.target, request.planning)][1] =
       Value(TileSpec::Parse("700-800:batch2"));
-  request.means.record = std::make_shared<const KernelRecord>(std::move(record));
-  request.wishes.tuned_tiles = true;
-  EXPECT_TRUE(Value(PlanGraph(Graph(network), request))->wishes.tiles.empty());
+  request.planning.record = std::make_shared<const KernelRecord>(std::move(record));
+  request.target.tuned_tiles = true;
+  EXPECT_TRUE(Value(PlanGraph(Graph(network), request))->target.tiles.empty());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "runtime/plan/kernel_choice.h"
+#include "runtime/plan/stages/kernel_choice.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Steps of local search between tilings: each gives another tiling of the same graph.
-#include "runtime/plan/tiling_moves.h"
+#include "runtime/plan/tiling/tiling_moves.h"
 
 #include <gtest/gtest.h>
 

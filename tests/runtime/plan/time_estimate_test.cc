@@ -1,5 +1,5 @@
 // Rates of a processor on several threads, and estimates for memory-bound operators.
-#include "runtime/plan/time_estimate.h"
+#include "runtime/plan/stages/time_estimate.h"
 
 #include <gtest/gtest.h>
 

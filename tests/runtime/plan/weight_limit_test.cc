@@ -1,5 +1,5 @@
 // Compares kernels chosen within a limit of weights with all possible choices.
-#include "runtime/plan/weight_limit.h"
+#include "runtime/plan/stages/weight_limit.h"
 
 #include <gtest/gtest.h>
 

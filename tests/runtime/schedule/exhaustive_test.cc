@@ -4,7 +4,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "memory/lower_bound.h"
+#include "memory/problem/lower_bound.h"
 #include "runtime/schedule/lifetimes.h"
 #include "runtime/schedule/scheduler.h"
 #include "tests/runtime/schedule/random_graphs.h"

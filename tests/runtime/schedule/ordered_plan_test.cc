@@ -1,7 +1,7 @@
 #include "runtime/schedule/ordered_plan.h"
 
-#include "memory/validator.h"
-#include "memory/work.h"
+#include "memory/problem/validator.h"
+#include "memory/problem/work.h"
 #include "tests/runtime/schedule/graph_of_bytes.h"
 #include "tests/runtime/schedule/peak_of_order.h"
 

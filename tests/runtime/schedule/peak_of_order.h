@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "memory/instance.h"
-#include "memory/lower_bound.h"
+#include "memory/problem/instance.h"
+#include "memory/problem/lower_bound.h"
 #include "runtime/schedule/lifetimes.h"
 
 namespace ashlar::testing {

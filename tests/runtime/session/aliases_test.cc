@@ -20,7 +20,7 @@ void ExpectSame(const Graph& graph) {
   const HostTensor x = RandomTensor(random, graph.var(graph.inputs()[0].var).type.shape, -1, 1);
   const std::vector<HostTensor> expected = Value(EvaluateGraph(graph, {{"x", x}}));
   PlanRequest request;
-  request.means.passes = "none";
+  request.planning.passes = "none";
   const auto session = Value(Session::Create(Value(Executable::Compile(graph, request))));
   ASSERT_TRUE(IsOk(session->BindInput("x", x.raw(), x.bytes())));
   std::vector<HostTensor> outputs;

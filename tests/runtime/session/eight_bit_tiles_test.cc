@@ -7,7 +7,7 @@
 
 #include "quantization/quantize_model.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/plan/rewrite.h"
+#include "runtime/plan/stages/rewrite.h"
 #include "tests/runtime/inference.h"
 #include "tests/support/tensors.h"
 #include "tests/support/tiled_graphs.h"
@@ -52,15 +52,15 @@ std::optional<EightBitCase> MakeEightBitCase(std::mt19937_64& random, bool joins
                                              const PlanRequest& request) {
   const Graph floats = RandomImageGraph(random, joins, kMostChannels);
   QuantizeOptions options;
-  options.wishes.threads = 1;
+  options.target.threads = 1;
   options.method = RangeMethod::kMinMax;
   if (random() % 3 == 0) options.input = ByteInput{.mean = 100, .scale = 0.02F};
   absl::StatusOr<QuantizedModel> model = QuantizeModel(floats, RandomData(floats), options);
   if (!model.ok()) return std::nullopt;  // nothing has 8 bits, or a value is infinite
   EightBitCase c;
-  c.graph = std::move(
-      Value(RewriteGraph(std::move(model->graph), request.wishes, request.means, {.tiled = true}))
-          .graph);
+  c.graph = std::move(Value(RewriteGraph(std::move(model->graph), request.target, request.planning,
+                                         {.tiled = true}))
+                          .graph);
   const TensorType& type = c.graph.var(c.graph.inputs()[0].var).type;
   c.input = IsFloat(type.dtype) ? RandomTensor(random, type.shape)
                                 : RandomTensor(random, StoredAs(type.dtype), type.shape, 0, 255)
@@ -79,16 +79,16 @@ TEST_P(EightBitTilesTest, AnyNetworkInAnyTilesGivesTheSame) {
   for (uint64_t seed = 0; seed < kNetworks; ++seed) {
     std::mt19937_64 random(seed);
     PlanRequest request;
-    request.means.kernels.exact = true;
-    request.means.planner.limits.work = 0;
-    request.wishes.threads = 1 + static_cast<int>(seed % 2);
+    request.planning.kernels.exact = true;
+    request.planning.planner.limits.work = 0;
+    request.target.threads = 1 + static_cast<int>(seed % 2);
     const std::optional<EightBitCase> c = MakeEightBitCase(random, GetParam(), request);
     if (!c) continue;
     const TileSpec tiles = RandomTiles(random, c->graph);
     SCOPED_TRACE(::testing::Message()
                  << "seed " << seed << " joins " << GetParam() << " tiles " << tiles.ToString());
     const Inference whole = Infer(c->graph, request, c->input);
-    request.wishes.tiles = tiles;
+    request.target.tiles = tiles;
     const Inference tiled = Infer(c->graph, request, c->input);
     ++compared;
     // Float sums by other kernels differ in their last bits, which may change an 8-bit result by a

@@ -69,8 +69,8 @@ TEST(Gradients, OnTheCpuAreThoseOfHostEvaluation) {
     const HostTensor input =
         testing::RandomTensor(random, graph.var(graph.inputs()[0].var).type.shape);
     PlanRequest request;
-    request.means.planner.limits.work = 0;
-    request.wishes.threads = 1 + static_cast<int>(seed % 2);
+    request.planning.planner.limits.work = 0;
+    request.target.threads = 1 + static_cast<int>(seed % 2);
     const Inference run = Infer(graph, request, input);
     const std::vector<HostTensor> expected = Value(testing::Evaluate(graph, input));
     ASSERT_EQ(run.outputs.size(), expected.size());

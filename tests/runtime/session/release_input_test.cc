@@ -6,7 +6,7 @@
 #include <map>
 
 #include "graph/region.h"
-#include "memory/validator.h"
+#include "memory/problem/validator.h"
 #include "opr/conv_bias.h"
 #include "opr/elemwise.h"
 #include "opr/pooling.h"
@@ -14,7 +14,7 @@
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/measure/measure.h"
 #include "runtime/plan/plan_graph.h"
-#include "runtime/plan/rewrite.h"
+#include "runtime/plan/stages/rewrite.h"
 #include "runtime/session/bind_tensors.h"
 #include "tests/support/environment.h"
 #include "tests/support/graph_maker.h"
@@ -43,9 +43,9 @@ int RandomGraphs() {
 
 PlanRequest Releasing(bool release, const std::string& tiles = "") {
   PlanRequest request;
-  request.wishes.processor = Value(Processor::Parse("avx2/32K/512K"));
-  request.wishes.release_input = release;
-  if (!tiles.empty()) request.wishes.tiles = Value(TileSpec::Parse(tiles));
+  request.target.processor = Value(Processor::Parse("avx2/32K/512K"));
+  request.target.release_input = release;
+  if (!tiles.empty()) request.target.tiles = Value(TileSpec::Parse(tiles));
   return request;
 }
 
@@ -119,7 +119,7 @@ struct Row {
 TEST_F(ReleaseInput, ArenasToTheByte) {
   const Graph graph = Pyramid(1, 32);  // an image of 4096 bytes
   for (const Row& row :
-       {Row{"", 20480, 20480}, Row{"lines16", 8704, 10112}, Row{"ebb16", 7168, 7296}}) {
+       {Row{"", 20480, 20480}, Row{"lines16", 8704, 10112}, Row{"rolling16", 7168, 7296}}) {
     SCOPED_TRACE(row.tiles);
     const std::string tiles = *row.tiles == 0 ? "" : Tiles(graph, row.tiles);
     EXPECT_EQ(PlannedArena(graph, Releasing(false, tiles)), row.arena);
@@ -137,17 +137,17 @@ TEST_F(ReleaseInput, AnyGraphInAnyTilesComputesTheSameInNoMoreMemory) {
     std::mt19937_64 random(static_cast<uint64_t>(seed));
     const Graph graph = RandomImageGraph(random, /*joins=*/seed % 3 == 1, 20);
     PlanRequest kept = Releasing(false);
-    kept.wishes.processor.reset();
-    kept.wishes.threads = 1 + seed % 2;
+    kept.target.processor.reset();
+    kept.target.threads = 1 + seed % 2;
     const Graph rewritten =
-        Value(RewriteGraph(Graph(graph), kept.wishes, kept.means, {.tiled = true})).graph;
-    if (seed % 4 != 0) kept.wishes.tiles = RandomTiles(random, rewritten);
-    for (TileSegment& segment : kept.wishes.tiles.segments) {
-      if (seed % 4 == 3 && segment.kind == TileKind::kLines) segment.kind = TileKind::kEbb;
+        Value(RewriteGraph(Graph(graph), kept.target, kept.planning, {.tiled = true})).graph;
+    if (seed % 4 != 0) kept.target.tiles = RandomTiles(random, rewritten);
+    for (TileSegment& segment : kept.target.tiles.segments) {
+      if (seed % 4 == 3 && segment.kind == TileKind::kLines) segment.kind = TileKind::kRolling;
     }
-    SCOPED_TRACE(::testing::Message() << "seed " << seed << " " << kept.wishes.tiles.ToString());
+    SCOPED_TRACE(::testing::Message() << "seed " << seed << " " << kept.target.tiles.ToString());
     PlanRequest released = kept;
-    released.wishes.release_input = true;
+    released.target.release_input = true;
     const TensorType& type = graph.var(graph.inputs()[0].var).type;
     const InputTensors inputs = {{graph.inputs()[0].name, RandomTensor(random, type.shape)}};
 
@@ -167,9 +167,9 @@ TEST_F(ReleaseInput, AnyGraphInAnyTilesComputesTheSameInNoMoreMemory) {
 
 TEST_F(ReleaseInput, VerificationCountsItInTheArena) {
   const Graph graph = Pyramid(3, 16);
-  for (const std::string& tiles : {std::string(), Tiles(graph, "lines8"), Tiles(graph, "ebb8")}) {
+  for (const std::string& tiles : {std::string(), Tiles(graph, "lines8"), Tiles(graph, "rolling8")}) {
     PlanRequest request = Releasing(true, tiles);
-    request.wishes.processor.reset();
+    request.target.processor.reset();
     std::mt19937_64 random(1);
     const InputTensors inputs = {{"x", RandomTensor(random, {1, 3, 16, 16})}};
     const Measurement measured = Value(Measure(Graph(graph), request, inputs));
@@ -183,8 +183,8 @@ TEST_F(ReleaseInput, VerificationCountsItInTheArena) {
 
 TEST_F(ReleaseInput, IsWrittenInTheArenaBeforeEachRun) {
   const Graph graph = Pyramid(3, 16);
-  PlanRequest request = Releasing(true, Tiles(graph, "ebb8"));
-  request.wishes.processor.reset();
+  PlanRequest request = Releasing(true, Tiles(graph, "rolling8"));
+  request.target.processor.reset();
   const auto session = SessionOf(graph, request);
   std::mt19937_64 random(1);
   const HostTensor image = RandomTensor(random, {1, 3, 16, 16});
@@ -214,7 +214,7 @@ TEST_F(ReleaseInput, IsWrittenInTheArenaBeforeEachRun) {
 TEST_F(ReleaseInput, PlacesAreOfInputsThatAreGivenUp) {
   const auto kept = SessionOf(Pyramid(3, 16), [] {
     PlanRequest request = Releasing(false);
-    request.wishes.processor.reset();
+    request.target.processor.reset();
     return request;
   }());
   EXPECT_TRUE(absl::IsInvalidArgument(kept->PlaceOfInput("x").status()));
@@ -233,7 +233,7 @@ TEST_F(ReleaseInput, OfSeveralInputsEachIsThereFromTheStart) {
   maker.Output(y);
   const Graph graph = std::move(maker).Build();
   PlanRequest request = Releasing(true);
-  request.wishes.processor.reset();
+  request.target.processor.reset();
   std::mt19937_64 random(3);
   InputTensors inputs;
   for (const Binding& input : graph.inputs()) {
@@ -241,7 +241,7 @@ TEST_F(ReleaseInput, OfSeveralInputsEachIsThereFromTheStart) {
   }
   const auto session = SessionOf(graph, request);
   EXPECT_GE(session->executable().planned().plan.plan.arena, 3 * 1024);
-  request.wishes.release_input = false;
+  request.target.release_input = false;
   ExpectEqual(Infer(*session, inputs), Infer(*SessionOf(graph, request), inputs));
 }
 

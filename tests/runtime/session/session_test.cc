@@ -10,8 +10,8 @@
 #include "opr/host_io.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/measure/measure.h"
-#include "runtime/plan/kernel_choice.h"
 #include "runtime/plan/plan_graph.h"
+#include "runtime/plan/stages/kernel_choice.h"
 #include "runtime/session/bind_tensors.h"
 #include "tests/runtime/fake_device.h"
 
@@ -43,7 +43,7 @@ Graph Chain(int length) {
 
 PlanRequest OnFakeDevice() {
   PlanRequest options;
-  options.wishes.comp_node = {CompNode::Type::kGpu, 0, 0};
+  options.target.comp_node = {CompNode::Type::kGpu, 0, 0};
   return options;
 }
 
@@ -130,13 +130,13 @@ TEST_F(SessionTest, AnUnknownDeviceAndAMissingKernelAreNamed) {
   ASSERT_FALSE(planned.ok());
   EXPECT_EQ(planned.status().code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(std::string(planned.status().message()), HasSubstr("Elemwise"));
-  options.wishes.comp_node = {CompNode::Type::kCpu, 3, 0};
+  options.target.comp_node = {CompNode::Type::kCpu, 3, 0};
   EXPECT_THAT(std::string(PlanGraph(Chain(2), options).status().message()), HasSubstr("cpu3:0"));
 }
 
 TEST_F(SessionTest, WorkspaceThatWouldRaiseThePeakGivesWayToLess) {
   PlanRequest options = OnFakeDevice();
-  options.means.inplace = false;
+  options.planning.inplace = false;
   // The middle operator has two tensors live (80000 bytes), the ends have one (caller's
   // I/O).
   FakeDevice::Install({{.name = "fast", .workspace = 30000}, {.name = "lean", .time = 1.1}});
@@ -144,7 +144,7 @@ TEST_F(SessionTest, WorkspaceThatWouldRaiseThePeakGivesWayToLess) {
   for (const auto& [extra, middle] :
        {std::pair(0, "lean"), std::pair(29999, "lean"), std::pair(30000, "fast")}) {
     SCOPED_TRACE(extra);
-    options.means.extra_workspace = extra;
+    options.planning.extra_workspace = extra;
     const auto planned = PlanGraph(Chain(3), options);
     ASSERT_TRUE(planned.ok()) << planned.status();
     std::vector<std::string> chosen;
@@ -162,7 +162,7 @@ TEST_F(SessionTest, WorkspaceThatWouldRaiseThePeakGivesWayToLess) {
 
 TEST_F(SessionTest, WorkspaceStaysWhereLessCostsTooMuchTime) {
   PlanRequest options = OnFakeDevice();
-  options.means.inplace = false;
+  options.planning.inplace = false;
   FakeDevice::Install({{.name = "fast", .workspace = 30000}, {.name = "slow", .time = 3}});
   const auto planned = PlanGraph(Chain(3), options);
   ASSERT_TRUE(planned.ok()) << planned.status();
@@ -187,7 +187,7 @@ TEST_F(SessionTest, MeasuredMemoryIsThePlannedMemory) {
 
 TEST_F(SessionTest, AChunkPlannedTooSmallIsFound) {
   PlanRequest options;
-  options.checks.understate_bytes = 64;
+  options.debug.understate_bytes = 64;
   const auto measured = Measure(Chain(6), options, {{"data", Ramp()}});
   ASSERT_TRUE(measured.ok()) << measured.status();
   EXPECT_FALSE(measured->ok);
@@ -197,7 +197,7 @@ TEST_F(SessionTest, AChunkPlannedTooSmallIsFound) {
 TEST_F(SessionTest, TheOperatorThatOverrunsItsChunkIsNamed) {
   FakeDevice::Install({{.name = "bad", .overrun = 8}});
   PlanRequest options = OnFakeDevice();
-  options.means.inplace = false;
+  options.planning.inplace = false;
   const Graph graph = Chain(3);
   const auto guards = CheckGuards(graph, options, {{"data", Ramp()}});
   ASSERT_TRUE(guards.ok()) << guards.status();

@@ -81,7 +81,7 @@ TEST(SeveralOutputs, EndATiledSegment) {
       Value(TileSpec::Parse(absl::StrCat(graph.node(0).id, "-", last, ":batch2")));
   EXPECT_TRUE(FailsWith(Tile(graph, spec, {}, Operators()).status(), "halves has several outputs"));
   PlanRequest request;
-  request.wishes.budget = MemoryBudget{};
+  request.target.budget = MemoryBudget{};
   EXPECT_TRUE(IsOk(PlanGraph(graph, request).status()));
 }
 

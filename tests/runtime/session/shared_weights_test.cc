@@ -35,7 +35,7 @@ Graph Network(int64_t batch, int64_t size) {
 
 std::unique_ptr<PlannedGraph> Planned(const Graph& graph) {
   PlanRequest request;
-  request.means.kernels.exact = true;  // chooses the same kernels at each size
+  request.planning.kernels.exact = true;  // chooses the same kernels at each size
   return Value(PlanGraph(graph, request));
 }
 

@@ -20,8 +20,8 @@
 #include "opr/softmax.h"
 #include "opr/type_cvt.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/plan/graph_cuts.h"
 #include "runtime/plan/plan_graph.h"
+#include "runtime/plan/tiling/graph_cuts.h"
 #include "runtime/session/bind_tensors.h"
 #include "runtime/session/executable.h"
 #include "tests/support/environment.h"
@@ -173,9 +173,9 @@ class NetMaker {
 // Requests tiles, with sums separate from convolutions or fused into them.
 PlanRequest InTiles(const std::string& tiles, bool sums_apart = true) {
   PlanRequest request;
-  if (sums_apart && !tiles.empty()) request.means.passes = Value(PassesWithout("all", "sum"));
-  request.wishes.processor = Value(Processor::Parse("avx2/32K/512K"));
-  if (!tiles.empty()) request.wishes.tiles = Value(TileSpec::Parse(tiles));
+  if (sums_apart && !tiles.empty()) request.planning.passes = Value(PassesWithout("all", "sum"));
+  request.target.processor = Value(Processor::Parse("avx2/32K/512K"));
+  if (!tiles.empty()) request.target.tiles = Value(TileSpec::Parse(tiles));
   return request;
 }
 
@@ -220,7 +220,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "0-76:lines112;76-134:lines14;134-154:lines3;154-194:lines3;194-212:lines3;"
                  "212-252:lines14;252-270:lines3",
                  125000},
-        TiledNet{"mcunet-in0", "0-38:ebb12;38-58:lines3;58-96:ebb3", 16000},
+        TiledNet{"mcunet-in0", "0-38:rolling12;38-58:lines3;58-96:rolling3", 16000},
         TiledNet{"mcunet-in2",
                  "0-58:lines40;58-78:lines10;78-116:lines20;116-136:lines5;136-156:lines5", 89600},
         TiledNet{"mcunet-in3", "0-78:lines88;78-116:lines22;116-136:lines5;136-156:lines5", 105200},
@@ -259,7 +259,7 @@ TEST_P(TiledSmallMemory, TheSmallestIsFoundAsWell) {
   cpu::RegisterDevice();
   const json nets = Nets();
   PlanRequest request = InTiles("");
-  request.wishes.budget = MemoryBudget{0, /*max_extra_flops=*/0};
+  request.target.budget = MemoryBudget{0, /*max_extra_flops=*/0};
   const auto planned = Value(PlanGraph(NetMaker(nets[net.name]).Make(), request));
   EXPECT_LE(planned->plan.plan.arena, ArenaOf(nets[net.name], net.tiles, net.sums_apart));
 }
@@ -272,7 +272,7 @@ TEST(SmallMemory, SmallestArenasInFloats) {
   cpu::RegisterDevice();
   const json nets = Nets();
   PlanRequest request = InTiles("");
-  request.wishes.budget = MemoryBudget{0, /*max_extra_flops=*/0};
+  request.target.budget = MemoryBudget{0, /*max_extra_flops=*/0};
   const std::pair<const char*, int64_t> kArenas[] = {
       {"tiny-ic", 59392}, {"tiny-vww", 49152}, {"tiny-kws", 42240}};
   for (const auto& [name, bytes] : kArenas) {
@@ -286,7 +286,7 @@ TEST(SmallMemory, SmallestArenasInFloats) {
 HostTensor Outputs(const json& net, const std::string& tiles, bool release_input = false,
                    bool sums_apart = true) {
   PlanRequest request = InTiles(tiles, sums_apart);
-  request.wishes.release_input = release_input;
+  request.target.release_input = release_input;
   const auto executable = Value(Executable::Compile(NetMaker(net, true).Make(), request));
   const auto session = Value(Session::Create(executable));
   const Binding& input = executable->graph().inputs()[0];
@@ -318,13 +318,13 @@ TEST(SmallMemory, AnImageThatIsGivenUpMakesRoom) {
     const char *name, *tiles;
     int64_t image, least, released;  // bytes; `least`: with the image outside
   };
-  const Row kRows[] = {{"mcunet-in0", "2-38:ebb6;58-298:ebb2", 6912, 15936, 19648},
-                       {"tiny-kws", "2-20:ebb49;20-72:ebb25", 490, 9920, 9920},
+  const Row kRows[] = {{"mcunet-in0", "2-38:rolling6;58-298:rolling2", 6912, 15936, 19648},
+                       {"tiny-kws", "2-20:rolling49;20-72:rolling25", 490, 9920, 9920},
                        {"tiny-vww", "0-74:lines48", 27648, 11808, 31488}};
   for (const Row& row : kRows) {
     SCOPED_TRACE(row.name);
     PlanRequest request = InTiles(row.tiles);
-    request.wishes.release_input = true;
+    request.target.release_input = true;
     const auto planned = Value(PlanGraph(NetMaker(nets[row.name]).Make(), request));
     EXPECT_EQ(planned->released_bytes(), row.image);
     EXPECT_EQ(planned->plan.plan.arena, row.released);

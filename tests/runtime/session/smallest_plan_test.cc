@@ -13,9 +13,9 @@
 #include "opr/table.h"
 #include "quantization/quantize_model.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/plan/graph_cuts.h"
 #include "runtime/plan/plan_graph.h"
-#include "runtime/plan/rewrite.h"
+#include "runtime/plan/stages/rewrite.h"
+#include "runtime/plan/tiling/graph_cuts.h"
 #include "runtime/schedule/scheduler.h"
 #include "runtime/schedule/storage.h"
 #include "tests/support/environment.h"
@@ -39,7 +39,7 @@ int RandomCases(bool eight_bits) {
 
 PlanRequest Request() {
   PlanRequest request;
-  request.wishes.processor = Value(Processor::Parse("avx512/32K/1M"));
+  request.target.processor = Value(Processor::Parse("avx512/32K/1M"));
   return request;
 }
 
@@ -52,7 +52,7 @@ class Specs {
   // - the untiled graph;
   // - one segment between any two cuts, or two adjacent segments, over all images: in lines,
   // rolling
-  //   lines (`ebb`), rows or a grid;
+  //   lines (`rolling`), rows or a grid;
   // - the same within a batch that is split up to any cut, and after one.
   std::vector<TileSpec> All() const {
     std::vector<TileSpec> specs = {{}};
@@ -86,7 +86,7 @@ class Specs {
     for (const int64_t strips : {rows / 2, rows}) {
       if (strips > 1) segments.push_back({Id(i), Id(j), TileKind::kLines, strips, 1, {}});
     }
-    if (rows > 1) segments.push_back({Id(i), Id(j), TileKind::kEbb, rows, 1, {}});
+    if (rows > 1) segments.push_back({Id(i), Id(j), TileKind::kRolling, rows, 1, {}});
     for (const int64_t strips : {2, 3}) {
       if (Size(j, 2) < strips) continue;
       segments.push_back({Id(i), Id(j), TileKind::kRows, strips, 1, {}});
@@ -125,7 +125,7 @@ int64_t BoundOf(const Graph& rewritten, const TileSpec& spec) {
   const auto tiled = Tile(rewritten, spec, NodesInOrder(rewritten), Operators());
   if (!tiled.ok()) return std::numeric_limits<int64_t>::max();
   const std::vector<int64_t> no_workspace(tiled->nodes().size(), 0);
-  const StorageModel model = BuildStorageModel(*tiled, {.parts = spec.Has(TileKind::kEbb)});
+  const StorageModel model = BuildStorageModel(*tiled, {.parts = spec.Has(TileKind::kRolling)});
   return ScheduleAsGiven(*tiled, model, no_workspace).peak_bytes;
 }
 
@@ -136,11 +136,11 @@ TEST(SmallestPlanOf, TilesThatDoNotFitArePassedOver) {
   cpu::RegisterDevice();
   std::mt19937_64 random(20);
   PlanRequest request = Request();
-  request.wishes.budget.emplace();
-  request.means.planner.limits.work = 10'000;  // the exact arena does not matter
+  request.target.budget.emplace();
+  request.planning.planner.limits.work = 10'000;  // the exact arena does not matter
   const auto planned = PlanGraph(RandomImageGraph(random, /*joins=*/false, 20), request);
   ASSERT_TRUE(planned.ok()) << planned.status();
-  EXPECT_FALSE((*planned)->wishes.tiles.empty());
+  EXPECT_FALSE((*planned)->target.tiles.empty());
 }
 
 // Runs on float graphs and on the same graphs in 8 bits.
@@ -156,7 +156,7 @@ TEST(SmallestPlanOf, NoImagesIsAPlan) {
   for (int i = 0; i < 3; ++i) x = maker.Add<Elemwise>({ScalarFunction::kSqrt}, {x});
   maker.Output(x);
   PlanRequest request;
-  request.wishes.budget = MemoryBudget{};
+  request.target.budget = MemoryBudget{};
   EXPECT_EQ(Value(PlanGraph(std::move(maker).Build(), request))->plan.plan.arena, 0);
 }
 
@@ -177,23 +177,23 @@ TEST_P(SmallestPlan, IsNoLargerThanAnySpecMakesIt) {
     PlanRequest request = Request();
     if (GetParam()) {
       // A graph without a convolution has no 8-bit operators.
-      absl::StatusOr<Graph> twin = EightBitTwin(graph, request.wishes);
+      absl::StatusOr<Graph> twin = EightBitTwin(graph, request.target);
       if (!twin.ok()) continue;
       graph = *std::move(twin);
     }
-    request.wishes.budget.emplace();
+    request.target.budget.emplace();
     const int64_t smallest = ArenaOf(graph, request);
 
     PlanRequest tiled = Request();
-    tiled.means.kernels.least_memory = true;
-    tiled.means.planner.limits.work = 100'000;  // for each of thousands of plans
+    tiled.planning.kernels.least_memory = true;
+    tiled.planning.planner.limits.work = 100'000;  // for each of thousands of plans
     const RewrittenGraph rewritten =
-        Value(RewriteGraph(Graph(graph), tiled.wishes, tiled.means, {.tiled = true}));
+        Value(RewriteGraph(Graph(graph), tiled.target, tiled.planning, {.tiled = true}));
     int64_t least = std::numeric_limits<int64_t>::max();
     std::string best;
     for (const TileSpec& spec : Specs(rewritten.graph).All()) {
       if (!spec.empty() && BoundOf(rewritten.graph, spec) >= least) continue;
-      tiled.wishes.tiles = spec;
+      tiled.target.tiles = spec;
       const int64_t arena = ArenaOf(graph, tiled);
       if (arena >= least) continue;
       least = arena;

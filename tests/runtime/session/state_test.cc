@@ -103,7 +103,7 @@ TEST_F(StateTest, HasAPoolOfItsOwnInThePlan) {
 TEST_F(StateTest, EveryOrderUpdatesBehindAllReaders) {
   for (const Order order : {Order::kLeastPeak, Order::kMegEngine, Order::kAsGiven}) {
     PlanRequest request;
-    request.means.order = order;
+    request.planning.order = order;
     const auto session = Open(Value(Executable::Compile(Accumulating(true), request)));
     const PlannedGraph& planned = session->executable().planned();
     ASSERT_FALSE(planned.model.runs_before.empty());

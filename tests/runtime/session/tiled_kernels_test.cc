@@ -3,7 +3,7 @@
 
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/measure/measure.h"
-#include "runtime/plan/rewrite.h"
+#include "runtime/plan/stages/rewrite.h"
 #include "tests/runtime/inference.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
@@ -36,7 +36,7 @@ Case MakeCase(uint64_t seed, bool joins, const PlanRequest& request) {
   Case c;
   c.reference = RandomImageGraph(random, joins, kMaxChannels);
   c.graph = std::move(
-      Value(RewriteGraph(c.reference, request.wishes, request.means, {.tiled = true})).graph);
+      Value(RewriteGraph(c.reference, request.target, request.planning, {.tiled = true})).graph);
   c.tiles = RandomTiles(random, c.graph);
   c.input = RandomTensor(random, c.graph.var(c.graph.inputs()[0].var).type.shape);
   return c;
@@ -45,9 +45,9 @@ Case MakeCase(uint64_t seed, bool joins, const PlanRequest& request) {
 // Spends no time on small arenas.
 PlanRequest QuickPlans(bool exact, int threads) {
   PlanRequest request;
-  request.means.kernels.exact = exact;
-  request.wishes.threads = threads;
-  request.means.planner.limits.work = 0;
+  request.planning.kernels.exact = exact;
+  request.target.threads = threads;
+  request.planning.planner.limits.work = 0;
   return request;
 }
 
@@ -72,7 +72,7 @@ TEST_P(TiledKernelsTest, AnyGraphInAnyTilesComputesTheSame) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed << " joins " << joins << " exact " << exact
                                       << " tiles " << c.tiles.ToString());
     const Inference whole = Infer(c.graph, request, c.input);
-    request.wishes.tiles = c.tiles;
+    request.target.tiles = c.tiles;
     const Inference tiled = Infer(c.graph, request, c.input);
     const bool same = exact && SameKernels(whole, tiled);
     same_kernels += same;
@@ -98,8 +98,8 @@ TEST_P(TiledKernelsTest, NoRunLeavesItsPlan) {
     PlanRequest request = QuickPlans(exact, 1 + static_cast<int>(seed % 2));
     const Case c = MakeCase(seed, joins, request);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << " tiles " << c.tiles.ToString());
-    request.means.passes = "none";
-    request.wishes.tiles = c.tiles;
+    request.planning.passes = "none";
+    request.target.tiles = c.tiles;
     const InputTensors inputs = {{c.graph.inputs()[0].name, c.input}};
     const Measurement measured = Value(Measure(c.graph, request, inputs));
     EXPECT_TRUE(measured.ok);

@@ -65,9 +65,9 @@ nlohmann::json Without(const nlohmann::json& list, const nlohmann::json& element
 // Returns options with the recorded workspaces and CUDA's alignment.
 PlanRequest RecordedOptions(bool inplace) {
   PlanRequest request;
-  request.means.workspace = WorkspaceSource::kRecorded;
-  request.checks.alignment = 512;
-  request.means.inplace = inplace;
+  request.planning.workspace = WorkspaceSource::kRecorded;
+  request.debug.alignment = 512;
+  request.planning.inplace = inplace;
   return request;
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-#include "memory/validator.h"
+#include "memory/problem/validator.h"
 #include "serialization/megengine/covered_length.h"
 #include "tests/serialization/megengine/real_dump.h"
 #include "tests/serialization/megengine/small_dump.h"

@@ -57,8 +57,8 @@ inline ProfileRecord SmallRecord(const PlannedGraph& planned) {
 // Plans for the CPU, without passes, in MegEngine's order.
 inline std::unique_ptr<PlannedGraph> PlanAsRecorded(Graph graph, PlanRequest options = {}) {
   cpu::RegisterDevice();
-  options.means.passes = "none";
-  options.means.order = Order::kMegEngine;
+  options.planning.passes = "none";
+  options.planning.order = Order::kMegEngine;
   return Value(PlanGraph(std::move(graph), options));
 }
 

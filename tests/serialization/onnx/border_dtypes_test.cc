@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_format.h"
 #include "graph/half.h"
-#include "serialization/onnx/reader.h"
-#include "serialization/onnx/writer.h"
+#include "serialization/onnx/export/writer.h"
+#include "serialization/onnx/import/reader.h"
 #include "tests/serialization/files.h"
 #include "tests/serialization/onnx/model_text.h"
 #include "tests/support/model/loaded_model.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "serialization/onnx/writer.h"
+#include "serialization/onnx/export/writer.h"
 #include "tests/cases/case_graph.h"
 #include "tests/serialization/onnx/valid_model.h"
 #include "tests/support/status.h"

@@ -10,7 +10,7 @@
 
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/session/bind_tensors.h"
-#include "serialization/onnx/reader.h"
+#include "serialization/onnx/import/reader.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_split.h"
-#include "serialization/onnx/reader.h"
+#include "serialization/onnx/import/reader.h"
 #include "tests/serialization/files.h"
 #include "tests/serialization/onnx/model_text.h"
 #include "tests/support/operators.h"

@@ -1,7 +1,7 @@
 // Inputs that become constants, and conditions that depend on them.
 #include <gmock/gmock.h>
 
-#include "serialization/onnx/reader.h"
+#include "serialization/onnx/import/reader.h"
 #include "tests/serialization/onnx/model_text.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/status.h"

@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "serialization/onnx/reader.h"
+#include "serialization/onnx/import/reader.h"
 #include "tests/serialization/files.h"
 #include "tests/serialization/onnx/model_text.h"
 #include "tests/support/operators.h"

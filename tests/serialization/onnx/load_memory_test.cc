@@ -7,7 +7,7 @@
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/measure/process_memory.h"
 #include "runtime/session/executable.h"
-#include "serialization/onnx/reader.h"
+#include "serialization/onnx/import/reader.h"
 #include "tests/serialization/files.h"
 #include "tests/serialization/onnx/model_text.h"
 #include "tests/support/status.h"
@@ -55,7 +55,7 @@ TEST(OnnxLoadMemory, WeightsBesideTheModelAreInMemoryOnce) {
   std::vector<std::shared_ptr<const MappedFile>> files;
   Graph graph = Value(ReadOnnx(dir / "m.onnx", {}, &files));
   PlanRequest request;
-  request.means.kernels.least_memory = true;
+  request.planning.kernels.least_memory = true;
   const auto executable =
       Value(Executable::Compile(std::move(graph), request, [&](const void* data, int64_t bytes) {
         for (const auto& file : files) file->DropResidentPages(data, bytes);

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "serialization/onnx/reader.h"
+#include "serialization/onnx/import/reader.h"
 #include "tests/serialization/files.h"
 #include "tests/serialization/onnx/model_text.h"
 #include "tests/serialization/onnx/sliding_axis.h"

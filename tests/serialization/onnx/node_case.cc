@@ -13,7 +13,7 @@
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/session/executable.h"
 #include "runtime/session/session.h"
-#include "serialization/onnx/reader.h"
+#include "serialization/onnx/import/reader.h"
 #include "serialization/onnx/tensors.h"
 #include "tests/serialization/files.h"
 #include "tests/support/operators.h"

@@ -14,13 +14,13 @@
 #include "nlohmann/json.hpp"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/plan/plan_graph.h"
-#include "runtime/plan/tiled_plan.h"
+#include "runtime/plan/tiling/tiled_plan.h"
 #include "runtime/session/bind_tensors.h"
 #include "runtime/session/executable.h"
 #include "serialization/crc32.h"
 #include "serialization/npz.h"
-#include "serialization/onnx/reader.h"
-#include "serialization/onnx/writer.h"
+#include "serialization/onnx/export/writer.h"
+#include "serialization/onnx/import/reader.h"
 #include "tests/serialization/files.h"
 #include "tests/serialization/onnx/model_text.h"
 #include "tests/support/model/loaded_model.h"
@@ -158,10 +158,10 @@ TEST(QuantizedOnnx, TinyModelsGiveTheBitsOfTheReference) {
 PlanRequest InStrips(const std::string& path) {
   PlanRequest request;
   const Graph graph = Value(ReadOnnx(path));
-  const std::vector<int> ids = Value(OrderBeforeTiles(graph, request.wishes, request.means));
+  const std::vector<int> ids = Value(OrderBeforeTiles(graph, request.target, request.planning));
   for (size_t from = 0; from < ids.size(); ++from) {
     for (size_t to = ids.size(); to-- > from + 1;) {
-      request.wishes.tiles = {{{ids[from], ids[to], TileKind::kRows, 3, 1, {}}}};
+      request.target.tiles = {{{ids[from], ids[to], TileKind::kRows, 3, 1, {}}}};
       if (PlanGraph(graph, request).ok()) return request;
     }
   }
@@ -174,9 +174,9 @@ TEST(QuantizedOnnx, TilesAndThreadsGiveTheSameBits) {
     const std::string path = SharedData("data/int8/nodes/" + name);
     const Tensors arrays = ReadArrays(path + ".npz");
     PlanRequest threads;
-    threads.wishes.threads = 2;
+    threads.target.threads = 2;
     const PlanRequest strips = InStrips(path + ".onnx");
-    EXPECT_TRUE(strips.wishes.tiled()) << name;
+    EXPECT_TRUE(strips.target.tiled()) << name;
     for (const PlanRequest& request : {threads, strips}) {
       LoadedModel model(Value(ReadOnnx(path + ".onnx")), request);
       EXPECT_EQ(Differing(model.Run({{"x", arrays.at("in_x")}})[0], arrays.at("reference")), 0)

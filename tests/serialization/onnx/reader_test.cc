@@ -1,5 +1,5 @@
 // Properties that models may state in several ways, and how the reader interprets them.
-#include "serialization/onnx/reader.h"
+#include "serialization/onnx/import/reader.h"
 
 #include <gmock/gmock.h>
 
@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "serialization/input_shapes.h"
-#include "serialization/onnx/supported.h"
-#include "serialization/onnx/writer.h"
+#include "serialization/onnx/export/writer.h"
+#include "serialization/onnx/import/supported.h"
 #include "tests/serialization/files.h"
 #include "tests/serialization/onnx/model_text.h"
 #include "tests/support/graph_maker.h"

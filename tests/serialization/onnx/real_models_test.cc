@@ -14,7 +14,7 @@
 #include "serialization/image.h"
 #include "serialization/mapped_file.h"
 #include "serialization/npz.h"
-#include "serialization/onnx/reader.h"
+#include "serialization/onnx/import/reader.h"
 #include "tests/serialization/onnx/node_case.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/status.h"
@@ -175,7 +175,7 @@ TEST_P(OnnxModelsInHalf, SeeTheSame) {
   const InputTensors& inputs = pictures[0].inputs;  // one picture suffices
   PlanRequest request;
   const ModelRun whole = PlanAndRun(model_, inputs, request);
-  request.wishes.budget = MemoryBudget{whole.arena / 2};
+  request.target.budget = MemoryBudget{whole.arena / 2};
   const ModelRun half = PlanAndRun(model_, inputs, request);
   EXPECT_LE(half.arena, whole.arena / 2);
   ExpectOutputs(half.outputs, {whole.outputs.begin(), whole.outputs.end()});
@@ -192,7 +192,7 @@ TEST_P(OnnxModelsWithData, GiveTheirOutputsInHalfOfTheArenaToo) {
   PlanRequest request;
   const ModelRun whole = PlanAndRun(test.model, test.inputs, request);
   ExpectOutputs(whole.outputs, test.outputs);
-  request.wishes.budget = MemoryBudget{whole.arena / 2};
+  request.target.budget = MemoryBudget{whole.arena / 2};
   const ModelRun half = PlanAndRun(test.model, test.inputs, request);
   EXPECT_LE(half.arena, whole.arena / 2);
   ExpectOutputs(half.outputs, test.outputs);

@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "serialization/npy.h"
-#include "serialization/onnx/reader.h"
-#include "serialization/onnx/writer.h"
+#include "serialization/onnx/export/writer.h"
+#include "serialization/onnx/import/reader.h"
 #include "tests/serialization/files.h"
 #include "tests/support/model/loaded_model.h"
 #include "tests/support/sanitized.h"
@@ -91,7 +91,7 @@ TEST(ReportedModels, GiveTheirValuesInEveryMode) {
       inputs[graph.inputs()[i].name] = Value(ReadNpy(folder / absl::StrCat("input_", i, ".npy")));
     }
     PlanRequest request;
-    request.means.planner.limits.work = 0;
+    request.planning.planner.limits.work = 0;
     {
       SCOPED_TRACE("whole");
       ExpectGiven(folder, graph, inputs, request);
@@ -105,12 +105,12 @@ TEST(ReportedModels, GiveTheirValuesInEveryMode) {
     {
       SCOPED_TRACE("on two threads");
       PlanRequest two = request;
-      two.wishes.threads = 2;
+      two.target.threads = 2;
       ExpectGiven(folder, graph, inputs, two);
     }
     if (kSanitized) continue;  // slow under sanitizers
     SCOPED_TRACE("in the least memory");
-    request.wishes.budget = MemoryBudget{};
+    request.target.budget = MemoryBudget{};
     ExpectGiven(folder, graph, inputs, request);
   }
 }

@@ -7,8 +7,8 @@
 
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/plan/plan_graph.h"
-#include "runtime/plan/rewrite.h"
-#include "serialization/onnx/reader.h"
+#include "runtime/plan/stages/rewrite.h"
+#include "serialization/onnx/import/reader.h"
 #include "tests/support/model/loaded_model.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/shared_data.h"
@@ -65,11 +65,11 @@ TEST_P(TiledOnnxModels, GiveTheSameAsWhole) {
     const absl::StatusOr<Graph> read = ReadOnnx(path);
     if (!read.ok() || !HasImages(*read)) continue;
     PlanRequest request;
-    request.means.kernels.exact = true;
-    request.means.planner.limits.work = 0;
+    request.planning.kernels.exact = true;
+    request.planning.planner.limits.work = 0;
     const Graph graph = std::move(
-        Value(RewriteGraph(Graph(*read), request.wishes, request.means, {.tiled = true})).graph);
-    request.means.passes = "none";
+        Value(RewriteGraph(Graph(*read), request.target, request.planning, {.tiled = true})).graph);
+    request.planning.passes = "none";
     std::mt19937_64 random(7);
     const TensorType& type = graph.var(graph.inputs()[0].var).type;
     const InputTensors inputs = {
@@ -81,15 +81,15 @@ TEST_P(TiledOnnxModels, GiveTheSameAsWhole) {
       whole[untiled.graph().outputs()[i].name] = outputs[i];
     }
     for (int i = 0; i < 5; ++i) {
-      request.wishes.tiles = RandomTiles(random, graph);
-      SCOPED_TRACE(request.wishes.tiles.ToString());
+      request.target.tiles = RandomTiles(random, graph);
+      SCOPED_TRACE(request.target.tiles.ToString());
       if (!PlanGraph(Graph(graph), request).ok()) continue;  // the tiles do not suit this model
       ExpectSame(graph, inputs, request, whole);
       ++tiled;
     }
     if (!least || kSanitized) continue;
-    request.wishes.tiles = {};
-    request.wishes.budget = MemoryBudget{};  // the least memory
+    request.target.tiles = {};
+    request.target.budget = MemoryBudget{};  // the least memory
     SCOPED_TRACE("the least memory");
     ExpectSame(graph, inputs, request, whole);
   }

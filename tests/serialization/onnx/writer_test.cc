@@ -1,4 +1,4 @@
-#include "serialization/onnx/writer.h"
+#include "serialization/onnx/export/writer.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,7 +10,7 @@
 #include "opr/elemwise.h"
 #include "opr/integer_elemwise.h"
 #include "serialization/npz.h"
-#include "serialization/onnx/reader.h"
+#include "serialization/onnx/import/reader.h"
 #include "tests/serialization/files.h"
 #include "tests/serialization/onnx/model_text.h"
 #include "tests/serialization/onnx/valid_model.h"

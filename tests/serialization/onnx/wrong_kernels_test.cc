@@ -13,7 +13,7 @@
 #include "absl/strings/match.h"
 #include "opr/conv_bias.h"
 #include "serialization/npz.h"
-#include "serialization/onnx/reader.h"
+#include "serialization/onnx/import/reader.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/status.h"

@@ -27,8 +27,8 @@ namespace {
 
 PlanRequest Options(DType precision = DType::kFloat32) {
   PlanRequest options;
-  options.wishes.comp_node = kGpu;
-  options.wishes.precision = precision;
+  options.target.comp_node = kGpu;
+  options.target.precision = precision;
   return options;
 }
 
@@ -46,7 +46,7 @@ TEST_F(CudaLibrary, APlanNeedsNoDevice) {
         Case{DType::kFloat16, false, Format::kNHWC},
         Case{DType::kBFloat16, false, Format::kNHWC}}) {
     PlanRequest options = Options(test.precision);
-    options.means.kernels.allow_tf32 = test.allow_tf32;
+    options.planning.kernels.allow_tf32 = test.allow_tf32;
     const std::unique_ptr<PlannedGraph> planned =
         Value(PlanGraph(Value(BuildResNet18(kSmall)), options));
     EXPECT_EQ(device_->alignment(), 512);
@@ -94,7 +94,7 @@ TEST_F(CudaLibrary, ConvolutionsRunOnTensorCores) {
        {std::pair(DType::kFloat16, 1), std::pair(DType::kFloat16, 10),
         std::pair(DType::kFloat32, 10)}) {
     PlanRequest options = Options(precision);
-    options.means.kernels.allow_tf32 = true;
+    options.planning.kernels.allow_tf32 = true;
     const std::unique_ptr<PlannedGraph> planned =
         Value(PlanGraph(Value(BuildResNet18({.batch = batch})), options));
     for (const std::string& implementation : Convolutions(*planned)) {
@@ -140,7 +140,7 @@ TEST_F(CudaLibrary, PartsOfImagesRunOnTheLibraryToo) {
   for (const char* kind : {"batch2", "rows2", "grid2x2"}) {
     SCOPED_TRACE(kind);
     PlanRequest options = Options();
-    options.wishes.tiles = Value(TileSpec::Parse(absl::StrCat("0-", last, ":", kind)));
+    options.target.tiles = Value(TileSpec::Parse(absl::StrCat("0-", last, ":", kind)));
     const std::unique_ptr<PlannedGraph> tiled =
         Value(PlanGraph(Value(BuildResNet18(kSmall)), options));
     const std::vector<std::string> parts = Convolutions(*tiled);
@@ -154,11 +154,11 @@ TEST_F(CudaLibrary, PartsOfImagesRunOnTheLibraryToo) {
 TEST_F(CudaLibrary, APlanFitsABudget) {
   PlanRequest options = Options();
   const int64_t whole = Value(PlanGraph(Value(BuildResNet18(kSmall)), options))->plan.plan.arena;
-  options.wishes.budget = MemoryBudget{.bytes = whole * 6 / 10};
+  options.target.budget = MemoryBudget{.bytes = whole * 6 / 10};
   const std::unique_ptr<PlannedGraph> planned =
       Value(PlanGraph(Value(BuildResNet18(kSmall)), options));
   EXPECT_LE(planned->plan.plan.arena, whole * 6 / 10);
-  EXPECT_FALSE(planned->wishes.tiles.empty());
+  EXPECT_FALSE(planned->target.tiles.empty());
 }
 
 // Plans for a device described in a file, in the form in which cuDNN describes a real one. The
@@ -195,7 +195,7 @@ TEST_F(CudaLibrary, APlanIsForTheDescribedDevice) {
   std::vector<std::vector<std::string>> engines;
   for (const CompNode& comp_node : {kGpu, h100}) {
     PlanRequest options = Options(DType::kFloat16);
-    options.wishes.comp_node = comp_node;
+    options.target.comp_node = comp_node;
     const std::unique_ptr<PlannedGraph> planned =
         Value(PlanGraph(Value(BuildResNet50({.batch = 10})), options));
     engines.push_back({absl::StrCat(planned->plan.plan.arena)});
@@ -277,7 +277,7 @@ TEST_F(CudaDevice, TiledGivesTheSameAsUntiled) {
   for (const int64_t percent : {70, 40, 0}) {  // 0: as few as possible
     if (shortened && percent != 70) continue;
     const int64_t arena = Value(PlanGraph(Graph(graph), Options()))->plan.plan.arena;
-    options.wishes.budget = MemoryBudget{.bytes = arena * percent / 100};
+    options.target.budget = MemoryBudget{.bytes = arena * percent / 100};
     const std::vector<HostTensor> tiled = RunOn(graph, options);
     for (size_t i = 0; i < whole.size(); ++i) {
       EXPECT_LE(LargestDifference(tiled[i], whole[i]), 1e-3) << percent;
@@ -297,7 +297,7 @@ TEST_F(CudaDevice, TuningFindsAKernelForEachConvolution) {
     EXPECT_GT(problem.trials[static_cast<size_t>(problem.chosen)].seconds, 0) << problem.key;
   }
   PlanRequest tuned = Options();
-  tuned.means.record = std::make_shared<const KernelRecord>(record);
+  tuned.planning.record = std::make_shared<const KernelRecord>(record);
   const Graph graph = Value(BuildResNet18(kTiny));
   const std::vector<HostTensor> before = RunOn(graph, Options()), after = RunOn(graph, tuned);
   EXPECT_LE(LargestDifference(after[0], before[0]), 1e-3);

@@ -1,0 +1,72 @@
+// A model with its graph rewritten and its weights packed. A file can hold it, so that loading does
+// neither.
+#ifndef ASHLAR_RUNTIME_PLAN_RECORD_PACKED_MODEL_H_
+#define ASHLAR_RUNTIME_PLAN_RECORD_PACKED_MODEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/graph.h"
+#include "runtime/plan/stages/planned_graph.h"
+
+namespace ashlar {
+
+// A constant in the pool of weights, in one layout.
+struct PackedWeight {
+  int var = 0;
+  std::string key;     // Packing::key, or "" for row-major
+  int64_t offset = 0;  // in the pool, bytes
+  int64_t bytes = 0;
+  friend bool operator==(const PackedWeight&, const PackedWeight&) = default;
+};
+
+struct PackedModel {
+  std::string processor;             // the instruction set of the kernels that packed it
+  std::string options;               // PackingOptions, as text
+  Graph graph;                       // rewritten; constants that are only in the pool have no data
+  std::vector<std::string> kernels;  // by node: KernelIdentity; "" if no kernel runs
+  std::vector<PackedWeight> weights;
+  double extra_flops_ratio = 0;       // PlannedGraph
+  std::shared_ptr<const void> owner;  // keeps the pool alive
+  const void* pool = nullptr;         // starts at a multiple of the device's alignment
+  int64_t pool_bytes = 0;
+};
+
+// The options that decide how a graph is rewritten and which weights its kernels use. Models packed
+// with different options cannot replace each other.
+struct PackingOptions {
+  std::string passes = "all";
+  bool exact = false;
+  bool least_memory = false;
+  bool inplace = true;
+  TileSpec tiles;
+  DType precision = DType::kFloat32;
+  // The budget that the tiles were found for. A request for these tiles need not repeat it.
+  std::optional<MemoryBudget> budget;
+
+  static PackingOptions Of(const PlanTarget& target, const PlanningOptions& planning);
+  // "layouts 2, passes all, prefer memory, tile 0-216:lines112". Omitted options have the defaults
+  // above.
+  std::string ToString() const;
+  // FailedPrecondition for the text of another version.
+  static absl::StatusOr<PackingOptions> Parse(absl::string_view text);
+};
+
+// Converts the weights of a plan to entries of a PackedModel.
+std::vector<PackedWeight> PackedWeightsOf(const WeightsPlan& plan);
+
+// Returns FailedPrecondition, naming the difference, if the model was packed for another processor
+// or with other options. The same if tiles must still be found for a budget. A recorded plan may
+// have tiles and kernels of its own, although the model was packed untiled: then the caller checks
+// that the packed weights match.
+absl::Status CheckPackedFor(const PackedModel& packed, const Device& device,
+                            const PlanTarget& target, const PlanningOptions& planning);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_PLAN_RECORD_PACKED_MODEL_H_

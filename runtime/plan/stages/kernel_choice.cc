@@ -1,0 +1,294 @@
+#include "runtime/plan/stages/kernel_choice.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_join.h"
+#include "graph/status.h"
+
+namespace ashlar {
+namespace {
+
+// A kernel with less workspace may take this much longer than the fastest. A kernel that is slower
+// is only used if memory requires it.
+constexpr double kAcceptableSlowdown = 1.25;
+
+KernelRequest RequestFor(const Graph& graph, const OperatorNode& node, int threads,
+                         const KernelPolicy& policy) {
+  KernelRequest request;
+  request.op = node.op.get();
+  request.inputs = graph.InputTypes(node);
+  request.outputs = graph.OutputTypes(node);
+  request.threads = threads;
+  request.policy = policy;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const bool host_value = node.op->input_use(static_cast<int>(i)) == InputUse::kHostValue;
+    request.constant.push_back(graph.constant(node.inputs[i]) != nullptr);
+    request.host_values.push_back(host_value ? graph.host_value(node.inputs[i]) : nullptr);
+  }
+  return request;
+}
+
+// Returns the key of a request. Requests with equal keys have the same kernels.
+std::string KeyOf(const KernelRequest& request) {
+  std::string key = absl::StrCat(request.op->type(), " ", ToString(request.op->params()),
+                                 request.policy.allow_tf32 ? " tf32" : "");
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    absl::StrAppend(&key, " ", request.inputs[i].ToString(), request.constant[i] ? "c" : "");
+    if (const HostTensor* value = request.host_values[i]) {
+      key.append(static_cast<const char*>(value->raw()), value->bytes());
+    }
+  }
+  for (const TensorType& output : request.outputs) absl::StrAppend(&key, " > ", output.ToString());
+  if (request.policy.exact) key += ", exact";
+  if (request.policy.least_memory) key += ", least memory";
+  return key;
+}
+
+bool NeedsKernel(const Graph& graph, const StorageModel& model, int index) {
+  const OperatorNode& node = graph.node(index);
+  switch (node.op->role()) {
+    case Role::kInput:
+    case Role::kConstant:
+    case Role::kState:
+      return false;
+    case Role::kCompute: {
+      const auto has_elements = [&](int var) {
+        return graph.var(var).type.shape.num_elements() > 0;
+      };
+      return model.Writes(graph, index) &&
+             std::any_of(node.outputs.begin(), node.outputs.end(), has_elements);
+    }
+    case Role::kOutput: {
+      const int index_of_storage = model.views[node.inputs[0]].storage;
+      if (index_of_storage < 0) return false;
+      const Storage& storage = model.storages[index_of_storage];
+      return storage.pool != Pool::kOutput || graph.outputs()[storage.binding].node != index;
+    }
+  }
+  return false;
+}
+
+// Returns Unimplemented if a tensor has a format of another kind of device.
+absl::Status CheckFormats(const KernelRequest& request, const Device& device) {
+  for (const std::vector<TensorType>* types : {&request.inputs, &request.outputs}) {
+    for (const TensorType& type : *types) {
+      const bool fits = type.format == Format::kDefault || IsQuantized(type.dtype) ||
+                        IsBlocked(type.format) == IsBlocked(device.image_format());
+      if (fits) continue;
+      return absl::UnimplementedError(absl::StrCat(type.ToString(), ": ",
+                                                   device.comp_node().ToString(), " has NCHW and ",
+                                                   Name(device.image_format())));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Returns the least workspace, in bytes, of the candidates that are not much slower than the
+// fastest.
+int64_t LeastWorkspaceOf(const std::vector<std::shared_ptr<const Kernel>>& candidates) {
+  if (candidates.empty()) return 0;
+  double fastest = candidates[0]->relative_time();
+  for (const auto& kernel : candidates) fastest = std::min(fastest, kernel->relative_time());
+  int64_t least = candidates[0]->workspace_bytes();
+  for (const auto& kernel : candidates) {
+    // Times are relative to the best kernel that a device expects. If it has none that good,
+    // compare with the best available.
+    if (kernel->relative_time() > kAcceptableSlowdown * std::max(1.0, fastest)) continue;
+    least = std::min(least, kernel->workspace_bytes());
+  }
+  return least;
+}
+
+// Returns the recorded variant for this number of threads, otherwise the family; "" if there is
+// none.
+std::string Recorded(const KernelRecord* record, const std::string& key, int threads) {
+  if (record == nullptr) return "";
+  const auto choice = record->choices.find(key);
+  if (choice == record->choices.end()) return "";
+  const auto variant = choice->second.variants.find(threads);
+  return variant != choice->second.variants.end() ? variant->second : choice->second.family;
+}
+
+using Candidates = std::vector<std::shared_ptr<const Kernel>>;
+
+absl::Status Append(const KernelFactory& factory, const KernelRequest& request,
+                    Candidates& candidates) {
+  ASHLAR_ASSIGN_OR_RETURN(KernelList kernels, factory(request));
+  for (std::unique_ptr<Kernel>& kernel : kernels) candidates.push_back(std::move(kernel));
+  return absl::OkStatus();
+}
+
+// Returns the recorded kernel. Adds the kernels that the device expects to be fast if the recorded
+// one no longer exists, or needs workspace that may not fit. Kernels of a library take up to
+// seconds to prepare, and are only prepared when their workspace is read.
+absl::StatusOr<Candidates> AsRecorded(const KernelFactory& factory, KernelRequest request,
+                                      const std::string& recorded) {
+  Candidates all, kept;
+  request.policy.all_candidates = true;
+  ASHLAR_RETURN_IF_ERROR(Append(factory, request, all));
+  const auto of_name = [&](const auto& kernel) { return kernel->implementation() == recorded; };
+  std::copy_if(all.begin(), all.end(), std::back_inserter(kept), of_name);
+  if (!kept.empty() && kept[0]->workspace_bytes() <= kNegligibleWorkspace) return kept;
+  request.policy.all_candidates = false;
+  ASHLAR_RETURN_IF_ERROR(Append(factory, request, kept));
+  return kept;
+}
+
+// Finds the kernels for one node's request, the recorded one first, then the fastest.
+absl::StatusOr<Candidates> FindCandidates(const OperatorNode& node, KernelRequest request,
+                                          const std::string& key, Device& device,
+                                          const KernelRecord* record) {
+  const KernelFactory* const factory = device.kernels().Find(node.op->type());
+  if (factory == nullptr) {
+    return absl::UnimplementedError(absl::StrCat("no kernel on ", device.comp_node().ToString()));
+  }
+  ASHLAR_RETURN_IF_ERROR(CheckFormats(request, device));
+  const int threads = request.threads;
+  const std::string recorded = Recorded(record, key, threads);
+  Candidates candidates;
+  if (!recorded.empty() && !device.is_host()) {
+    ASHLAR_ASSIGN_OR_RETURN(candidates, AsRecorded(*factory, std::move(request), recorded));
+  } else {
+    // The recorded kernel may not be among the kernels that are offered first.
+    request.policy.all_candidates |= !recorded.empty();
+    ASHLAR_RETURN_IF_ERROR(Append(*factory, request, candidates));
+  }
+  if (candidates.empty()) {
+    return absl::UnimplementedError(
+        absl::StrCat("no kernel for ", key, " on ", device.comp_node().ToString()));
+  }
+  if (record != nullptr) {
+    const auto preference = [&](const std::shared_ptr<const Kernel>& kernel) {
+      return record->Preference(key, threads, kernel->implementation());
+    };
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [&](const auto& a, const auto& b) { return preference(a) > preference(b); });
+  }
+  return candidates;
+}
+
+constexpr size_t kMostRefused = 20;  // limit on the names in a message
+
+// Returns one error for all refusals; it names the first ones.
+absl::Status AllRefused(const std::vector<std::string>& refused) {
+  const size_t named = std::min(refused.size(), kMostRefused);
+  std::string text = absl::StrJoin(refused.begin(), refused.begin() + named, "; ");
+  if (named < refused.size()) {
+    absl::StrAppend(&text, "; and ", refused.size() - named, " more without a kernel");
+  }
+  return absl::UnimplementedError(text);
+}
+
+}  // namespace
+
+absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageModel& model,
+                                             Device& device,
+                                             const std::optional<Processor>& processor, int threads,
+                                             const KernelPolicy& policy,
+                                             const KernelRecord* record) {
+  device.UseThreads(threads);
+  KernelCandidates candidates(graph.nodes().size());
+  std::map<std::string, Candidates> made;
+  std::vector<std::string> refused;
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    if (!model.scheduled[i] || !NeedsKernel(graph, model, static_cast<int>(i))) continue;
+    const OperatorNode& node = graph.node(static_cast<int>(i));
+    KernelRequest request = RequestFor(graph, node, threads, policy);
+    request.processor = processor.value_or(device.processor());
+    const std::string key = KeyOf(request);
+    const auto [it, inserted] = made.try_emplace(key);
+    if (inserted) {
+      absl::StatusOr<Candidates> found =
+          FindCandidates(node, std::move(request), key, device, record);
+      if (found.ok()) {
+        it->second = *std::move(found);
+      } else {
+        const absl::Status status = Annotate(found.status(), Describe(node));
+        if (!absl::IsUnimplemented(status)) return status;
+        refused.emplace_back(status.message());
+      }
+    }
+    candidates[i] = it->second;
+  }
+  if (!refused.empty()) return AllRefused(refused);
+  return candidates;
+}
+
+std::string KernelIdentity(const Graph& graph, const OperatorNode& node, const Kernel& kernel) {
+  std::string identity(FamilyOf(kernel.implementation()));
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (graph.constant(node.inputs[i]) == nullptr) continue;
+    const std::optional<Packing> packing = kernel.packing(static_cast<int>(i));
+    if (packing) absl::StrAppend(&identity, " | ", packing->key);
+  }
+  return identity;
+}
+
+absl::Status KeepKernels(const Graph& graph, absl::Span<const std::string> identities,
+                         KernelCandidates& candidates) {
+  if (identities.size() != candidates.size()) {
+    return absl::FailedPreconditionError(absl::StrCat("kernels are named for ", identities.size(),
+                                                      " nodes, the graph has ", candidates.size()));
+  }
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const OperatorNode& node = graph.node(static_cast<int>(i));
+    std::vector<std::shared_ptr<const Kernel>> kept;
+    for (const std::shared_ptr<const Kernel>& kernel : candidates[i]) {
+      if (KernelIdentity(graph, node, *kernel) == identities[i]) kept.push_back(kernel);
+    }
+    const std::string where = Describe(node, kLongestUncheckedName);
+    if (candidates[i].empty() != identities[i].empty()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          where, identities[i].empty() ? " has to run, and no kernel is named for it"
+                                       : " has nothing to run, and a kernel is named"));
+    }
+    if (kept.empty() != identities[i].empty()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          where, ": there is no kernel '", identities[i].substr(0, 200), "' any more"));
+    }
+    candidates[i] = std::move(kept);
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string> KernelKeys(const Graph& graph, const StorageModel& model, int threads,
+                                    const KernelPolicy& policy) {
+  std::vector<std::string> keys(graph.nodes().size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (!model.scheduled[i] || !NeedsKernel(graph, model, static_cast<int>(i))) continue;
+    keys[i] = KeyOf(RequestFor(graph, graph.node(static_cast<int>(i)), threads, policy));
+  }
+  return keys;
+}
+
+std::vector<int64_t> LeastWorkspace(const KernelCandidates& candidates) {
+  std::vector<int64_t> least(candidates.size(), 0);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const int64_t bytes = LeastWorkspaceOf(candidates[i]);
+    least[i] = bytes > kNegligibleWorkspace ? bytes : 0;
+  }
+  return least;
+}
+
+std::vector<std::shared_ptr<const Kernel>> ChooseKernels(const KernelCandidates& candidates,
+                                                         absl::Span<const int64_t> live,
+                                                         int64_t extra) {
+  int64_t peak = 0;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    peak = std::max(peak, live[i] + LeastWorkspaceOf(candidates[i]));
+  }
+  std::vector<std::shared_ptr<const Kernel>> chosen(candidates.size());
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    for (const std::shared_ptr<const Kernel>& kernel : candidates[i]) {
+      if (live[i] + kernel->workspace_bytes() - extra > peak) continue;
+      chosen[i] = kernel;
+      break;
+    }
+  }
+  return chosen;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,60 @@
+// Finds the candidate kernels of each node and chooses one: greedily, node by node, the fastest
+// whose workspace does not raise the peak of the graph.
+#ifndef ASHLAR_RUNTIME_PLAN_STAGES_KERNEL_CHOICE_H_
+#define ASHLAR_RUNTIME_PLAN_STAGES_KERNEL_CHOICE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/device/device.h"
+#include "runtime/plan/request/kernel_record.h"
+#include "runtime/schedule/storage_model.h"
+
+namespace ashlar {
+
+// The candidates by node, the recorded one first, then the fastest. Empty if no kernel runs
+// (constants, inputs, views, outputs written in place). Nodes with equal requests share their
+// kernels.
+using KernelCandidates = std::vector<std::vector<std::shared_ptr<const Kernel>>>;
+
+// Finds the candidates. Returns Unimplemented, naming all nodes without a kernel on the device; of
+// nodes with equal requests only the first. `processor` as in PlanTarget; `record` may be null.
+absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageModel& model,
+                                             Device& device,
+                                             const std::optional<Processor>& processor, int threads,
+                                             const KernelPolicy& policy = {},
+                                             const KernelRecord* record = nullptr);
+
+// Returns by node the name of its problem in a KernelRecord; empty if no kernel runs. The policy is
+// part of the name, because policies differ in their candidates.
+std::vector<std::string> KernelKeys(const Graph& graph, const StorageModel& model, int threads,
+                                    const KernelPolicy& policy);
+
+// Returns a text that identifies a kernel among a node's candidates: its family and its packing of
+// constants. The variants of a family compute the same from the same weights.
+std::string KernelIdentity(const Graph& graph, const OperatorNode& node, const Kernel& kernel);
+
+// Keeps only the candidates with the identity that is given for their node ("" if no kernel runs).
+// FailedPrecondition, naming the node, if there is none.
+absl::Status KeepKernels(const Graph& graph, absl::Span<const std::string> identities,
+                         KernelCandidates& candidates);
+
+// Returns by node the smallest workspace of the candidates that are not much slower than the
+// fastest; 0 if it is negligible. The order is chosen with these.
+std::vector<int64_t> LeastWorkspace(const KernelCandidates& candidates);
+
+// Chooses by node the first candidate whose workspace raises the peak by at most `extra` bytes.
+// This peak is the graph's with the least workspaces (LeastWorkspace). `live`: bytes live at each
+// node's step without any workspace, by node.
+std::vector<std::shared_ptr<const Kernel>> ChooseKernels(const KernelCandidates& candidates,
+                                                         absl::Span<const int64_t> live,
+                                                         int64_t extra);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_PLAN_STAGES_KERNEL_CHOICE_H_

@@ -1,0 +1,70 @@
+#include "runtime/plan/stages/memory_need.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace ashlar {
+namespace {
+
+// Heap bytes for a node of the planned graph: the node, its kernel, its step.
+constexpr int64_t kNodeBytes = 1024;
+// Heap bytes that a search for tiles leaves unused between the parts of its plan. A search for
+// another rewrite leaves twice as much, between the parts of both plans.
+constexpr int64_t kSearchLeaves = 1 << 20;
+// Bytes in use while planning, measured with the zoo's models:
+// - kPlanning: code that only loading and planning execute;
+// - kPlanningNode: by node, the heap of the model's graph and its rewrites;
+// - kAround: for each constant that is read, the pages of the file that the system maps around it.
+constexpr int64_t kPlanning = 5 << 19, kPlanningNode = 6 << 10, kAround = 64 << 10;
+// Bytes of plans made at the same time, with an exact search for the best.
+constexpr int64_t kSearch = 2 << 20, kSearchNode = 2 << 10;
+
+}  // namespace
+
+std::string MemoryNeed::ToString() const {
+  std::string text;
+  const auto add = [&](const char* what, int64_t bytes) {
+    if (bytes > 0) absl::StrAppend(&text, text.empty() ? "" : ", ", what, " ", bytes);
+  };
+  add("arena", arena);
+  add("weights", weights);
+  add("weights in the file", file);
+  add("state", state);
+  add("input", input);
+  add("output", output);
+  add("while packing", packing);
+  add("process", process);
+  add("while planning", planning);
+  return text;
+}
+
+int64_t PlanningBytes(const PlannedGraph& planned, int64_t process_bytes, int searched) {
+  const auto nodes = static_cast<int64_t>(planned.graph.nodes().size());
+  const auto constants = static_cast<int64_t>(planned.weights.entries.size());
+  return process_bytes + planned.target.reading_bytes + kPlanning + kPlanningNode * nodes +
+         std::min(planned.weights.bytes, kAround * constants) +
+         searched * (kSearch + kSearchNode * nodes);
+}
+
+MemoryNeed NeedOf(const PlannedGraph& planned, int64_t process_bytes, bool in_file) {
+  MemoryNeed need;
+  need.arena = planned.plan.plan.arena;
+  (in_file ? need.file : need.weights) = planned.weights.bytes;
+  need.state = planned.state.bytes;
+  need.input = planned.input_bytes();
+  need.output = planned.output_bytes();
+  need.process =
+      process_bytes + kNodeBytes * static_cast<int64_t>(planned.graph.nodes().size()) +
+      (planned.target.budget ? kSearchLeaves * std::max(1, 2 * planned.searched - 1) : 0);
+  if (!in_file) {
+    // While weights are packed, the arena is not touched and outputs do not exist.
+    const int64_t packing = PackingPeak(planned.graph, planned.weights);
+    need.packing = std::max<int64_t>(packing - need.arena - need.weights - need.output, 0);
+  }
+  const int64_t planning = PlanningBytes(planned, process_bytes, planned.searched);
+  need.planning = std::max<int64_t>(planning - need.total(), 0);
+  return need;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,92 @@
+#include "runtime/plan/stages/rewrite.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "graph/status.h"
+#include "opr/table.h"
+
+namespace ashlar {
+namespace {
+
+// Returns a lower bound on the bytes of activations, in the order of `means`.
+int64_t ActivationBytes(const Graph& graph, const Device& device, const PlanTarget& target,
+                        const PlanningOptions& planning) {
+  const StorageModel model = BuildStorageModel(graph, StorageOn(device, target, planning));
+  const std::vector<int64_t> no_workspace(graph.nodes().size(), 0);
+  return ScheduleNodes(planning.order, graph, model, no_workspace).peak_bytes;
+}
+
+bool HasQuantized(const Graph& graph) {
+  return std::any_of(graph.vars().begin(), graph.vars().end(),
+                     [](const Var& var) { return IsQuantized(var.type.dtype); });
+}
+
+}  // namespace
+
+StorageOptions StorageOn(const Device& device, const PlanTarget& target,
+                         const PlanningOptions& planning) {
+  return StorageOptions{.inplace = planning.inplace,
+                        .views = planning.inplace,
+                        .release_inputs = target.release_input,
+                        .parts = target.tiles.Has(TileKind::kRolling),
+                        .view_alignment = device.tensor_alignment()};
+}
+
+int CountOperators(const Graph& graph) {
+  const std::vector<bool> scheduled = ScheduledNodes(graph);
+  int count = 0;
+  for (size_t i = 0; i < scheduled.size(); ++i) {
+    const Role role = graph.node(static_cast<int>(i)).op->role();
+    count += scheduled[i] && role == Role::kCompute;
+  }
+  return count;
+}
+
+double WeightFlops(const Graph& graph) {
+  double flops = 0;
+  for (const OperatorNode& node : graph.nodes()) {
+    if (graph.HasWeights(node))
+      flops += static_cast<double>(node.op->Computation(graph.SiteOf(node)));
+  }
+  return flops;
+}
+
+absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanTarget& target,
+                                            const PlanningOptions& planning,
+                                            const RewriteOptions& options) {
+  ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(target.comp_node));
+  const bool left = !options.tiled && device->leaves_images(target.precision, planning.kernels);
+  const HasKernel has_kernel = [&](const Operator& op) {
+    return device->kernels().Find(op.type()) != nullptr;
+  };
+  const PassContext context = {
+      Operators(),           left ? Format::kDefault : device->image_format(), target.precision,
+      device->runs_chains(), device->adds_quantized() && HasQuantized(graph),  has_kernel,
+      device->reads_planes()};
+  ASHLAR_ASSIGN_OR_RETURN(graph, Compose(std::move(graph), has_kernel));
+  std::vector<PassReport> reports;
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<Pass> passes, SelectPasses(planning.passes));
+  for (const Pass& pass : passes) {
+    if (pass.applies != nullptr && !pass.applies(context)) continue;
+    PassReport report;
+    report.name = pass.name;
+    report.operators_before = CountOperators(graph);
+    if (options.measure_passes) {
+      // The graph before this pass is the graph after the previous pass.
+      report.arena_bytes_before = reports.empty()
+                                      ? ActivationBytes(graph, *device, target, planning)
+                                      : reports.back().arena_bytes_after;
+    }
+    absl::StatusOr<Graph> rewritten = pass.run(graph, context);
+    if (!rewritten.ok()) return Annotate(rewritten.status(), absl::StrCat("pass ", pass.name));
+    graph = *std::move(rewritten);
+    report.operators_after = CountOperators(graph);
+    if (options.measure_passes)
+      report.arena_bytes_after = ActivationBytes(graph, *device, target, planning);
+    reports.push_back(std::move(report));
+  }
+  return RewrittenGraph{std::move(graph), std::move(reports)};
+}
+
+}  // namespace ashlar

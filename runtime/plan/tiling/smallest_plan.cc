@@ -1,0 +1,239 @@
+// Plans the tilings that the search expects to be small. Then local search (first improvement):
+// from the smallest plan to neighbouring tilings, as long as one of them is smaller and the work
+// limit is not reached.
+#include "runtime/plan/tiling/smallest_plan.h"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "graph/status.h"
+#include "runtime/plan/tiling/tiling_moves.h"
+
+namespace ashlar {
+namespace {
+
+// Plans made at the same time: a fixed number, not the number of cores, because results must not
+// depend on it. A plan of a large graph takes tens of megabytes. A plan of rolling lines with early
+// release (rolling) takes twice as many, because a tensor has several buffers.
+constexpr size_t kTogether = 2;
+constexpr size_t kRollingTogether = 1;
+// Limit on plans of tilings that are expected to be small. Their lower bounds are known before, so
+// a few are enough.
+constexpr size_t kMostSmall = 24;
+// The same for tilings between other cuts.
+constexpr size_t kMostMoved = 8;
+// The same for each list with rolling lines. For small graphs the limit is higher: as many plans as
+// have kRollingOperators operators in total. Their plans often exceed the estimate: rows that stay
+// keep others from moving.
+constexpr size_t kMostRolling = 16;
+constexpr size_t kRollingOperators = 1200;
+// Limit on plans that are repeated with more work, of all of these and of neighbours: the smallest,
+// and the plan of the tiling that is expected to be smallest. A plan made with little work can be
+// far from its estimate.
+constexpr size_t kThorough = 3;
+// Limit on neighbouring plans, as total operators: large graphs try fewer.
+constexpr size_t kNearOperators = 12000;
+constexpr size_t kMostNear = 8;
+
+class Smallest {
+ public:
+  explicit Smallest(TiledPlans& plans)
+      : plans_(plans),
+        most_rolling_(std::max(kMostRolling, kRollingOperators / plans.operators())) {}
+
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> Find() {
+    tilings_ = &plans_.smaller_tilings();
+    const absl::Span<const Tiling> small = absl::MakeConstSpan(tilings_->smallest);
+    const absl::Span<const Tiling> moved = absl::MakeConstSpan(tilings_->moved);
+    ASHLAR_RETURN_IF_ERROR(Try(Sparing(small.subspan(0, kMostSmall))));
+    ASHLAR_RETURN_IF_ERROR(Try(Sparing(moved.subspan(0, kMostMoved))));
+    Questions others;  // candidates that FastestWithin tries for budgets
+    for (const Tiling& tiling : tilings_->best) {
+      for (const bool low_workspace : plans_.kinds()) others.push_back({&tiling, low_workspace});
+    }
+    ASHLAR_RETURN_IF_ERROR(Try(others));
+    ASHLAR_RETURN_IF_ERROR(TryTilesOfPart());
+    ASHLAR_RETURN_IF_ERROR(Descend());
+    // For a large graph the search over a slice has tried such tiles, if there is a slice.
+    if (of_part_.spec.empty() || most_rolling_ > kMostRolling) ASHLAR_RETURN_IF_ERROR(TryRolling());
+    ASHLAR_RETURN_IF_ERROR(TryThoroughly());
+    // Possibly no candidate could be tiled as estimated.
+    if (smallest_ == nullptr) return plans_.PlanUntiled(plans_.kinds().back());
+    return WithFastKernels();
+  }
+
+ private:
+  using Questions = std::vector<TiledPlans::Question>;
+
+  int64_t least() const {
+    return smallest_ == nullptr ? std::numeric_limits<int64_t>::max() : smallest_->plan.plan.arena;
+  }
+
+  static Questions Sparing(absl::Span<const Tiling> tilings) {
+    Questions questions;
+    for (const Tiling& tiling : tilings) questions.push_back({&tiling, /*low_workspace=*/true});
+    return questions;
+  }
+
+  // Returns whether a candidate is new and may be the smallest: a plan is never smaller than its
+  // peak of live bytes.
+  bool IsOfUse(const TiledPlans::Question& question) {
+    return question.tiling->arena_bytes < least() &&
+           asked_
+               .insert(
+                   {question.tiling->spec.ToString(), question.low_workspace, question.thorough})
+               .second;
+  }
+
+  // Plans the useful candidates; with `first`, stops after the first one that is smaller than all
+  // before.
+  absl::Status Try(const Questions& questions, bool first = false) {
+    const int64_t before = least();
+    for (size_t next = 0; next < questions.size();) {
+      Questions some;
+      const bool rolls = questions[next].tiling->spec.Has(TileKind::kRolling);
+      const size_t together = rolls ? kRollingTogether : kTogether;
+      for (; next < questions.size() && some.size() < together; ++next) {
+        if (IsOfUse(questions[next])) some.push_back(questions[next]);
+      }
+      ASHLAR_ASSIGN_OR_RETURN(auto planned, plans_.Plan(some));
+      made_ += some.size();
+      for (size_t i = 0; i < planned.size(); ++i) {
+        if (planned[i] != nullptr) Consider(some[i], std::move(planned[i]));
+      }
+      if (first && least() < before) break;
+    }
+    return absl::OkStatus();
+  }
+
+  void Consider(const TiledPlans::Question& question, std::unique_ptr<PlannedGraph> planned) {
+    const int64_t arena = planned->plan.plan.arena;
+    if (planned->plan.proof == memory::Proof::kNone) unproven_.push_back({arena, question});
+    if (arena >= least()) return;
+    smallest_ = std::move(planned);
+    tiling_ = question.tiling;
+    low_workspace_ = question.low_workspace;
+  }
+
+  // Tries rolling lines with early release, after all others: the search without them is not
+  // changed. Tilings with one segment come first, because they reach their estimates more often.
+  absl::Status TryRolling() {
+    tilings_ = &plans_.rolling_tilings();
+    for (const std::vector<Tiling>* const list : {&tilings_->smallest, &tilings_->moved}) {
+      ASHLAR_RETURN_IF_ERROR(Try(RollingQuestions(*list, /*alone=*/true)));
+      ASHLAR_RETURN_IF_ERROR(Try(RollingQuestions(*list, /*alone=*/false)));
+    }
+    return tiling_ != nullptr && tiling_->spec.Has(TileKind::kRolling) ? Descend()
+                                                                       : absl::OkStatus();
+  }
+
+  // Returns the first candidates with rolling lines, in one segment or in several.
+  Questions RollingQuestions(const std::vector<Tiling>& tilings, bool alone) const {
+    Questions rolling;
+    for (const Tiling& tiling : tilings) {
+      if (rolling.size() == most_rolling_) break;
+      if (tiling.spec.Has(TileKind::kRolling) && IsAlone(tiling.spec) == alone) {
+        rolling.push_back({&tiling, /*low_workspace=*/true});
+      }
+    }
+    return rolling;
+  }
+
+  // Returns whether there is one segment, for all images or for each.
+  static bool IsAlone(const TileSpec& spec) {
+    return spec.segments.size() == 1 && spec.segments[0].inner.size() <= 1;
+  }
+
+  // Plans with more work: the smallest plans that are not proven to be the smallest of their
+  // tilings, and the one that is expected to be smallest.
+  absl::Status TryThoroughly() {
+    if (unproven_.empty()) return absl::OkStatus();
+    const auto expected = [](const auto& entry) {
+      const Tiling& tiling = *entry.second.tiling;
+      return std::tuple(tiling.arena_bytes, tiling.ms, !entry.second.low_workspace);
+    };
+    const TiledPlans::Question best =
+        std::min_element(unproven_.begin(), unproven_.end(), [&](const auto& a, const auto& b) {
+          return expected(a) < expected(b);
+        })->second;
+    std::stable_sort(unproven_.begin(), unproven_.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    unproven_.resize(std::min(unproven_.size(), kThorough));
+    Questions questions;
+    for (const auto& [arena, question] : unproven_) {
+      questions.push_back({question.tiling, question.low_workspace, Thoroughness::kChosen});
+    }
+    questions.push_back({best.tiling, best.low_workspace, Thoroughness::kChosen});
+    unproven_.clear();
+    return Try(questions);
+  }
+
+  // Plans one slice alone if the tiling that is expected to be smallest splits the batch, and uses
+  // the slice's tiles for all slices. A slice is smaller, so more candidates can be planned.
+  absl::Status TryTilesOfPart() {
+    const Tiling& expected = tilings_->smallest[0];
+    const auto& segments = expected.spec.segments;
+    if (segments.empty() || segments[0].kind != TileKind::kBatch) return absl::OkStatus();
+    const absl::StatusOr<RewrittenGraph> part = plans_.PartOf(segments[0]);
+    if (!part.ok()) return absl::OkStatus();  // it is not a graph by itself
+    ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<TiledPlans> plans,
+                            TiledPlans::Create(*part, plans_.request()));
+    ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> smallest, SmallestOf(*plans));
+    const std::vector<TileSegment>& tiles = smallest->target.tiles.segments;
+    if (!tiles.empty() && tiles[0].kind == TileKind::kBatch) return absl::OkStatus();
+    of_part_ = expected;
+    of_part_.spec.segments[0].inner = tiles;
+    of_part_.arena_bytes = std::min(expected.arena_bytes, least() - 1);
+    return Try({{&of_part_, /*low_workspace=*/true, Thoroughness::kChosen}});
+  }
+
+  absl::Status Descend() {
+    if (smallest_ == nullptr) return absl::OkStatus();
+    const size_t operators = std::max<size_t>(1, smallest_->graph.nodes().size());
+    for (const size_t most = made_ + std::min(kMostNear, kNearOperators / operators);
+         made_ < most;) {
+      const int64_t before = least();
+      near_.push_back(TilingsNear(*tilings_, *tiling_, before, plans_.max_extra_flops()));
+      const absl::Span<const Tiling> near = absl::MakeConstSpan(near_.back());
+      ASHLAR_RETURN_IF_ERROR(Try(Sparing(near.subspan(0, most - made_)), /*first=*/true));
+      if (least() == before) break;
+    }
+    return absl::OkStatus();
+  }
+
+  // Returns the plan with the fastest kernels if it is not larger.
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> WithFastKernels() {
+    if (!low_workspace_ || plans_.kinds().size() == 1) return std::move(smallest_);
+    ASHLAR_ASSIGN_OR_RETURN(
+        auto planned, plans_.Plan({{tiling_, /*low_workspace=*/false, Thoroughness::kChosen}}));
+    return planned[0]->plan.plan.arena <= least() ? std::move(planned[0]) : std::move(smallest_);
+  }
+
+  TiledPlans& plans_;
+  const size_t most_rolling_;
+  const FoundTilings* tilings_ = nullptr;
+  Tiling of_part_;  // TryTilesOfPart
+  std::deque<std::vector<Tiling>> near_;
+  std::set<std::tuple<std::string, bool, Thoroughness>> asked_;
+  size_t made_ = 0;                                                 // plans
+  std::vector<std::pair<int64_t, TiledPlans::Question>> unproven_;  // with the sizes of their
+                                                                    // arenas
+  std::unique_ptr<PlannedGraph> smallest_;
+  const Tiling* tiling_ = nullptr;  // of `smallest_`
+  bool low_workspace_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestOf(TiledPlans& plans) {
+  return Smallest(plans).Find();
+}
+
+}  // namespace ashlar

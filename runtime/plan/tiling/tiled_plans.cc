@@ -1,0 +1,215 @@
+#include "runtime/plan/tiling/tiled_plans.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "graph/status.h"
+#include "graph/tiling/tile.h"
+#include "opr/table.h"
+#include "runtime/plan/stages/kernel_choice.h"
+#include "runtime/plan/stages/parallel_for.h"
+#include "runtime/plan/stages/stages.h"
+#include "runtime/plan/tiling/graph_cuts.h"
+#include "runtime/schedule/storage.h"
+
+namespace ashlar {
+namespace {
+
+// Work for a plan that may be returned, as a multiple of a candidate's.
+constexpr int64_t kChosenWork = 4;
+
+// Returns how tilings share the device's memory, with kernels of low workspace. Without workspaces
+// if they cannot be computed on several threads at once.
+ArenaModel ArenaOn(Device& device, const PlanRequest& request) {
+  ArenaModel arena{StorageOn(device, request.target, request.planning), {}};
+  arena.workspace = [&](const Graph& graph, const StorageModel& model) {
+    KernelPolicy policy = request.planning.kernels;
+    policy.least_memory = true;
+    absl::StatusOr<KernelCandidates> kernels = absl::UnavailableError("");
+    if (device.is_host() && request.planning.workspace == WorkspaceSource::kKernel) {
+      kernels = FindKernels(graph, model, device, request.target.processor, request.target.threads,
+                            policy, request.planning.record.get());
+    }
+    return kernels.ok() ? LeastWorkspace(*kernels) : std::vector<int64_t>(graph.nodes().size(), 0);
+  };
+  return arena;
+}
+
+}  // namespace
+
+absl::StatusOr<Schedule> OrderOf(const Graph& graph, const PlanTarget& target,
+                                 const PlanningOptions& planning) {
+  ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(target.comp_node));
+  const StorageModel model = BuildStorageModel(graph, StorageOn(*device, target, planning));
+  const std::vector<int64_t> no_workspace(graph.nodes().size(), 0);
+  return ScheduleNodes(planning.order, graph, model, no_workspace);
+}
+
+absl::StatusOr<TiledGraph> TileRewritten(const RewrittenGraph& rewritten, const Schedule& order,
+                                         const TileSpec& spec) {
+  PassReport report;
+  report.name = "tile";
+  report.operators_before = CountOperators(rewritten.graph);
+  absl::StatusOr<Graph> tiles = Tile(rewritten.graph, spec, order.order, Operators());
+  if (!tiles.ok()) {
+    absl::Status error = Annotate(tiles.status(), absl::StrCat("tiles '", spec.ToString(), "'"));
+    error.SetPayload(kNoSuchTiles, absl::Cord());
+    return error;
+  }
+  TiledGraph tiled{{*std::move(tiles), rewritten.passes}, 0};
+  report.operators_after = CountOperators(tiled.rewritten.graph);
+  report.arena_bytes_before = order.peak_bytes;
+  tiled.rewritten.passes.push_back(std::move(report));
+  const double flops = WeightFlops(rewritten.graph), all = WeightFlops(tiled.rewritten.graph);
+  tiled.extra_flops = flops > 0 ? all / flops - 1 : 0;
+  return tiled;
+}
+
+memory::PlanOptions PlannerFor(Thoroughness thorough, const PlanningOptions& planning) {
+  memory::PlanOptions planner = planning.planner;
+  int64_t& work = planner.limits.work;
+  if (thorough == Thoroughness::kChosen) {
+    work = std::min(work, std::numeric_limits<int64_t>::max() / kChosenWork) * kChosenWork;
+  }
+  return planner;
+}
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiles(TiledGraph tiled, const TileSpec& spec,
+                                                        PlanRequest request,
+                                                        Thoroughness thorough) {
+  request.target.tiles = spec;
+  Arrangement arrangement = ArrangementOf(request.planning);
+  arrangement.order = Order::kAsGiven;
+  arrangement.planner = PlannerFor(thorough, request.planning);
+  arrangement.exact_too &= thorough == Thoroughness::kChosen;
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
+                          PlanRewritten(std::move(tiled.rewritten), request, arrangement));
+  planned->passes.back().arena_bytes_after = planned->schedule.peak_bytes;
+  planned->extra_flops_ratio = tiled.extra_flops;
+  return planned;
+}
+
+TiledPlans::TiledPlans(const RewrittenGraph& rewritten, const PlanRequest& request, Device& device,
+                       Schedule order)
+    : rewritten_(rewritten),
+      request_(request),
+      device_(device),
+      order_(std::move(order)),
+      arena_(ArenaOn(device, request)),
+      search_(Problem()) {}
+
+TilingProblem TiledPlans::Problem() const {
+  return {rewritten_.graph,
+          order_.order,
+          SpeedOf(device_, request_.target, request_.planning),
+          arena_,
+          max_extra_flops(),
+          /*rolling=*/false,
+          request_.planning.planner.limits.stop};
+}
+
+absl::StatusOr<std::unique_ptr<TiledPlans>> TiledPlans::Create(const RewrittenGraph& rewritten,
+                                                               const PlanRequest& request) {
+  ASHLAR_ASSIGN_OR_RETURN(Schedule order,
+                          OrderOf(rewritten.graph, request.target, request.planning));
+  ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(request.target.comp_node));
+  return std::unique_ptr<TiledPlans>(new TiledPlans(rewritten, request, *device, std::move(order)));
+}
+
+const FoundTilings& TiledPlans::smaller_tilings() {
+  if (!looked_for_smaller_) search_.LookForSmaller();
+  looked_for_smaller_ = true;
+  return search_.found();
+}
+
+const FoundTilings& TiledPlans::rolling_tilings() {
+  if (!rolling_) {
+    TilingProblem problem = Problem();
+    problem.rolling = true;
+    rolling_.emplace(problem);
+    rolling_->LookForSmaller();
+  }
+  return rolling_->found();
+}
+
+absl::StatusOr<RewrittenGraph> TiledPlans::PartOf(const TileSegment& batch) const {
+  const Graph& graph = rewritten_.graph;
+  const std::vector<GraphCut> cuts = FindCuts(graph, order_.order);
+  const auto find = [&](int id) {
+    return std::find_if(cuts.begin(), cuts.end(),
+                        [&](const GraphCut& cut) { return IdOf(graph, cut) == id; });
+  };
+  const auto from = find(batch.from), to = find(batch.to);
+  if (from == cuts.end() || to == cuts.end()) {
+    return absl::InvalidArgumentError("the batch is split between tensors that are no cuts");
+  }
+  const int64_t images = graph.var(from->var).type.shape[0] / batch.count;
+  ASHLAR_ASSIGN_OR_RETURN(Graph part, GraphBetween(graph, order_.order, *from, *to, images));
+  return RewrittenGraph{std::move(part), rewritten_.passes};
+}
+
+void TiledPlans::ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const {
+  if (device_.is_host()) {
+    ParallelFor(count, request_.planning.planner.limits.stop, function);
+  } else {
+    for (size_t i = 0; i < count; ++i) function(i);
+  }
+}
+
+absl::Status TiledPlans::TileAs(const std::vector<const Tiling*>& tilings) {
+  absl::erase_if(tiled_, [&](const auto& entry) {
+    return std::count(tilings.begin(), tilings.end(), entry.first) == 0;
+  });
+  std::vector<std::optional<absl::StatusOr<TiledGraph>>> made(tilings.size());
+  ParallelFor(tilings.size(), request_.planning.planner.limits.stop, [&](size_t i) {
+    const TileSpec& spec = tilings[i]->spec;
+    if (tiled_.contains(tilings[i])) return;
+    made[i] = spec.empty() ? TiledGraph{} : TileRewritten(rewritten_, order_, spec);
+  });
+  for (size_t i = 0; i < tilings.size(); ++i) {
+    if (!made[i]) continue;
+    const absl::Status& status = made[i]->status();
+    if (!status.ok() && !status.GetPayload(kNoSuchTiles)) return status;
+    if (status.ok()) tiled_.emplace(tilings[i], **std::move(made[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> TiledPlans::Answer(const Question& question) const {
+  PlanRequest request = request_;
+  request.planning.kernels.least_memory |= question.low_workspace;
+  const TileSpec& spec = question.tiling->spec;
+  if (spec.empty()) {
+    request.target.tiles = spec;
+    return PlanRewritten(rewritten_, request, ArrangementOf(request.planning));
+  }
+  return PlanTiles(tiled_.at(question.tiling), spec, std::move(request), question.thorough);
+}
+
+absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> TiledPlans::Plan(
+    const std::vector<Question>& questions) {
+  std::vector<const Tiling*> tilings;
+  for (const Question& question : questions) {
+    if (std::count(tilings.begin(), tilings.end(), question.tiling) == 0) {
+      tilings.push_back(question.tiling);
+    }
+  }
+  ASHLAR_RETURN_IF_ERROR(TileAs(tilings));
+  std::vector<absl::StatusOr<std::unique_ptr<PlannedGraph>>> answers(questions.size());
+  ForEach(questions.size(), [&](size_t i) {
+    if (tiled_.contains(questions[i].tiling)) answers[i] = Answer(questions[i]);
+  });
+  std::vector<std::unique_ptr<PlannedGraph>> plans;
+  for (size_t i = 0; i < questions.size(); ++i) {
+    plans.emplace_back();
+    if (!tiled_.contains(questions[i].tiling)) continue;
+    ASHLAR_ASSIGN_OR_RETURN(plans.back(), std::move(answers[i]));
+  }
+  return plans;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,133 @@
+// Plans of the tilings of one graph, for searches among them.
+#ifndef ASHLAR_RUNTIME_PLAN_TILING_TILED_PLANS_H_
+#define ASHLAR_RUNTIME_PLAN_TILING_TILED_PLANS_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "runtime/plan/request/plan_request.h"
+#include "runtime/plan/stages/planned_graph.h"
+#include "runtime/plan/stages/rewrite.h"
+#include "runtime/plan/tiling/tiling_search.h"
+#include "runtime/schedule/scheduler.h"
+
+namespace ashlar {
+
+// A payload of errors that say that a graph cannot be tiled as requested.
+inline constexpr char kNoSuchTiles[] = "ashlar/no_such_tiles";
+
+// Returns the order of the untiled graph, which tiles follow.
+absl::StatusOr<Schedule> OrderOf(const Graph& graph, const PlanTarget& target,
+                                 const PlanningOptions& planning);
+
+// A tiled graph, and the computation that the tiles add.
+struct TiledGraph {
+  RewrittenGraph rewritten;
+  double extra_flops = 0;  // recomputed FLOPs, over all of the untiled graph
+};
+
+// Tiles a graph. `order` is the untiled graph's. `spec` must not be empty.
+absl::StatusOr<TiledGraph> TileRewritten(const RewrittenGraph& rewritten, const Schedule& order,
+                                         const TileSpec& spec);
+
+// How much work the search for addresses of one plan may do.
+enum class Thoroughness {
+  kCandidate,  // one of many candidates: as much as requested
+  kChosen,     // a plan that may be returned: several times as much
+};
+
+memory::PlanOptions PlannerFor(Thoroughness thorough, const PlanningOptions& planning);
+
+// Plans a tiled graph, in the order of its tiles. `spec`: the tiles.
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiles(TiledGraph tiled, const TileSpec& spec,
+                                                        PlanRequest request, Thoroughness thorough);
+
+// Plans of tilings of one graph, made on request. Equal candidates give equal plans: whether a plan
+// fits a budget does not depend on the budget.
+class TiledPlans {
+ public:
+  // Both arguments must outlive it.
+  static absl::StatusOr<std::unique_ptr<TiledPlans>> Create(const RewrittenGraph& rewritten,
+                                                            const PlanRequest& request);
+
+  const FoundTilings& tilings() const { return search_.found(); }
+  // The same, with the tilings found between all cuts for the smallest plan alone
+  // (FoundTilings::moved).
+  const FoundTilings& smaller_tilings();
+  // Returns the tilings of a search for the smallest plan alone that also tries rolling lines with
+  // early release (TileKind::kRolling). The first call searches.
+  const FoundTilings& rolling_tilings();
+  // Operators of the untiled graph, at least 1.
+  size_t operators() const {
+    return static_cast<size_t>(std::max(1, CountOperators(rewritten_.graph)));
+  }
+  // A lower bound for plans of the untiled graph, bytes; 0 if none is known.
+  int64_t untiled_bound() const { return order_.bound_bytes; }
+  // The largest ratio of FLOPs that a tiling may recompute.
+  double max_extra_flops() const {
+    return request_.target.budget ? request_.target.budget->max_extra_flops
+                                  : std::numeric_limits<double>::infinity();
+  }
+  // The values of `low_workspace` (low workspace) to try for each tiling; only true if low
+  // workspace is requested.
+  std::vector<bool> kinds() const {
+    return request_.planning.kernels.least_memory ? std::vector{true} : std::vector{false, true};
+  }
+
+  // A candidate plan.
+  struct Question {
+    const Tiling* tiling;
+    bool low_workspace;  // low workspace: kernels that need little instead of the fastest
+    Thoroughness thorough = Thoroughness::kCandidate;
+  };
+  // Evaluates the candidates, in parallel if the device can plan in several threads. A plan is null
+  // if the graph cannot be tiled that way: a segment may compute too little for its tiles if the
+  // following segment does not read all of it.
+  absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> Plan(
+      const std::vector<Question>& questions);
+  // Returns the graph of one slice of a split batch, without its tiles; InvalidArgument if the
+  // slice is not a graph by itself.
+  absl::StatusOr<RewrittenGraph> PartOf(const TileSegment& batch) const;
+  const PlanRequest& request() const { return request_; }
+  // Frees the cached tiled graphs, which are large.
+  void Forget() {
+    tiled_.clear();
+    rolling_.reset();
+  }
+  // Plans the untiled graph.
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUntiled(bool low_workspace) const {
+    const Tiling untiled;
+    return Answer({&untiled, low_workspace});
+  }
+
+ private:
+  TiledPlans(const RewrittenGraph& rewritten, const PlanRequest& request, Device& device,
+             Schedule order);
+
+  TilingProblem Problem() const;
+  void ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const;
+  // Caches the tiled graphs of these tilings only, as far as they exist: they are large.
+  absl::Status TileAs(const std::vector<const Tiling*>& tilings);
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> Answer(const Question& question) const;
+
+  const RewrittenGraph& rewritten_;
+  const PlanRequest& request_;
+  const Device& device_;
+  const Schedule order_;
+  const ArenaModel arena_;
+  TilingSearch search_;
+  bool looked_for_smaller_ = false;
+  std::optional<TilingSearch> rolling_;
+  absl::flat_hash_map<const Tiling*, TiledGraph> tiled_;  // of the last candidates
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_PLAN_TILING_TILED_PLANS_H_

@@ -1,0 +1,98 @@
+#include "runtime/plan/tiling/tiling_trials.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace ashlar {
+namespace {
+
+constexpr int64_t kFirstStrips = 32;  // at most
+
+}  // namespace
+
+int IdOf(const Graph& graph, const GraphCut& cut) {
+  return graph.node(graph.var(cut.var).producer).id;
+}
+
+int64_t RowsOf(const TensorType& type) { return type.shape.rank() == 4 ? type.shape[2] : 0; }
+
+TilingTrial FirstTrial(const Graph& graph, absl::Span<const GraphCut> cuts, size_t i, size_t j,
+                       int64_t images) {
+  const int64_t strips = std::min(
+      {2 * RowsOf(graph.var(cuts[j].var).type), RowsOf(graph.var(cuts[i].var).type), kFirstStrips});
+  return {i, j, TileKind::kLines, strips, 1, images};
+}
+
+std::vector<TilingTrial> RefinedTrials(const Graph& graph, absl::Span<const GraphCut> cuts,
+                                       size_t i, size_t j, int64_t images, bool rolling) {
+  std::vector<TilingTrial> trials;
+  // Rows of the output and of the input: a mean has one row, but may read many.
+  const int64_t rows = RowsOf(graph.var(cuts[j].var).type);
+  const int64_t read = RowsOf(graph.var(cuts[i].var).type);
+  for (const int64_t strips : std::set<int64_t>{rows / 4, rows / 2, rows, 2 * rows, 4 * rows,
+                                                8 * rows, read / 4, read / 2, read}) {
+    trials.push_back({i, j, TileKind::kLines, strips, 1, images});
+    if (rolling) trials.push_back({i, j, TileKind::kRolling, strips, 1, images});
+  }
+  for (const int64_t strips : {2, 3, 4}) {
+    trials.push_back({i, j, TileKind::kRows, strips, 1, images});
+    trials.push_back({i, j, TileKind::kGrid, strips, strips, images});
+  }
+  return trials;
+}
+
+std::vector<TilingTrial> TrialsOfAllKinds(const Graph& graph, absl::Span<const GraphCut> cuts,
+                                          int64_t images, bool rolling) {
+  std::vector<TilingTrial> trials;
+  for (const int64_t some : std::set<int64_t>{1, images}) {
+    for (size_t j = 1; j < cuts.size(); ++j) {
+      const TensorType& made = graph.var(cuts[j].var).type;
+      const int64_t columns = made.shape.rank() == 4 ? made.shape[3] : 0;
+      for (size_t i = 0; i < j; ++i) {
+        const int64_t rows = RowsOf(graph.var(cuts[i].var).type);
+        for (const int64_t strips : std::set<int64_t>{2, rows / 2, rows}) {
+          trials.push_back({i, j, TileKind::kLines, strips, 1, some});
+          if (rolling) trials.push_back({i, j, TileKind::kRolling, strips, 1, some});
+        }
+        for (const int64_t strips : std::set<int64_t>{2, 3, 4, RowsOf(made)}) {
+          trials.push_back({i, j, TileKind::kRows, strips, 1, some});
+          trials.push_back({i, j, TileKind::kGrid, strips, std::min(columns, strips), some});
+        }
+      }
+    }
+  }
+  return trials;
+}
+
+std::vector<TilingTrial> TrialsOfBranches(const Graph& graph, absl::Span<const GraphCut> cuts,
+                                          int64_t images) {
+  std::vector<TilingTrial> trials;
+  const size_t end = cuts.size() - 1;
+  for (size_t i = 0; i < end; ++i) {
+    for (const Binding& output : graph.outputs()) {
+      const int from = IdOf(graph, cuts[i]);
+      const int to = graph.node(graph.var(output.var).producer).id;
+      const auto add = [&](TileKind kind, int64_t count, int64_t count_width) {
+        if (count < 2) return;
+        const TileSegment segment{from, to, kind, count, count_width, {}};
+        trials.push_back({i, end, kind, count, count_width, images, segment});
+        if (kind == TileKind::kBatch || images == 1) return;
+        const TileSegment batch{from, to, TileKind::kBatch, images, 1, {segment}};
+        trials.push_back({i, end, TileKind::kBatch, images, 1, images, batch});
+      };
+      add(TileKind::kBatch, images, 1);
+      const int64_t rows = RowsOf(graph.var(cuts[i].var).type);
+      for (const int64_t strips : std::set<int64_t>{2, rows / 2, rows}) {
+        add(TileKind::kLines, strips, 1);
+      }
+      for (const int64_t strips : {2, 3, 4}) {
+        add(TileKind::kRows, strips, 1);
+        add(TileKind::kGrid, strips, strips);
+      }
+    }
+  }
+  return trials;
+}
+
+}  // namespace ashlar

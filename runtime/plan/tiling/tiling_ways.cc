@@ -1,0 +1,202 @@
+// Cuts out each segment as a graph, rewrites it, and adds up its live bytes and estimated times,
+// without planning.
+#include "runtime/plan/tiling/tiling_ways.h"
+
+#include <algorithm>
+
+#include "graph/tiling/tile.h"
+#include "opr/table.h"
+#include "runtime/plan/stages/parallel_for.h"
+#include "runtime/plan/stages/rewrite.h"
+#include "runtime/schedule/scheduler.h"
+
+namespace ashlar {
+namespace {
+
+constexpr int64_t kMaxStrips = 128;                                  // of one segment
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 2;  // bytes
+
+std::vector<int> AllNodes(const Graph& graph) {
+  std::vector<int> nodes(graph.nodes().size());
+  for (size_t i = 0; i < nodes.size(); ++i) nodes[i] = static_cast<int>(i);
+  return nodes;
+}
+
+}  // namespace
+
+StorageOptions StorageFor(const TileSpec& spec, const StorageOptions& whole) {
+  StorageOptions options = whole;
+  options.parts = options.parts || spec.Has(TileKind::kRolling);
+  return options;
+}
+
+TilingWays::TilingWays(const TilingProblem& problem)
+    : problem_(problem),
+      model_(BuildStorageModel(problem.graph, problem.arena.storage)),
+      cuts_(FindCuts(problem.graph, problem.order)),
+      flops_(WeightFlops(problem.graph)) {
+  if (cuts_.empty()) return;
+  const Shape& shape = problem.graph.var(cuts_[0].var).type.shape;
+  if (shape.rank() > 0) images_ = std::max<int64_t>(shape[0], 1);
+}
+
+bool TilingWays::IsInput(const GraphCut& cut) const {
+  const Graph& graph = problem_.graph;
+  return graph.node(graph.var(cut.var).producer).op->role() == Role::kInput;
+}
+
+bool TilingWays::IsOutput(const GraphCut& cut) const {
+  const auto& outputs = problem_.graph.outputs();
+  return std::any_of(outputs.begin(), outputs.end(),
+                     [&](const Binding& output) { return output.var == cut.var; });
+}
+
+int64_t TilingWays::ArenaBytesOf(size_t cut) const {
+  return IsInput(cuts_[cut]) || IsOutput(cuts_[cut]) ? 0 : BytesOf(cut);
+}
+
+int64_t TilingWays::WaitingBytes(int64_t parts, size_t last) const {
+  const int64_t read = problem_.arena.storage.release_inputs ? BytesOf(0) : 0;
+  return std::max(BytesOf(last), read) / parts * (parts - 1);
+}
+
+int64_t TilingWays::AsItIsPeak(size_t first, size_t last) {
+  int64_t peak = 0;
+  for (size_t i = first; i < last; ++i) peak = std::max(peak, Whole(i, images_).bytes);
+  return peak / images_;
+}
+
+bool TilingWays::SplitsBatch(size_t last) {
+  memory::ThrowIfStopped(problem_.stop);
+  const auto [entry, is_new] = splits_batch_.try_emplace(last);
+  if (is_new) {
+    const TileSegment halves{IdOf(0), IdOf(last), TileKind::kBatch, 2, 1, {}};
+    entry->second = Tile(problem_.graph, {{halves}}, problem_.order, Operators()).ok();
+  }
+  return entry->second;
+}
+
+void TilingWays::Try(absl::Span<const TilingTrial> trials) {
+  std::vector<std::optional<TilingWay>> ways(trials.size());
+  ParallelFor(trials.size(), problem_.stop, [&](size_t k) {
+    const TilingTrial& trial = trials[k];
+    const GraphCut& read = cuts_[IsLines(trial.kind) ? trial.i : trial.j];
+    const int64_t rows = RowsOf(problem_.graph.var(read.var).type);
+    const bool fits = trial.count >= 2 && trial.count <= std::min(rows, kMaxStrips);
+    if (fits || trial.segment) ways[k] = Tiled(trial);
+  });
+  for (std::optional<TilingWay>& way : ways) {
+    if (!way || way->extra_flops > problem_.max_extra_flops) continue;
+    segments_[{way->begin, way->end, way->images}].push_back(*std::move(way));
+  }
+}
+
+std::vector<TilingTrial> TilingWays::Refinements(const Ends& ends) {
+  if (!refined_.insert(ends).second) return {};
+  const auto& [i, j, images] = ends;
+  std::vector<TilingTrial> trials =
+      RefinedTrials(problem_.graph, cuts_, i, j, images, problem_.rolling);
+  if (!segments_.contains(ends)) {
+    trials.insert(trials.begin(), FirstTrial(problem_.graph, cuts_, i, j, images));
+  }
+  return trials;
+}
+
+// Returns the peak of a graph between two cuts (GraphBetween) for so many images, in its order. In
+// a slice of the batch, the caller's output is a tensor of the arena, and is copied from there.
+int64_t TilingWays::PeakOf(const Graph& part, const GraphCut& from, const GraphCut& to,
+                           int64_t images, const TileSpec& tiles) const {
+  const StorageOptions& storage = problem_.arena.storage;
+  const bool released = IsInput(from) && storage.release_inputs;
+  const StorageModel model = BuildPartStorageModel(
+      part, StorageFor(tiles, storage),
+      {!IsInput(from) || released, !IsOutput(to) || images < images_, released});
+  return ScheduleAsGiven(part, model, problem_.arena.workspace(part, model)).peak_bytes;
+}
+
+TilingWay TilingWays::AsItIs(const GraphCut& from, const GraphCut& to, int64_t images) const {
+  TilingWay way;
+  way.images = images;
+  if (const auto part = GraphBetween(problem_.graph, problem_.order, from, to, images); part.ok()) {
+    way.bytes = PeakOf(*part, from, to, images, {});
+  } else if (images < images_) {
+    // A parameter contains the number of images; tiling rewrites it.
+    way.bytes = AsItIs(from, to, images_).bytes / images_ * images;
+  } else {
+    way.bytes = kNever;
+  }
+  const double share = static_cast<double>(images) / static_cast<double>(images_);
+  for (int i = from.position + 1; i <= to.position; ++i) {
+    way.ms += EstimateOperator(problem_.graph, model_, problem_.order[i], problem_.speed, share);
+  }
+  return way;
+}
+
+// Returns nullopt if the segment cannot be tiled like this.
+std::optional<TilingWay> TilingWays::Tiled(const TilingTrial& trial) const {
+  const GraphCut &from = cuts_[trial.i], &to = cuts_[trial.j];
+  const absl::StatusOr<Graph> part =
+      GraphBetween(problem_.graph, problem_.order, from, to, trial.images);
+  if (!part.ok()) return std::nullopt;
+  TilingWay way{trial.i, trial.j, trial.images, trial.segment, 0, 0, 0};
+  if (!way.segment) {
+    way.segment =
+        TileSegment{IdOf(trial.i), IdOf(trial.j), trial.kind, trial.count, trial.count_width, {}};
+  }
+  const TileSpec tiles = {{*way.segment}};
+  const absl::StatusOr<Graph> tiled = Tile(*part, tiles, AllNodes(*part), Operators());
+  if (!tiled.ok()) return std::nullopt;
+  way.bytes = PeakOf(*tiled, from, to, trial.images, tiles);
+  const StorageOptions storage = StorageFor(tiles, problem_.arena.storage);
+  way.ms = EstimateTime(*tiled, BuildStorageModel(*tiled, storage), problem_.speed);
+  const double again = WeightFlops(*tiled) - WeightFlops(*part);
+  if (flops_ > 0) way.extra_flops = std::max(0.0, again / flops_);
+  return way;
+}
+
+const TilingWay& TilingWays::Whole(size_t cut, int64_t images) {
+  memory::ThrowIfStopped(problem_.stop);
+  const auto [entry, is_new] = whole_.try_emplace({cut, images});
+  if (is_new) {
+    entry->second = AsItIs(cuts_[cut], cuts_[cut + 1], images);
+    entry->second.begin = cut;
+    entry->second.end = cut + 1;
+  }
+  return entry->second;
+}
+
+std::vector<const TilingWay*> TilingWays::Between(size_t first, size_t last, int64_t images) {
+  std::vector<const TilingWay*> ways;
+  const auto add = [&](const TilingWay& way) {
+    if (way.bytes < kNever) ways.push_back(&way);
+  };
+  for (size_t i = first; i < last; ++i) add(Whole(i, images));
+  for (const auto& [ends, segments] : segments_) {
+    const auto& [i, j, some] = ends;
+    if (i < first || j > last || some != images) continue;
+    for (const TilingWay& segment : segments) add(segment);
+  }
+  std::stable_sort(ways.begin(), ways.end(), [](const TilingWay* a, const TilingWay* b) {
+    return std::pair(a->end, a->begin) < std::pair(b->end, b->begin);
+  });
+  return ways;
+}
+
+void TilingWays::Forget() {
+  segments_.clear();
+  refined_.clear();
+  whole_.clear();
+}
+
+std::vector<TilingWay> TilingWays::All() const {
+  std::vector<TilingWay> ways;
+  for (const auto& [at, way] : whole_) {
+    if (way.bytes < kNever) ways.push_back(way);
+  }
+  for (const auto& [ends, segments] : segments_) {
+    ways.insert(ways.end(), segments.begin(), segments.end());
+  }
+  return ways;
+}
+
+}  // namespace ashlar

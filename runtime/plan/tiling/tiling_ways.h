@@ -1,0 +1,138 @@
+// Options (ways) to execute the nodes between two cuts of a graph, with their estimated peak and
+// time.
+#ifndef ASHLAR_RUNTIME_PLAN_TILING_TILING_WAYS_H_
+#define ASHLAR_RUNTIME_PLAN_TILING_TILING_WAYS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "graph/tiling/tile_spec.h"
+#include "runtime/plan/stages/time_estimate.h"
+#include "runtime/plan/tiling/graph_cuts.h"
+#include "runtime/plan/tiling/tiling_trials.h"
+#include "runtime/schedule/storage.h"
+#include "runtime/schedule/storage_model.h"
+
+namespace ashlar {
+
+// How tiled operators share memory, and their least workspaces: bytes by node. Several threads call
+// `workspace` at once.
+struct ArenaModel {
+  StorageOptions storage;  // of the untiled graph
+  std::function<std::vector<int64_t>(const Graph&, const StorageModel&)> workspace;
+};
+
+// Returns the same for the tiled graph.
+StorageOptions StorageFor(const TileSpec& spec, const StorageOptions& whole);
+
+// The graph to tile, and the limits. All that it refers to must outlive its users.
+struct TilingProblem {
+  const Graph& graph;
+  absl::Span<const int> order;  // of the untiled graph, producers first
+  ProcessorSpeed speed;
+  const ArenaModel& arena;
+  double max_extra_flops = std::numeric_limits<double>::infinity();  // as in TilingWay
+  bool rolling =
+      false;  // whether rolling lines with early release (TileKind::kRolling) are tried as well
+  std::stop_token stop = {};
+};
+
+// A tiling and its estimate. The estimate ignores alignment, unlike plans.
+struct Tiling {
+  TileSpec spec;
+  int64_t arena_bytes = 0;
+  double ms = 0;
+  double extra_flops = 0;  // recomputed FLOPs, over all of the untiled graph
+};
+
+// One option to execute the nodes between two cuts.
+struct TilingWay {
+  size_t begin = 0, end = 0;           // indices of the cuts
+  int64_t images = 1;                  // executed together
+  std::optional<TileSegment> segment;  // none: untiled
+  int64_t bytes = 0;                   // peak
+  double ms = 0;
+  double extra_flops = 0;  // recomputed FLOPs, over all of the untiled graph
+};
+
+// The options evaluated so far.
+class TilingWays {
+ public:
+  // Two cuts, and the number of images executed together.
+  using Ends = std::tuple<size_t, size_t, int64_t>;
+
+  explicit TilingWays(const TilingProblem& problem);
+
+  // Boundaries of options, in the order of execution; fewer than two if nothing can be tiled.
+  const std::vector<GraphCut>& cuts() const { return cuts_; }
+  // Images in the graph's input.
+  int64_t images() const { return images_; }
+  int IdOf(size_t cut) const { return ashlar::IdOf(problem_.graph, cuts_[cut]); }
+  int64_t BytesOf(size_t cut) const { return problem_.graph.var(cuts_[cut].var).type.bytes(); }
+  // Returns the limit of recomputed FLOPs for one group of `images`, of which the batch has
+  // several.
+  double MostExtraFlops(int64_t images) const {
+    return problem_.max_extra_flops / static_cast<double>(images_ / images);
+  }
+  // Bytes of a cut's tensor in the arena: 0 for the caller's tensors.
+  int64_t ArenaBytesOf(size_t cut) const;
+  // Bytes that wait while the batch runs in `parts` slices up to cut `last`: outputs of finished
+  // slices, or the rest of a donated input.
+  int64_t WaitingBytes(int64_t parts, size_t last) const;
+  // Peak of the untiled graph between two cuts, for one image.
+  int64_t AsItIsPeak(size_t first, size_t last);
+  // Returns whether every operator up to a cut computes a slice of the batch from slices of its
+  // inputs. An operator that does not, or that has several outputs, ends the range that can be
+  // split.
+  bool SplitsBatch(size_t last);
+
+  // Evaluates candidate segments.
+  void Try(absl::Span<const TilingTrial> trials);
+  // Returns further candidates between two cuts; at the first call for new ends also the first
+  // candidate. Returns nothing for ends that were refined before.
+  std::vector<TilingTrial> Refinements(const Ends& ends);
+
+  // Returns the untiled option from a cut to the next.
+  const TilingWay& Whole(size_t cut, int64_t images);
+  // Evaluated segments, by their ends.
+  const std::map<Ends, std::vector<TilingWay>>& segments() const { return segments_; }
+  // Returns all options between cuts `first` and `last`, by their ends.
+  std::vector<const TilingWay*> Between(size_t first, size_t last, int64_t images);
+  // Returns all known options.
+  std::vector<TilingWay> All() const;
+  // Frees the options, which take some megabytes for large graphs.
+  void Forget();
+
+ private:
+  bool IsInput(const GraphCut& cut) const;
+  bool IsOutput(const GraphCut& cut) const;
+  int64_t PeakOf(const Graph& part, const GraphCut& from, const GraphCut& to, int64_t images,
+                 const TileSpec& tiles) const;
+  TilingWay AsItIs(const GraphCut& from, const GraphCut& to, int64_t images) const;
+  std::optional<TilingWay> Tiled(const TilingTrial& trial) const;
+
+  const TilingProblem problem_;
+  const StorageModel model_;
+  const std::vector<GraphCut> cuts_;
+  const double flops_;
+  int64_t images_ = 1;
+  std::map<Ends, std::vector<TilingWay>> segments_;
+  std::set<Ends> refined_;
+  std::map<std::pair<size_t, int64_t>, TilingWay> whole_;  // by cut and images
+  std::map<size_t, bool> splits_batch_;                    // by cut
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_PLAN_TILING_TILING_WAYS_H_

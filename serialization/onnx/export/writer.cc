@@ -1,0 +1,117 @@
+#include "serialization/onnx/export/writer.h"
+
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "graph/passes/pass.h"
+#include "graph/status.h"
+#include "serialization/file_writer.h"
+#include "serialization/onnx/export/model.h"
+#include "serialization/onnx/export/operators.h"
+
+namespace ashlar {
+namespace {
+
+constexpr int64_t kMaxMessageBytes = std::numeric_limits<int32_t>::max();
+
+// Returns which vars the outputs need while the model runs. Vars that only give a shape are not
+// needed.
+std::vector<bool> NeededVars(const Graph& graph) {
+  std::vector<bool> needed(graph.vars().size(), false);
+  for (auto node = graph.nodes().rbegin(); node != graph.nodes().rend(); ++node) {
+    bool used = node->op->role() == Role::kOutput;
+    for (int output : node->outputs) used = used || needed[output];
+    for (size_t i = 0; used && i < node->inputs.size(); ++i) {
+      if (node->op->input_use(static_cast<int>(i)) != InputUse::kHostValue) {
+        needed[node->inputs[i]] = true;
+      }
+    }
+  }
+  return needed;
+}
+
+absl::StatusOr<onnx::ModelProto> Convert(const Graph& graph, int operator_set) {
+  OnnxModel model(graph, operator_set);
+  const std::vector<bool> needed = NeededVars(graph);
+  std::vector<std::string> problems;
+  for (const OperatorNode& node : graph.nodes()) {
+    const bool is_needed = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                       [&](int output) { return needed[output]; });
+    if (node.op->role() != Role::kCompute || !is_needed) continue;
+    OnnxEmitter emitter(graph, node, model);
+    const OnnxFunction function = FindOnnxFunction(node.op->type());
+    absl::StatusOr<OnnxValues> values =
+        absl::UnimplementedError("ONNX has nothing for it, or it is not written yet");
+    if (function != nullptr) values = function(emitter);
+    if (values.ok()) {
+      for (size_t i = 0; i < node.outputs.size(); ++i) {
+        const TensorType& type = emitter.stored_output_type(static_cast<int>(i));
+        model.Bind(node.outputs[i],
+                   values->stored ? (*values)[i] : emitter.Stored((*values)[i], type));
+      }
+    } else {
+      problems.push_back(
+          absl::StrCat(Describe(node, kLongestUncheckedName), ": ", values.status().message()));
+    }
+  }
+  if (problems.empty()) return std::move(model).Finish();
+  return absl::UnimplementedError(absl::StrCat("not written as ONNX: ", problems.size(),
+                                               " operators:\n  ", absl::StrJoin(problems, "\n  ")));
+}
+
+int64_t ConstantBytes(const Graph& graph) {
+  int64_t bytes = 0;
+  for (const OperatorNode& node : graph.nodes()) {
+    if (node.constant != nullptr) bytes += node.constant->bytes();
+  }
+  return bytes;
+}
+
+// A stream through which protobuf writes to a FileWriter.
+class Stream final : public google::protobuf::io::CopyingOutputStream {
+ public:
+  explicit Stream(FileWriter& file) : file_(file) {}
+  bool Write(const void* data, int bytes) override {
+    status_ = file_.Write(data, static_cast<size_t>(bytes));
+    return status_.ok();
+  }
+  const absl::Status& status() const { return status_; }
+
+ private:
+  FileWriter& file_;
+  absl::Status status_;
+};
+
+}  // namespace
+
+absl::Status WriteOnnx(const Graph& graph, const std::string& path) {
+  const auto too_large = [&](int64_t bytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": the model has ", bytes, " bytes; an ONNX file holds at most ", kMaxMessageBytes));
+  };
+  // Checked before the weights are copied into the message.
+  if (const int64_t bytes = ConstantBytes(graph); bytes > kMaxMessageBytes) return too_large(bytes);
+  // Replaces operators that ONNX lacks by their compositions, if they have one.
+  ASHLAR_ASSIGN_OR_RETURN(const Graph composed, Compose(graph, [](const Operator& op) {
+                            return FindOnnxFunction(op.type()) != nullptr;
+                          }));
+  absl::StatusOr<onnx::ModelProto> model = Convert(composed, kWidestOnnxSet);
+  if (absl::IsUnimplemented(model.status())) model = Convert(composed, kRichestOnnxSet);
+  if (!model.ok()) return Annotate(model.status(), path);
+  const size_t bytes = model->ByteSizeLong();
+  if (bytes > kMaxMessageBytes) return too_large(static_cast<int64_t>(bytes));
+
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<FileWriter> file, FileWriter::Create(path));
+  Stream stream(*file);
+  google::protobuf::io::CopyingOutputStreamAdaptor adaptor(&stream);
+  const bool written = model->SerializeToZeroCopyStream(&adaptor) && adaptor.Flush();
+  ASHLAR_RETURN_IF_ERROR(stream.status());
+  if (!written) return absl::InternalError(absl::StrCat(path, ": protobuf cannot write the model"));
+  return file->Commit();
+}
+
+}  // namespace ashlar

@@ -1,0 +1,21 @@
+// Writes a graph with its weights as an ONNX model, for other programs to run and display.
+#ifndef ASHLAR_SERIALIZATION_ONNX_EXPORT_WRITER_H_
+#define ASHLAR_SERIALIZATION_ONNX_EXPORT_WRITER_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "graph/graph.h"
+
+namespace ashlar {
+
+// Writes operator set 13, or 20 if 13 lacks something. An operator without a counterpart is written
+// as its composition, if it has one. Inputs and outputs keep their binding names; nodes and values
+// have the graph's names, made unique. Operators that only compute shapes are left out: shapes are
+// constants in the model. Returns Unimplemented with everything that ONNX cannot express. Returns
+// InvalidArgument for a model above 2 GiB, the limit of a protobuf message.
+absl::Status WriteOnnx(const Graph& graph, const std::string& path);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_ONNX_EXPORT_WRITER_H_

@@ -1,0 +1,154 @@
+// A graph under construction from an ONNX model.
+#ifndef ASHLAR_SERIALIZATION_ONNX_IMPORT_IMPORT_H_
+#define ASHLAR_SERIALIZATION_ONNX_IMPORT_IMPORT_H_
+
+#include <deque>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+
+namespace ashlar {
+
+// A value of an ONNX model, by its number in the import. Not a plain integer, which could be
+// mistaken for an operand's index. kNoOnnxVar is an omitted value.
+enum class OnnxVar : int {};
+inline constexpr OnnxVar kNoOnnxVar{-1};
+
+// An 8-bit operator whose output has no type yet, and the quantised vars it reads.
+struct OnnxIntegerOperator {
+  OperatorPtr op;
+  std::vector<OnnxVar> operands;
+};
+
+// A Float32 var that also equals integers times scales: an output of DequantizeLinear, or sums and
+// products of such vars until QuantizeLinear rounds them. The integers are stored as Float32.
+struct OnnxQuantity {
+  enum class Kind {
+    kElements,  // integers * scale, rounded once
+    kSums,      // integers, rounded to Float32, * scale / count
+    kStepwise,  // no integers: floats, rounded after each addition
+    kFloats,    // no integers: an 8-bit operator computes the var itself
+  };
+  Kind kind = Kind::kElements;
+  OnnxVar integers = kNoOnnxVar;     // kElements: minus the zero point; kStepwise: the floats
+  OnnxVar scale = kNoOnnxVar;        // kElements: [] or [size of axis]; kSums: broadcasts
+  int axis = -1;                     // kElements: axis of the scales; -1: one scale
+  double most = 0;                   // kElements: largest magnitude of the integers
+  OnnxVar stored = kNoOnnxVar;       // kElements: the integers in their own dtype, zero point 0
+  OnnxVar quantized = kNoOnnxVar;    // kElements: the integers as a var of a quantised type
+  OnnxIntegerOperator made_by = {};  // may be empty
+  double count = 1;                  // kSums: the number of values averaged
+  double least = -std::numeric_limits<double>::infinity();    // not kElements: the var is clamped
+  double greatest = std::numeric_limits<double>::infinity();  // to these bounds
+};
+
+// A graph being imported: inputs, constants and operators. Operators that depend only on constants
+// are evaluated at once, by their reference functions. Operators that no output needs never enter
+// the graph.
+class OnnxImport {
+ public:
+  // Limits on folding: bytes of constants, and scalar operations.
+  OnnxImport(int64_t most_folded_bytes, int64_t most_folded_operations)
+      : most_folded_bytes_(most_folded_bytes), most_folded_operations_(most_folded_operations) {}
+
+  OnnxVar AddInput(const std::string& name, TensorType type);
+  OnnxVar AddConstant(HostTensor value);
+  // Adds an output of an operator that is missing. `foldable`: it depends only on constants.
+  OnnxVar AddUnknown(bool foldable);
+  // Adds a sequence of tensors, whose indices are all known before the run. It is not a var of the
+  // graph.
+  OnnxVar AddSequence(std::vector<OnnxVar> elements);
+  // Adds an operator and returns its outputs. Returns errors of inference and evaluation, and
+  // InvalidArgument if evaluated constants exceed the limits.
+  absl::StatusOr<std::vector<OnnxVar>> Add(OperatorPtr op, std::vector<OnnxVar> inputs);
+
+  // Must not be called for an unknown var.
+  const TensorType& type(OnnxVar var) const { return at(var).type; }
+  const HostTensor* constant(OnnxVar var) const {
+    return at(var).constant ? &*at(var).constant : nullptr;
+  }
+  // Returns null for a tensor.
+  const std::vector<OnnxVar>* sequence(OnnxVar var) const {
+    return at(var).origin == Origin::kSequence ? &at(var).elements : nullptr;
+  }
+  // Returns the type in the file (onnx::TensorProto::DataType), which may be another float than
+  // Float32; 0 if unknown.
+  int onnx_type(OnnxVar var) const { return at(var).onnx_type; }
+  void SetOnnxType(OnnxVar var, int type) { at(var).onnx_type = type; }
+  // Returns null if the var has only its value.
+  const OnnxQuantity* quantity(OnnxVar var) const {
+    const auto found = quantities_.find(var);
+    return found != quantities_.end() ? &found->second : nullptr;
+  }
+  void SetQuantity(OnnxVar var, const OnnxQuantity& quantity) { quantities_[var] = quantity; }
+  // Returns the operator that produces the var, and its inputs; null if there is none.
+  const Operator* producer(OnnxVar var) const {
+    return at(var).origin == Origin::kOperator ? ops_[at(var).op].op.get() : nullptr;
+  }
+  absl::Span<const OnnxVar> operands(OnnxVar var) const { return ops_[at(var).op].inputs; }
+  bool is_input(OnnxVar var) const { return at(var).origin == Origin::kInput; }
+  const std::string& name(OnnxVar var) const { return at(var).name; }
+  bool unknown(OnnxVar var) const { return at(var).origin == Origin::kUnknown; }
+  bool foldable(OnnxVar var) const { return at(var).foldable; }
+
+  // Operators added from now on belong to this node of the file.
+  void BeginNode(std::string name) { node_name_ = std::move(name); }
+  // Sets the name of a var in the file; an earlier name stays.
+  void SetName(OnnxVar var, const std::string& name);
+  // Count the bytes of a constant created while reading, and of a copied function body or branch.
+  absl::Status CountFolded(const Shape& shape, DType dtype);
+  absl::Status CountCopied(int64_t bytes);
+  int64_t folded_bytes() const { return folded_bytes_; }
+
+  // Returns the graph of all inputs and all operators that these outputs need. Names are unique.
+  absl::StatusOr<Graph> Finish(const std::vector<std::pair<std::string, OnnxVar>>& outputs) &&;
+
+ private:
+  enum class Origin { kInput, kConstant, kOperator, kUnknown, kSequence };
+  struct VarInfo {
+    Origin origin = Origin::kUnknown;
+    TensorType type;
+    std::string name;
+    std::optional<HostTensor> constant;
+    int op = 0;  // kOperator: index into ops_
+    bool foldable = false;
+    int onnx_type = 0;
+    std::vector<OnnxVar> elements = {};  // kSequence
+  };
+  struct Op {
+    std::string name;
+    OperatorPtr op;
+    std::vector<OnnxVar> inputs, outputs;
+  };
+
+  const VarInfo& at(OnnxVar var) const { return vars_[static_cast<size_t>(var)]; }
+  VarInfo& at(OnnxVar var) { return vars_[static_cast<size_t>(var)]; }
+  OnnxVar AddVar(VarInfo info) {
+    vars_.push_back(std::move(info));
+    return static_cast<OnnxVar>(vars_.size() - 1);
+  }
+  std::optional<std::vector<HostTensor>> Operands(const Operator& op,
+                                                  const std::vector<OnnxVar>& inputs) const;
+  absl::StatusOr<std::vector<OnnxVar>> Fold(const Operator& op,
+                                            const std::vector<HostTensor>& operands,
+                                            const Site& site);
+  std::vector<bool> NeededOps(const std::vector<std::pair<std::string, OnnxVar>>& outputs) const;
+
+  std::deque<VarInfo> vars_;  // keeps references to types and constants valid
+  std::vector<Op> ops_;       // producers first
+  absl::flat_hash_map<OnnxVar, OnnxQuantity> quantities_;
+  std::string node_name_;
+  const int64_t most_folded_bytes_, most_folded_operations_;
+  int64_t folded_bytes_ = 0;
+  int64_t folded_operations_ = 0;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_ONNX_IMPORT_IMPORT_H_

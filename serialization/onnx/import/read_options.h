@@ -1,0 +1,37 @@
+// Options of reading an ONNX model.
+#ifndef ASHLAR_SERIALIZATION_ONNX_IMPORT_READ_OPTIONS_H_
+#define ASHLAR_SERIALIZATION_ONNX_IMPORT_READ_OPTIONS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/tensor.h"
+
+namespace ashlar {
+
+struct OnnxReadOptions {
+  // Input shapes by name; they replace the file's. A weight that the file lists among its inputs
+  // becomes an input if it has a shape here.
+  std::map<std::string, Shape> shapes = {};
+  // Values of inputs, which become constants.
+  std::map<std::string, HostTensor> values = {};
+  // The same as numbers, which are converted to the input's dtype and shape.
+  std::map<std::string, std::vector<double>> numbers = {};
+  // The values at which the graph ends; none: the file's outputs.
+  std::vector<std::string> outputs = {};
+  // Limit on constants computed while reading. A small file must not cost much, but weights may be
+  // as large as a file without external data allows.
+  int64_t most_folded_bytes = int64_t{1} << 31;
+  int64_t most_folded_operations = int64_t{1} << 32;
+  // Follows symbolic links to files of external data.
+  bool follow_links = false;
+  // Called with notes for the user about a model that can be read. May be empty.
+  std::function<void(const std::string&)> note = {};
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_ONNX_IMPORT_READ_OPTIONS_H_

@@ -1,0 +1,142 @@
+#include "serialization/onnx/import/reader.h"
+
+#include <google/protobuf/io/zero_copy_stream.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/container/flat_hash_set.h"
+#include "graph/status.h"
+#include "serialization/onnx/external_data.h"
+#include "serialization/onnx/import/graph_reader.h"
+#include "serialization/onnx/shown.h"
+#include "serialization/onnx/tensors.h"
+
+namespace ashlar {
+namespace {
+
+constexpr size_t kMostBytes = std::numeric_limits<int32_t>::max();  // size of a protobuf message
+// Memory used while reading, measured with Float32 and 8-bit models: a fixed part for code and
+// tables; and per node of the file, its message and the resulting operators.
+constexpr int64_t kReading = 1 << 20, kReadingNode = 4 << 10;
+
+// A stream that passes a file on block by block, and drops the pages of blocks that were read. So
+// weights are in memory once while they are copied into the message.
+class Blocks final : public google::protobuf::io::ZeroCopyInputStream {
+ public:
+  // `file` holds the bytes; null if the caller does.
+  Blocks(absl::Span<const uint8_t> bytes, const MappedFile* file) : bytes_(bytes), file_(file) {}
+  bool Next(const void** data, int* size) override {
+    if (file_ != nullptr) file_->DropResidentPages(bytes_.data(), static_cast<int64_t>(at_));
+    const absl::Span<const uint8_t> block = bytes_.subspan(at_, kBlockBytes);
+    at_ += block.size();
+    *data = block.data();
+    *size = static_cast<int>(block.size());
+    return !block.empty();
+  }
+  void BackUp(int count) override { at_ -= static_cast<size_t>(count); }
+  bool Skip(int count) override {
+    const size_t step = std::min(static_cast<size_t>(count), bytes_.size() - at_);
+    at_ += step;
+    return step == static_cast<size_t>(count);
+  }
+  int64_t ByteCount() const override { return static_cast<int64_t>(at_); }
+
+ private:
+  static constexpr size_t kBlockBytes = 1 << 20;
+  const absl::Span<const uint8_t> bytes_;
+  const MappedFile* const file_;
+  size_t at_ = 0;
+};
+
+// `name` is for errors.
+absl::StatusOr<onnx::ModelProto> Parse(absl::Span<const uint8_t> bytes, const MappedFile* file,
+                                       const std::string& name) {
+  const size_t size = bytes.size();
+  if (size > kMostBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": ", size, " bytes; an ONNX file holds at most ", kMostBytes,
+                     ": weights this large must lie in external data"));
+  }
+  onnx::ModelProto model;
+  Blocks blocks(bytes, file);
+  if (size == 0 || !model.ParseFromZeroCopyStream(&blocks)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": no ONNX model, or a damaged one (", size, " bytes)"));
+  }
+  return model;
+}
+
+absl::StatusOr<Graph> ReadMessage(onnx::ModelProto model, const OnnxReadOptions& options,
+                                  ExternalData& external, const std::string& name, int64_t* taken) {
+  const int64_t in_message = kReading + kReadingNode * model.graph().node_size();
+  int64_t folded_bytes = 0;
+  absl::StatusOr<Graph> graph = ReadOnnxGraph(model, options, external, folded_bytes);
+  if (!graph.ok()) return Annotate(graph.status(), name);
+  if (taken != nullptr) *taken = in_message + folded_bytes;
+  return graph;
+}
+
+// An unknown dimension is -1.
+absl::StatusOr<OnnxTensor> Declared(const onnx::ValueInfoProto& value) {
+  OnnxTensor tensor;
+  tensor.name = Shown(value.name());
+  const onnx::TypeProto::Tensor& type = value.type().tensor_type();
+  const absl::StatusOr<DType> computed = ComputedAs(type.elem_type());
+  if (!computed.ok()) return Annotate(computed.status(), tensor.name);
+  tensor.dtype = DeclaredAs(type.elem_type(), *computed);
+  if (!type.has_shape()) return tensor;
+  tensor.dims.emplace();
+  for (const onnx::TensorShapeProto::Dimension& dim : type.shape().dim()) {
+    tensor.dims->push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : -1);
+  }
+  return tensor;
+}
+
+absl::StatusOr<OnnxSignature> SignatureOf(const onnx::ModelProto& model) {
+  absl::flat_hash_set<absl::string_view> weights;
+  for (const onnx::TensorProto& weight : model.graph().initializer()) weights.insert(weight.name());
+  OnnxSignature signature;
+  for (const onnx::ValueInfoProto& input : model.graph().input()) {
+    if (weights.contains(input.name())) continue;
+    ASHLAR_ASSIGN_OR_RETURN(signature.inputs.emplace_back(), Declared(input));
+  }
+  for (const onnx::ValueInfoProto& output : model.graph().output()) {
+    ASHLAR_ASSIGN_OR_RETURN(signature.outputs.emplace_back(), Declared(output));
+  }
+  return signature;
+}
+
+}  // namespace
+
+absl::StatusOr<Graph> ReadOnnx(const std::string& path, const OnnxReadOptions& options,
+                               std::vector<std::shared_ptr<const MappedFile>>* files,
+                               int64_t* taken) {
+  ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+  ASHLAR_ASSIGN_OR_RETURN(onnx::ModelProto model, Parse(file->bytes(), file.get(), path));
+  ExternalData external(path, options.follow_links);
+  absl::StatusOr<Graph> graph = ReadMessage(std::move(model), options, external, path, taken);
+  if (graph.ok() && files != nullptr) *files = external.files();
+  return graph;
+}
+
+absl::StatusOr<Graph> ReadOnnxFromBytes(absl::Span<const uint8_t> bytes, const std::string& name,
+                                        const OnnxReadOptions& options, int64_t* taken) {
+  ASHLAR_ASSIGN_OR_RETURN(onnx::ModelProto model, Parse(bytes, nullptr, name));
+  ExternalData external("", options.follow_links);
+  return ReadMessage(std::move(model), options, external, name, taken);
+}
+
+absl::StatusOr<OnnxSignature> ReadOnnxSignature(const std::string& path) {
+  ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+  ASHLAR_ASSIGN_OR_RETURN(const onnx::ModelProto model, Parse(file->bytes(), file.get(), path));
+  return SignatureOf(model);
+}
+
+absl::StatusOr<OnnxSignature> ReadOnnxSignatureFromBytes(absl::Span<const uint8_t> bytes,
+                                                         const std::string& name) {
+  ASHLAR_ASSIGN_OR_RETURN(const onnx::ModelProto model, Parse(bytes, nullptr, name));
+  return SignatureOf(model);
+}
+
+}  // namespace ashlar

@@ -1,0 +1,444 @@
+// ashlar train: trains a model's weights on data.
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "graph/status.h"
+#include "serialization/file_writer.h"
+#include "serialization/native/writer.h"
+#include "serialization/onnx/export/writer.h"
+#include "tools/command.h"
+#include "tools/exit_code.h"
+#include "tools/format.h"
+#include "tools/interrupt.h"
+#include "tools/model.h"
+#include "tools/option_kinds.h"
+#include "tools/report/loss_curve.h"
+#include "tools/training_data.h"
+#include "tools/training_flags.h"
+#include "training/batch_order.h"
+#include "training/checkpoint.h"
+#include "training/training_session.h"
+
+namespace ashlar {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// The table of losses, a line a step, written while the training runs.
+class LossLog {
+ public:
+  // Opens the file and keeps its lines of completed steps. Does nothing if `path` is empty.
+  static absl::StatusOr<LossLog> Open(const std::string& path) {
+    LossLog log;
+    if (path.empty()) return log;
+    log.file_.reset(std::fopen(path.c_str(), "w"));
+    if (log.file_ == nullptr) {
+      return absl::UnknownError(absl::StrCat(path, ": ", std::strerror(errno)));
+    }
+    std::fputs("step,epoch,loss,learning_rate\n", log.file_.get());
+    return log;
+  }
+  void Add(int64_t step, int64_t epoch, float loss, double rate) {
+    if (file_ == nullptr) return;
+    std::fprintf(file_.get(), "%lld,%lld,%.9g,%.9g\n", static_cast<long long>(step),
+                 static_cast<long long>(epoch), static_cast<double>(loss), rate);
+    std::fflush(file_.get());
+  }
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::unique_ptr<std::FILE, Close> file_;
+};
+
+// The model's loss and accuracy on validation data.
+struct Validation {
+  int64_t images = 0, correct = 0;
+  double loss = 0;  // mean
+};
+
+// Returns the cross entropy of one image, in double.
+double CrossEntropyOf(const float* logits, int64_t classes, int32_t label) {
+  const double most = *std::max_element(logits, logits + classes);
+  double sum = 0;
+  for (int64_t k = 0; k < classes; ++k) sum += std::exp(static_cast<double>(logits[k]) - most);
+  return std::log(sum) + most - static_cast<double>(logits[label]);
+}
+
+class TrainCommand final : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    AddModelFlags(app, model_);
+    AddText(app, "--data", data_, "X.npz|DIR",
+            "images and labels in an .npz file, or a folder for each class")
+        ->required()
+        ->group("Data");
+    AddText(app, "--validate", validate_, "X.npz|DIR",
+            "the same, to be classified after each epoch")
+        ->group("Data");
+    AddPreparationFlags(app, inputs_);
+    app.remove_option(app.get_option("--layout"));
+    AddNumber(app, "--epochs", epochs_, 1, 1 << 20, "passes over the data (default 1)")
+        ->group("Training");
+    app.add_option("--lr", rate_, "learning rate of the first step (default 0.01)")
+        ->option_text("X")
+        ->check(NonNegativeReal())
+        ->group("Training");
+    AddParsed(app, "--schedule", schedule_, ParseSchedule, "constant|cosine|step:EPOCHS[:FACTOR]",
+              "of the learning rate (default constant)")
+        ->group("Training");
+    AddTrainingFlags(app, flags_);
+    AddNumber(
+        app, "--micro-batch", micro_batch_, 1, 1 << 20,
+        "images at a time, whose gradients a step sums up: exact, so not with batch statistics")
+        ->needs(app.get_option("--batch"))
+        ->group("Training");
+    AddText(app, "-o,--output", output_, "FILE", "the trained model (.ash or .onnx)")
+        ->required()
+        ->group("Files");
+    AddText(app, "--log", log_, "FILE.csv", "a line a step: step,epoch,loss,learning_rate")
+        ->group("Files");
+    AddText(app, "--curve", curve_, "FILE.svg", "the losses as a picture")->group("Files");
+    CLI::Option* const checkpoint = AddText(app, "--checkpoint", checkpoint_, "FILE.ash",
+                                            "all that it takes to go on, as it is now")
+                                        ->group("Files");
+    AddNumber(app, "--checkpoint-every", checkpoint_every_, 1, 1 << 30,
+              "steps (default: those of an epoch)")
+        ->needs(checkpoint)
+        ->group("Files");
+    app.add_flag("--resume", resume_, "go on from the checkpoint, if there is one")
+        ->option_text(" ")
+        ->needs(checkpoint)
+        ->group("Files");
+    AddDeviceFlags(app, execution_);
+  }
+
+  absl::Status CheckOptions() const override {
+    ASHLAR_RETURN_IF_ERROR(CheckEnding("-o", output_, {".ash", ".onnx"}));
+    ASHLAR_RETURN_IF_ERROR(CheckEnding("--log", log_, {".csv"}));
+    ASHLAR_RETURN_IF_ERROR(CheckEnding("--curve", curve_, {".svg"}));
+    const OptimizerSpec& optimizer = flags_.options.optimizer;
+    if (optimizer.nesterov && (UsesStep(optimizer) || optimizer.momentum == 0)) {
+      return UsageError("--nesterov needs --optimizer sgd with a momentum");
+    }
+    if (micro_batch_ > 0 && flags_.batch % micro_batch_ != 0) {
+      return UsageError(
+          absl::StrCat("--micro-batch ", micro_batch_, " is no part of --batch ", flags_.batch));
+    }
+    return absl::OkStatus();
+  }
+  std::vector<IdleOptions> Idle(const ConsoleFlags&) const override {
+    if (!UsesStep(flags_.options.optimizer)) return {};
+    return {{{"--momentum"}, "adam and adamw have none"}};
+  }
+  std::vector<std::string> OutputFiles() const override {
+    return {output_, log_, curve_, checkpoint_};
+  }
+
+  absl::Status Run(Console& console) override {
+    console.ResultIsIn(output_);
+    const int64_t parts = micro_batch_ > 0 ? flags_.batch / micro_batch_ : 1;
+    if (micro_batch_ > 0) flags_.batch = micro_batch_;  // the batch to plan for
+    flags_.options.in_parts = parts > 1;
+    ASHLAR_ASSIGN_OR_RETURN(Model model,
+                            LoadModelToTrain(model_, flags_, console, WeightsUse::kPlain));
+    ASHLAR_ASSIGN_OR_RETURN(TrainingGraph graph, GraphToTrain(std::move(model), flags_));
+    const BatchTypes types = {graph.images_type, graph.labels_type,
+                              graph.labels_type.dtype == DType::kInt32 ? ClassesOf(graph) : 0};
+    batch_ = types.images.shape[0] * parts;
+    ASHLAR_RETURN_IF_ERROR(FitIntoBudget(Request(), graph, flags_, console));
+    console.Progress("reading the data");
+    ASHLAR_ASSIGN_OR_RETURN(const TrainingData data,
+                            TrainingData::Read(data_, types, inputs_, console));
+    std::optional<TrainingData> validation;
+    if (!validate_.empty()) {
+      ASHLAR_ASSIGN_OR_RETURN(validation, TrainingData::Read(validate_, types, inputs_, console));
+    }
+    per_epoch_ = data.count() / batch_;
+    if (per_epoch_ == 0) {
+      return UsageError(absl::StrCat(data_, " has ", Counted(data.count(), "image"),
+                                     ", fewer than the ", batch_,
+                                     " of a step; --batch makes it smaller"));
+    }
+    console.Progress("planning");
+    absl::StatusOr<std::unique_ptr<TrainingSession>> session =
+        TrainingSession::Create(std::move(graph), Request(), parts);
+    if (parts > 1 && absl::IsInvalidArgument(session.status())) {
+      return UsageError(absl::StrCat("--micro-batch: ", session.status().message()));
+    }
+    if (!session.ok()) return session.status();
+    session_ = *std::move(session);
+    progress_.settings = Settings(data);
+    if (resume_) ASHLAR_RETURN_IF_ERROR(Resume(console));
+    ASHLAR_ASSIGN_OR_RETURN(log_file_, LossLog::Open(log_));
+    for (size_t i = 0; i < progress_.losses.size(); ++i) Log(static_cast<int64_t>(i));
+    document_ = console.Document(execution_.device, execution_.threads);
+    Describe(data, console);
+    ASHLAR_RETURN_IF_ERROR(Train(data, validation, console));
+    return Finish(console);
+  }
+
+ private:
+  static int64_t ClassesOf(const TrainingGraph& graph) {
+    const Graph& evaluation = graph.evaluation;
+    return evaluation.var(evaluation.outputs()[0].var).type.shape[1];
+  }
+
+  PlanRequest Request() const {
+    PlanRequest request;
+    request.target.comp_node = execution_.device;
+    request.target.threads = execution_.threads;
+    return request;
+  }
+
+  int64_t steps() const { return epochs_ * per_epoch_; }
+  double RateAt(int64_t step) const { return schedule_.RateAt(rate_, step, steps(), per_epoch_); }
+
+  // Returns the settings that later losses depend on, as a text that identifies a training.
+  std::string Settings(const TrainingData& data) const {
+    const TrainingOptions& o = flags_.options;
+    return absl::StrCat(
+        o.optimizer.ToString(), " lr=", rate_, " schedule=", schedule_.ToString(),
+        schedule_.kind == RateSchedule::Kind::kCosine ? absl::StrCat(" steps=", steps()) : "",
+        " loss=", Name(o.loss), " batch=", batch_, " seed=", flags_.seed, " freeze='",
+        o.parameters.freeze, "' batch_norm=", o.parameters.batch_statistics ? "batch" : "frozen",
+        " classes=", flags_.classes, " images=", data.count(),
+        micro_batch_ > 0 ? absl::StrCat(" micro_batch=", micro_batch_) : "",
+        " labels=", absl::Hex(data.checksum()), " mean=", absl::StrJoin(inputs_.mean, ","),
+        " scale=", absl::StrJoin(inputs_.scale, ","));
+  }
+
+  absl::Status Resume(Console& console) {
+    std::error_code error;
+    if (!std::filesystem::exists(checkpoint_, error)) {
+      console.Note(absl::StrCat(checkpoint_, " is not there: the training begins anew"));
+      return absl::OkStatus();
+    }
+    absl::StatusOr<Progress> progress = ReadCheckpoint(checkpoint_, progress_.settings, *session_);
+    if (absl::IsFailedPrecondition(progress.status())) {
+      return WithExitCode(progress.status(), ExitCode::kUsage);
+    }
+    if (!progress.ok()) return WithExitCode(progress.status(), ExitCode::kRejectedInput);
+    progress_ = *std::move(progress);
+    return absl::OkStatus();
+  }
+
+  void Log(int64_t step) {
+    log_file_.Add(step + 1, step / per_epoch_ + 1, progress_.losses[static_cast<size_t>(step)],
+                  RateAt(step));
+  }
+
+  void Describe(const TrainingData& data, Console& console) {
+    const PlannedGraph& planned = session_->planned();
+    int64_t learning = 0, elements = 0;
+    const TrainingGraph& graph = session_->graph();
+    for (const Parameter& parameter : graph.parameters.all) {
+      if (!parameter.learns) continue;
+      ++learning;
+      elements += graph.model.var(parameter.var).type.shape.num_elements();
+    }
+    document_["model"] = model_.path;
+    document_["data"] = {{"path", data_}, {"images", data.count()}};
+    if (!data.class_names().empty()) document_["data"]["classes"] = data.class_names();
+    document_["batch"] = batch_;
+    if (micro_batch_ > 0) document_["micro_batch"] = micro_batch_;
+    document_["steps_per_epoch"] = per_epoch_;
+    document_["resumed_at_step"] = progress_.steps;
+    document_["learning"] = {{"tensors", learning}, {"elements", elements}};
+    document_["pools"] = {{"arena", {{"planned_bytes", planned.plan.plan.arena}}},
+                          {"weights", {{"planned_bytes", planned.weights.bytes}}},
+                          {"state", {{"planned_bytes", session_->state_bytes()}}},
+                          {"input", {{"planned_bytes", planned.input_bytes()}}},
+                          {"output", {{"planned_bytes", planned.output_bytes()}}}};
+    document_["epochs"] = Json::array();
+    console.Print(absl::StrFormat(
+        "%s: %s of %s elements learn, %s of %d images; memory of a step: arena %s, state %s, "
+        "constants %s\n",
+        model_.path, Counted(learning, "tensor"), absl::StrCat(elements),
+        Counted(per_epoch_, "step"), batch_, FormatBytes(planned.plan.plan.arena),
+        FormatBytes(session_->state_bytes()), FormatBytes(planned.weights.bytes)));
+    if (progress_.steps > 0) {
+      console.Print(
+          absl::StrFormat("going on behind step %d of %s\n", progress_.steps, checkpoint_));
+    }
+  }
+
+  absl::Status Train(const TrainingData& data, const std::optional<TrainingData>& validation,
+                     Console& console) {
+    const InterruptWatch watch;
+    const int64_t every = checkpoint_every_ > 0 ? checkpoint_every_ : per_epoch_;
+    std::vector<int64_t> order;
+    int64_t order_of = -1, begun = progress_.steps;
+    Clock::time_point start = Clock::now();
+    while (progress_.steps < steps()) {
+      const int64_t step = progress_.steps, epoch = step / per_epoch_;
+      if (order_of != epoch) order = OrderOfEpoch(data.count(), epoch, flags_.seed);
+      order_of = epoch;
+      const auto batch = absl::MakeConstSpan(order).subspan(
+          static_cast<size_t>(step % per_epoch_ * batch_), static_cast<size_t>(batch_));
+      data.Fill(batch, session_->images(), session_->labels());
+      ASHLAR_ASSIGN_OR_RETURN(const float loss, session_->Step(RateAt(step)));
+      if (!std::isfinite(loss)) return Diverged(step, loss);
+      progress_.losses.push_back(loss);
+      ++progress_.steps;
+      Log(step);
+      const double seconds = SecondsSince(start);
+      const double rate = static_cast<double>((progress_.steps - begun) * batch_) / seconds;
+      console.Progress(absl::StrFormat("epoch %d of %d, step %d of %d: loss %.4f, %.0f images/s",
+                                       epoch + 1, epochs_, step % per_epoch_ + 1, per_epoch_, loss,
+                                       rate));
+      const bool epoch_ends = progress_.steps % per_epoch_ == 0;
+      if (epoch_ends) {
+        ASHLAR_RETURN_IF_ERROR(EndEpoch(epoch, rate, validation, console));
+        start = Clock::now();
+        begun = progress_.steps;
+      }
+      const bool interrupted = watch.interrupted();
+      if (!checkpoint_.empty() &&
+          (progress_.steps % every == 0 || progress_.steps == steps() || interrupted)) {
+        ASHLAR_RETURN_IF_ERROR(WriteCheckpoint(*session_, progress_, checkpoint_));
+      }
+      if (interrupted && progress_.steps < steps()) return Interrupted();
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Diverged(int64_t step, float loss) const {
+    const int64_t every = checkpoint_every_ > 0 ? checkpoint_every_ : per_epoch_;
+    const bool kept = !checkpoint_.empty() && step >= every;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the loss is ", loss, " at step ", step + 1, ", in epoch ", step / per_epoch_ + 1,
+        ": a smaller --lr, or data without such values, may help; ",
+        kept ? absl::StrCat("the checkpoint ", checkpoint_, " is of an earlier step")
+             : "nothing is written"));
+  }
+
+  absl::Status Interrupted() const {
+    return WithExitCode(
+        absl::CancelledError(absl::StrCat(
+            "interrupted behind step ", progress_.steps, " of ", steps(), ": ",
+            checkpoint_.empty() ? "nothing is written; --checkpoint would keep what there is"
+                                : absl::StrCat("--resume goes on from ", checkpoint_))),
+        ExitCode::kInterrupted);
+  }
+
+  absl::Status EndEpoch(int64_t epoch, double images_per_second,
+                        const std::optional<TrainingData>& validation, Console& console) {
+    double sum = 0;
+    for (int64_t i = epoch * per_epoch_; i < (epoch + 1) * per_epoch_; ++i) {
+      sum += progress_.losses[static_cast<size_t>(i)];
+    }
+    Json entry = {{"epoch", epoch + 1},
+                  {"mean_loss", sum / static_cast<double>(per_epoch_)},
+                  {"images_per_second", images_per_second}};
+    std::string text =
+        absl::StrFormat("epoch %d of %d: mean loss %.6f, %.0f images/s", epoch + 1, epochs_,
+                        sum / static_cast<double>(per_epoch_), images_per_second);
+    if (validation) {
+      console.Progress("validating");
+      ASHLAR_ASSIGN_OR_RETURN(const Validation found, Validate(*validation));
+      const double share = static_cast<double>(found.correct) / static_cast<double>(found.images);
+      entry["validation"] = {
+          {"images", found.images}, {"correct", found.correct}, {"loss", found.loss}};
+      absl::StrAppendFormat(&text, "; validation: %d of %d right (%s), loss %.6f", found.correct,
+                            found.images, FormatPercent(share), found.loss);
+    }
+    document_["epochs"].push_back(std::move(entry));
+    console.Print(text + "\n");
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Validation> Validate(const TrainingData& data) {
+    Validation found;
+    found.images = data.count();
+    std::vector<int64_t> batch;
+    for (int64_t first = 0; first < data.count(); first += batch_) {
+      batch.clear();
+      for (int64_t i = first; i < std::min(first + batch_, data.count()); ++i) batch.push_back(i);
+      data.Fill(batch, session_->images(), session_->labels());
+      ASHLAR_ASSIGN_OR_RETURN(const HostTensor* const logits, session_->Evaluate());
+      const int64_t classes = logits->num_elements() / batch_;
+      for (size_t n = 0; n < batch.size(); ++n) {
+        const float* const row = logits->data<float>().data() + static_cast<int64_t>(n) * classes;
+        const int32_t label = data.label(batch[n]);
+        found.correct += std::max_element(row, row + classes) - row == label;
+        found.loss += CrossEntropyOf(row, classes, label);
+      }
+    }
+    found.loss /= static_cast<double>(data.count());
+    return found;
+  }
+
+  // Returns the model as in its file, with the file's batch size and the trained parameters.
+  absl::StatusOr<Graph> TrainedAsTheFile(Console& console) const {
+    TrainingFlags flags = flags_;
+    flags.batch = 0;
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kPlain));
+    ASHLAR_ASSIGN_OR_RETURN(model, ModelToTrain(std::move(model), flags));
+    return session_->Trained(model.graph, flags.options.parameters);
+  }
+
+  absl::Status Finish(Console& console) {
+    console.Progress(absl::StrCat("writing ", output_));
+    ConsoleFlags nothing;  // notes about the file were already printed
+    nothing.quiet = true;
+    Console silent("train", nothing);
+    absl::StatusOr<Graph> trained = TrainedAsTheFile(silent);
+    if (!trained.ok()) {  // save the weights in any case
+      const Shape& images = session_->graph().images_type.shape;
+      console.Note(absl::StrCat(output_, " is written for a batch of ", images[0], ": ",
+                                trained.status().message()));
+      trained = session_->Trained(images);
+    }
+    ASHLAR_RETURN_IF_ERROR(trained.status());
+    ASHLAR_RETURN_IF_ERROR(HasEnding(output_, ".onnx") ? WriteOnnx(*trained, output_)
+                                                       : WriteModel(*trained, output_));
+    if (!curve_.empty()) {
+      ASHLAR_RETURN_IF_ERROR(
+          WriteFile(curve_, DrawLossCurve(absl::StrCat("Loss of ", model_.path, " on ", data_),
+                                          progress_.losses, per_epoch_)));
+    }
+    document_["steps"] = progress_.steps;
+    document_["last_loss"] = progress_.losses.back();
+    document_["output"] = output_;
+    console.Print(
+        absl::StrFormat("%s: trained in %s\n", output_, Counted(progress_.steps, "step")));
+    return console.Write(document_);
+  }
+
+  ModelFlags model_;
+  InputFlags inputs_;
+  ExecutionFlags execution_;
+  TrainingFlags flags_;
+  std::string data_, validate_, output_, log_, curve_, checkpoint_;
+  int64_t epochs_ = 1, checkpoint_every_ = 0, micro_batch_ = 0;
+  double rate_ = 0.01;
+  RateSchedule schedule_;
+  bool resume_ = false;
+
+  int64_t batch_ = 0, per_epoch_ = 0;
+  std::unique_ptr<TrainingSession> session_;
+  Progress progress_;
+  LossLog log_file_;
+  Json document_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeTrainCommand() { return std::make_unique<TrainCommand>(); }
+
+}  // namespace ashlar

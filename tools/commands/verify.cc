@@ -1,0 +1,238 @@
+// ashlar verify: compares planned with actual memory.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "graph/status.h"
+#include "runtime/measure/measure.h"
+#include "tools/command.h"
+#include "tools/exit_code.h"
+#include "tools/format.h"
+#include "tools/inputs.h"
+#include "tools/model.h"
+#include "tools/option_kinds.h"
+#include "tools/parse.h"
+#include "tools/plan_values.h"
+#include "tools/report/plan_report.h"
+#include "tools/report/record_use.h"
+#include "tools/report/table.h"
+#include "tools/request.h"
+#include "tools/training_flags.h"
+
+namespace ashlar {
+namespace {
+
+constexpr char kPeakMethod[] = "peak of the resident set (VmHWM), with the process";
+
+struct NamedPool {
+  const char* name;
+  const PoolMeasurement* pool;
+};
+
+class VerifyCommand final : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    AddModelFlags(app, model_);
+    AddTrainFlag(app, training_);
+    AddInputFlags(app, inputs_);
+    AddExecutionFlags(app, execution_);
+    AddNumber(app, "--runs", measure_.runs, 2, 1 << 20,
+              "runs to count heap calls of, and one (default 3)")
+        ->group("Measurement");
+    AddParsed(app, "--understate", understate_, ParseSize, "SIZE",
+              "negative control: claim a chunk smaller than it is; exit 4")
+        ->group("Measurement");
+    app.add_flag("--no-values", no_values_,
+                 "do not compare the plan's values with those of the whole model")
+        ->group("Measurement");
+    AddPlanningFlags(app, planning_);
+    AddPlanFileFlag(app, planning_);
+  }
+
+  absl::Status CheckOptions() const override { return CheckTogether(execution_, planning_); }
+
+  absl::Status Run(Console& console) override {
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadWithTraining(model_, training_, execution_, planning_,
+                                                          console, WeightsUse::kAll));
+    ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
+                            MakeInputs(model.graph, inputs_, training_, execution_.seed, console));
+    ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(model, execution_, planning_, console));
+    request.debug.understate_bytes = understate_;
+    measure_.done_with = LettingGoOf(model);
+    measure_.exit_code_on_fault = static_cast<int>(ExitCode::kOverrun);
+    console.Progress("running and measuring");
+    model.packed.reset();
+    absl::StatusOr<Measurement> measured =
+        Measure(std::move(model.graph), request, std::move(inputs), measure_);
+    if (!measured.ok()) {
+      return request.planning.recorded ? PlanFileError(measured.status()) : measured.status();
+    }
+    Measurement measurement = *std::move(measured);
+    // Plan the same tiles: with guards, a budget would give others, or none.
+    request.target = measurement.target;
+    request.planning = measurement.planning;
+    request.debug.understate_bytes = 0;
+    console.Progress("running with guard bytes");
+    // Load again, so that while measuring nothing held the weights twice, and the file is mapped
+    // only once at a time. Their checksums were compared above.
+    model = Model();
+    measure_.done_with = nullptr;
+    ASHLAR_ASSIGN_OR_RETURN(model, LoadWithTraining(model_, training_, execution_, planning_,
+                                                    console, WeightsUse::kNone));
+    ASHLAR_ASSIGN_OR_RETURN(
+        measurement.overruns,
+        CheckGuards(std::move(model.graph), request, measurement.inputs, LettingGoOf(model)));
+    measurement.ok = measurement.ok && measurement.overruns.empty() && StaysBelow(measurement);
+    ASHLAR_ASSIGN_OR_RETURN(const PlanValues values, Values(request, measurement.inputs, console));
+    return Show(measurement, values, console);
+  }
+
+ private:
+  // Whether the process stays below --total-budget. Without that option its memory is reported, but
+  // not limited. Not checked without heap counting: sanitizers use memory of their own.
+  bool StaysBelow(const Measurement& m) const {
+    return planning_.total_budget < 0 || !HeapCountingAvailable() || m.rss_peak <= m.need.total();
+  }
+
+  // Compares values, unless a total budget leaves no memory for the whole model in addition to the
+  // plan.
+  absl::StatusOr<PlanValues> Values(const PlanRequest& request, const InputTensors& inputs,
+                                    Console& console) const {
+    PlanValues none;
+    none.left_out = no_values_                    ? "--no-values"
+                    : training_.train             ? "a step of training"
+                    : planning_.total_budget >= 0 ? "the total is limited"
+                                                  : "";
+    if (!none.left_out.empty()) return none;
+    console.Progress("comparing values with the whole model");
+    const absl::StatusOr<Model> model = LoadModel(model_, console, WeightsUse::kAll);
+    absl::StatusOr<PlanValues> values =
+        model.ok() ? ComparePlanValues(*model, request, inputs, console) : model.status();
+    if (values.ok() || absl::IsInternal(values.status())) return values;
+    none.left_out =
+        std::string(values.status().message());  // failed in the memory left by the plan
+    return none;
+  }
+
+  absl::Status Show(const Measurement& m, const PlanValues& values, Console& console) const {
+    std::vector<NamedPool> pools = {{"arena", &m.arena}, {"weights", &m.weights}};
+    if (m.state.planned_bytes > 0) pools.push_back({"state", &m.state});
+    pools.insert(pools.end(), {{"input", &m.input}, {"output", &m.output}});
+    Table table(
+        {"pool", ">planned", ">actual", ">planned bytes", ">actual bytes", "", "measured by"});
+    Json document = console.Document(execution_.device, execution_.threads);
+    document["model"] = model_.path;
+    AddRecompute(training_, document);
+    std::string excess;
+    for (const auto& [name, pool] : pools) {
+      const bool fits = pool->actual_bytes <= pool->planned_bytes;
+      table.AddRow({name, FormatBytes(pool->planned_bytes), FormatBytes(pool->actual_bytes),
+                    absl::StrCat(pool->planned_bytes), absl::StrCat(pool->actual_bytes),
+                    fits ? "ok" : "EXCEEDS", pool->method});
+      document["pools"][name] = {{"planned_bytes", pool->planned_bytes},
+                                 {"actual_bytes", pool->actual_bytes},
+                                 {"method", pool->method}};
+      if (!fits && excess.empty()) {
+        excess = absl::StrCat(name, ": ", pool->actual_bytes, " bytes used, ", pool->planned_bytes,
+                              " planned");
+      }
+    }
+    document["heap"] = {
+        {"own_calls", m.heap.own_calls},         {"own_bytes", m.heap.own_bytes},
+        {"library_calls", m.heap.library_calls}, {"library_net_bytes", m.heap.library_net_bytes},
+        {"counted", HeapCountingAvailable()},    {"runs", m.runs_counted}};
+    if (m.device.has_value()) {
+      document["device_memory"] = {{"asked_bytes", m.device->asked},
+                                   {"taken_bytes", m.device->taken},
+                                   {"library_bytes", m.device->libraries}};
+    }
+    document["rss"] = {{"before", m.rss_before},     {"after", m.rss_after},
+                       {"peak", m.rss_peak},         {"before_bytes", m.rss_before},
+                       {"after_bytes", m.rss_after}, {"peak_bytes", m.rss_peak}};
+    if (m.need.process > 0) {
+      document["total"] = TotalDocument(m.need, m.addresses);
+      document["total"]["actual_bytes"] = m.rss_peak;
+      document["total"]["method"] = kPeakMethod;
+      if (planning_.total_budget >= 0) {
+        document["total"]["budget_bytes"] = planning_.total_budget;
+        document["total"]["fits"] = m.rss_peak <= planning_.total_budget;
+      }
+      const bool below = m.rss_peak <= m.need.total();
+      table.AddRow({"total", FormatBytes(m.need.total()), FormatBytes(m.rss_peak),
+                    absl::StrCat(m.need.total()), absl::StrCat(m.rss_peak),
+                    below                        ? "ok"
+                    : planning_.total_budget < 0 ? "above the estimate"
+                                                 : "EXCEEDS",
+                    kPeakMethod});
+      if (!StaysBelow(m) && excess.empty()) {
+        excess = absl::StrCat("resident set: ", m.rss_peak, " bytes at its peak, ", m.need.total(),
+                              " planned");
+      }
+    }
+    const bool above = m.need.process > 0 && m.rss_peak > m.need.total();
+    document["overruns"] = m.overruns;
+    document["kernel_record"] = RecordDocument(m.record_use);
+    document["values"] = values.ToJson();
+    document["ok"] = m.ok && values.ok();
+    console.Print(table.ToText());
+    if (above && planning_.total_budget < 0) {
+      console.Print(
+          "the total is an estimate, as code, libraries and reading the model are no part of a "
+          "plan; --total-budget makes it a promise\n");
+    }
+    console.Print(RecordLine(m.record_use));
+    console.Print(absl::StrFormat(
+        "\nheap in %s: %s by Ashlar (%s), %d by libraries (net %s)%s\n"
+        "resident set: %s before, %s after, %s at its peak\n",
+        Counted(m.runs_counted, "further run"), Counted(m.heap.own_calls, "call"),
+        Counted(m.heap.own_bytes, "byte"), m.heap.library_calls,
+        Counted(m.heap.library_net_bytes, "byte"),
+        HeapCountingAvailable() ? "" : "; not counted in this build", FormatBytes(m.rss_before),
+        FormatBytes(m.rss_after), FormatBytes(m.rss_peak)));
+    if (m.need.process > 0) {
+      console.Print(absl::StrFormat(
+          "of the total, the process itself: %s; addresses that it needs (ulimit -v): %s\n",
+          FormatBytes(m.need.process), FormatBytes(m.addresses)));
+    }
+    if (m.device.has_value()) {
+      console.Print(absl::StrFormat(
+          "device memory: %s asked for, free memory shrank by %s; libraries and contexts took %s\n",
+          FormatBytes(m.device->asked), FormatBytes(m.device->taken),
+          FormatBytes(m.device->libraries)));
+    }
+    for (const std::string& overrun : m.overruns) {
+      console.Print(absl::StrCat("overrun: ", FormatName(overrun, 300), "\n"));
+      if (excess.empty()) excess = overrun;
+    }
+    console.Print(values.ToText());
+    ASHLAR_RETURN_IF_ERROR(console.Write(document));
+    if (m.ok && !values.ok()) {
+      return WithExitCode(absl::FailedPreconditionError(absl::StrCat(
+                              model_.path, ": the plan's values differ from ", values.against)),
+                          ExitCode::kMismatch);
+    }
+    if (m.ok) return absl::OkStatus();
+    if (excess.empty()) {
+      excess = absl::StrFormat("a run made %d heap calls, and libraries kept %d bytes",
+                               m.heap.own_calls, m.heap.library_net_bytes);
+    }
+    return WithExitCode(
+        absl::FailedPreconditionError(absl::StrCat(model_.path, ": actual > planned: ", excess)),
+        ExitCode::kOverrun);
+  }
+
+  ModelFlags model_;
+  InputFlags inputs_;
+  ExecutionFlags execution_;
+  PlanningFlags planning_;
+  TrainingFlags training_;
+  MeasureOptions measure_;
+  int64_t understate_ = 0;
+  bool no_values_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeVerifyCommand() { return std::make_unique<VerifyCommand>(); }
+
+}  // namespace ashlar

@@ -1,0 +1,178 @@
+#include "tools/report/frontier_picture.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "memory/svg.h"
+#include "tools/format.h"
+
+namespace ashlar {
+namespace {
+
+// In the picture's own units; it scales to any size.
+constexpr double kWidth = 900;
+constexpr double kLeft = 90, kRight = 870, kTop = 50, kBottom = 400;
+constexpr double kRowHeight = 20;  // in the list below the picture
+
+constexpr size_t kTilesShown = 78;  // characters
+
+// Returns 1, 2 or 5 times a power of ten, so that four to ten ticks make up `span`.
+double Tick(double span) {
+  const double raw = span / 8, power = std::pow(10, std::floor(std::log10(raw)));
+  for (double factor : {1.0, 2.0, 5.0}) {
+    if (raw <= factor * power) return factor * power;
+  }
+  return 10 * power;
+}
+
+// Formats 2^power bytes: "8 MiB".
+std::string PowerText(int power) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  return absl::StrCat(1 << power % 10, " ", kUnits[power / 10]);
+}
+
+class Picture {
+ public:
+  Picture(const std::string& title, absl::Span<const FrontierPoint> points)
+      : title_(title), points_(points), pareto_(ParetoPoints(points)), shown_(pareto_) {
+    for (size_t i = 0; i < points.size(); ++i) {
+      if (points[i].choice.empty() && !OnLine(i)) shown_.insert(shown_.begin(), i);
+    }
+    double largest = 1, smallest = 0x1p62, slowest = 0;
+    for (const size_t i : shown_) {
+      const double arena = static_cast<double>(std::max<int64_t>(points_[i].arena_bytes, 1));
+      largest = std::max(largest, arena);
+      smallest = std::min(smallest, arena);
+      slowest = std::max(slowest, points_[i].measured_ms);
+    }
+    first_ = std::floor(std::log2(smallest));
+    last_ = std::max(first_ + 1, std::ceil(std::log2(largest)));
+    slowest_ = 1.08 * slowest;
+  }
+
+  std::string Draw() {
+    const double height = kBottom + 70 + kRowHeight * static_cast<double>(shown_.size());
+    svg_ = absl::StrFormat(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" "
+        "font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"100%%\" height=\"100%%\" "
+        "fill=\"white\"/>\n<text x=\"%g\" y=\"26\" font-size=\"16\">%s</text>\n",
+        kWidth, height, kLeft, memory::EscapeXml(title_));
+    DrawAxes();
+    DrawLine();
+    DrawPoints();
+    return svg_ + "</svg>\n";
+  }
+
+ private:
+  bool OnLine(size_t point) const { return std::count(pareto_.begin(), pareto_.end(), point) > 0; }
+  double X(double bytes) const {
+    return kLeft + (std::log2(std::max(bytes, 1.0)) - first_) / (last_ - first_) * (kRight - kLeft);
+  }
+  double Y(double ms) const { return kBottom - ms / slowest_ * (kBottom - kTop); }
+
+  void Text(double x, double y, const char* attributes, const std::string& text) {
+    absl::StrAppendFormat(&svg_, "<text x=\"%.1f\" y=\"%.1f\"%s>%s</text>\n", x, y, attributes,
+                          memory::EscapeXml(text));
+  }
+  void Grid(double x1, double y1, double x2, double y2) {
+    absl::StrAppendFormat(&svg_, "<path d=\"M%.1f %.1fL%.1f %.1f\" stroke=\"#ddd\"/>\n", x1, y1, x2,
+                          y2);
+  }
+
+  void DrawAxes() {
+    const double tick = Tick(slowest_);
+    for (double ms = 0; ms <= slowest_; ms += tick) {
+      Grid(kLeft, Y(ms), kRight, Y(ms));
+      Text(kLeft - 8, Y(ms) + 4, " text-anchor=\"end\"", absl::StrFormat("%g", ms));
+    }
+    const int first = static_cast<int>(std::ceil(first_)), last = static_cast<int>(last_);
+    const int every = (last - first) / 10 + 1;
+    for (int power = first; power <= last; power += every) {
+      const double x = X(std::exp2(power));
+      Grid(x, kTop, x, kBottom);
+      Text(x, kBottom + 18, " text-anchor=\"middle\"", PowerText(power));
+    }
+    Text((kLeft + kRight) / 2, kBottom + 38, " text-anchor=\"middle\"", "arena");
+    absl::StrAppendFormat(&svg_,
+                          "<text transform=\"translate(22 %.1f) rotate(-90)\" "
+                          "text-anchor=\"middle\">milliseconds a run, measured</text>\n",
+                          (kTop + kBottom) / 2);
+  }
+
+  // Draws a step line: between two points the smaller one's time applies.
+  void DrawLine() {
+    std::string path = absl::StrFormat("M%.1f", kRight);
+    for (const size_t i : pareto_) {
+      const double x = X(static_cast<double>(points_[i].arena_bytes));
+      const double y = Y(points_[i].measured_ms);
+      absl::StrAppendFormat(&path, i == pareto_[0] ? " %.1fH%.1f" : "V%.1fH%.1f", y, x);
+    }
+    absl::StrAppend(&svg_, "<path d=\"", path, "\" fill=\"none\" stroke=\"#2a6fb0\"/>\n");
+  }
+
+  void DrawPoints() {
+    double row = kBottom + 64;
+    double last_x = kRight + 100;
+    for (size_t k = 0; k < shown_.size(); ++k, row += kRowHeight) {
+      const FrontierPoint& point = points_[shown_[k]];
+      const double x = X(static_cast<double>(point.arena_bytes)), y = Y(point.measured_ms);
+      const std::string number = absl::StrCat(k + 1);
+      const std::string tiles = point.choice.empty() ? "not tiled" : point.choice;
+      absl::StrAppendFormat(&svg_,
+                            "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" stroke=\"#2a6fb0\" "
+                            "fill=\"%s\"><title>%s&#10;%s, %.2f ms "
+                            "measured, %.2f ms predicted, %s extra FLOPs</title></circle>\n",
+                            x, y, OnLine(shown_[k]) ? "#2a6fb0" : "white", memory::EscapeXml(tiles),
+                            Counted(point.arena_bytes, "byte"), point.measured_ms,
+                            point.predicted_ms, FormatPercent(point.extra_flops_ratio));
+      // The line leaves a point upwards and to the left. Numbers of close neighbours step down.
+      depth_ = last_x - x < 14 && depth_ < 2 ? depth_ + 1 : 0;
+      last_x = x;
+      Text(x, OnLine(shown_[k]) ? y + 18 + 12 * depth_ : y - 9,
+           " text-anchor=\"middle\" font-size=\"12\"", number);
+      Text(kLeft - 8, row, " text-anchor=\"end\"", number);
+      Text(kLeft + 80, row, " text-anchor=\"end\"", FormatBytes(point.arena_bytes));
+      Text(kLeft + 170, row, " text-anchor=\"end\"", FormatMilliseconds(point.measured_ms));
+      Text(kLeft + 190, row, " font-family=\"monospace\" font-size=\"12\"",
+           FormatName(tiles, kTilesShown));
+    }
+  }
+
+  const std::string& title_;
+  const absl::Span<const FrontierPoint> points_;
+  const std::vector<size_t> pareto_;
+  std::vector<size_t> shown_;    // the Pareto points, and the untiled model
+  double first_ = 0, last_ = 1;  // powers of two, bytes
+  double slowest_ = 1;           // ms
+  int depth_ = 0;                // lines by which the last number was lowered
+  std::string svg_;
+};
+
+}  // namespace
+
+std::vector<size_t> ParetoPoints(absl::Span<const FrontierPoint> points) {
+  std::vector<size_t> order(points.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    const FrontierPoint &x = points[a], &y = points[b];
+    return x.arena_bytes != y.arena_bytes ? x.arena_bytes < y.arena_bytes
+                                          : x.measured_ms < y.measured_ms;
+  });
+  std::vector<size_t> pareto;
+  for (const size_t i : order) {
+    if (pareto.empty() || points[i].measured_ms < points[pareto.back()].measured_ms) {
+      pareto.push_back(i);
+    }
+  }
+  std::reverse(pareto.begin(), pareto.end());
+  return pareto;
+}
+
+std::string FrontierSvg(const std::string& title, absl::Span<const FrontierPoint> points) {
+  return Picture(title, points).Draw();
+}
+
+}  // namespace ashlar
