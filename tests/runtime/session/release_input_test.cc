@@ -167,7 +167,8 @@ TEST_F(ReleaseInput, AnyGraphInAnyTilesComputesTheSameInNoMoreMemory) {
 
 TEST_F(ReleaseInput, VerificationCountsItInTheArena) {
   const Graph graph = Pyramid(3, 16);
-  for (const std::string& tiles : {std::string(), Tiles(graph, "lines8"), Tiles(graph, "rolling8")}) {
+  for (const std::string& tiles :
+       {std::string(), Tiles(graph, "lines8"), Tiles(graph, "rolling8")}) {
     PlanRequest request = Releasing(true, tiles);
     request.target.processor.reset();
     std::mt19937_64 random(1);
