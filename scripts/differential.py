@@ -29,6 +29,7 @@ def arguments():
     parser.add_argument("--minutes", type=float, help="to end after; with it, models without end")
     parser.add_argument("--only", type=lambda text: tuple(text.split(",")), default=(), help="operators, apart by commas")
     parser.add_argument("--kind", choices=("single", "chain"), help="one operator a model, or chains (default: both)")
+    parser.add_argument("--dtype", help="takes this dtype for most inputs that may have it, such as float64")
     parser.add_argument("--modes", type=lambda text: tuple(text.split(",")), default=("threads", "min", "tile", "written"),
                         help="beside the whole model: some of threads,min,tile,written (default: all; min takes most of the time)")
     parser.add_argument("--build", default=str(ROOT / "build/release"), help="the folder with libashlar.so.1 and ashlar")
@@ -44,19 +45,24 @@ def arguments():
     options.command += ["--modes", ",".join(options.modes)]
     options.command += ["--only", ",".join(options.only)] if options.only else []
     options.command += ["--kind", options.kind] if options.kind else []
+    options.command += ["--dtype", options.dtype] if options.dtype else []
     return options
 
 
 def main():
     options = arguments()
     try:
-        from differential import campaign, check, known, models, registry
+        from differential import builder, campaign, check, known, models, registry
         from differential.ashlar import Ashlar
     except ImportError as error:
         sys.exit(f"{error}; needs onnx and onnxruntime: {__file__} --help says how")
     unknown = [op for op in options.only if op not in registry.GENERATORS]
     if unknown:
         sys.exit(f"no generator of {', '.join(unknown)}; there are: {' '.join(sorted(registry.GENERATORS))}")
+    if options.dtype:
+        if options.dtype not in builder.WEIGHTS:
+            sys.exit(f"no dtype {options.dtype}; there are: {' '.join(builder.WEIGHTS)}")
+        builder.WEIGHTS[options.dtype] = 5 * sum(builder.WEIGHTS.values())
     ashlar = Ashlar(options.build)
     if options.child:
         campaign.child(options, models, check, ashlar)

@@ -20,11 +20,6 @@ def load(build):
     return ashlar_runtime
 
 
-def as_float(array, dtype):
-    """Floats of 16 and 64 bits as the floats that the plan declares; all else as it is."""
-    return array.astype(dtype) if array.dtype.kind == dtype.kind == "f" else array
-
-
 class Ashlar:
 
     def __init__(self, build):
@@ -46,7 +41,7 @@ class Ashlar:
             raise
         except self.package.Error as error:
             raise Refused(str(error)) from error
-        given = {info.name: as_float(feeds[info.name], info.dtype) for info in plan.inputs}
+        given = {info.name: feeds[info.name] for info in plan.inputs}
         results = session(given) if plan.inputs else session({})
         if not isinstance(results, dict):
             results = {plan.outputs[0].name: results}

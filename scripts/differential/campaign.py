@@ -19,6 +19,7 @@ def replay(options, seed):
     words = ["scripts/differential.py", "--seed", str(seed)]
     words += ["--only", ",".join(options.only)] if options.only else []
     words += ["--kind", options.kind] if options.kind else []
+    words += ["--dtype", options.dtype] if options.dtype else []
     return " ".join(shlex.quote(w) for w in words)
 
 

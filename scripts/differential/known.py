@@ -71,6 +71,12 @@ def _crops_axes_of_one_length(node):
                for a, begin, end in zip(axes, region, region[len(region) // 2:]))
 
 
+def _sums_beyond_doubles(node):
+    """Sums of products of integers that are beyond a double's."""
+    bounds = [np.sum(np.abs(array.astype(np.float64))) for array in node.inputs]
+    return node.inputs[0].dtype.kind in "iu" and np.prod(bounds) >= 2.0**53
+
+
 def _reduces_beyond_doubles(node):
     """Sums or products of integers that are beyond a double's, or an Int32's."""
     data = node.inputs[0]
@@ -144,6 +150,14 @@ KNOWN = [
     Known(_REFERENCE, "Resize", _OTHER,
           "pytorch_half_pixel: 'length_resized > 1 ? (x_resized + 0.5) / scale - 0.5 : 0'; onnx.reference takes -0.5 for 0",
           lambda n: n.get("coordinate_transformation_mode") == "pytorch_half_pixel" and 1 in n.outputs[0].shape),
+    Known(_REFERENCE, "Resize", _OTHER,
+          "tf_crop_and_resize: 'length_resized > 1 ? ... : 0.5 * (start_x + end_x) * (length_original - 1)'; onnx.reference takes the "
+          "product of length and scale for length_resized, a fraction if keep_aspect_ratio_policy chooses the scale",
+          lambda n: n.get("coordinate_transformation_mode") == "tf_crop_and_resize" and
+          n.get("keep_aspect_ratio_policy", "stretch") != "stretch"),
+    Known(_REFERENCE, "Erf Gelu", _OTHER,
+          "'Computes the error function of the given input tensor element-wise', of tensor(double) too; onnx.reference rounds it to "
+          "float32", lambda n: n.dtype() == "float64"),
     Known(_REFERENCE, "GridSample", "Ashlar, ONNX Runtime and PyTorch",
           "border: 'use border values for out-of-bound grid locations'; onnx.reference moves a location as well, if it is more than "
           "half an element outside",
@@ -160,6 +174,11 @@ KNOWN = [
     Known(_RUNTIME, "ReduceProd ReduceSum ReduceSumSquare ReduceL1", "Ashlar and onnx.reference",
           "integers beyond 2^53 stay integers: tensor(int64) is both the type of data and of reduced; ONNX Runtime computes in "
           "floating point, and cuts off at the largest integer", _reduces_beyond_doubles),
+    Known(_RUNTIME, "Shrink", "Ashlar and onnx.reference",
+          "'If x < -lambd, y = x + bias', of tensor(double) too; ONNX Runtime computes in float32", lambda n: n.dtype() == "float64"),
+    Known(_RUNTIME, "Einsum", "Ashlar and onnx.reference",
+          "integers beyond 2^53 stay integers: the output has the type of the inputs; ONNX Runtime sums an axis in floating point",
+          _sums_beyond_doubles),
     Known(_RUNTIME, "LRN", "Ashlar and onnx.reference",
           "the sum of the squares of neighbours; ONNX Runtime adds and takes off squares as it goes, and keeps their rounding",
           lambda n: np.abs(n.inputs[0]).max() > 100),
