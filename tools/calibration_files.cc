@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "graph/status.h"
 #include "serialization/npz.h"
+#include "tools/convert_elements.h"
 #include "tools/exit_code.h"
 #include "tools/folder_entries.h"
 #include "tools/format.h"
@@ -27,6 +28,11 @@ constexpr char kImagesArray[] = "images", kLabelsArray[] = "labels";
 absl::Status RejectedData(const std::string& path, absl::string_view what) {
   return WithExitCode(absl::InvalidArgumentError(absl::StrCat(path, ": ", what)),
                       ExitCode::kRejectedInput);
+}
+
+absl::Status RejectedArray(const std::string& path, const std::string& array,
+                           const absl::Status& status) {
+  return RejectedData(path, absl::StrCat("'", array, "': ", status.message()));
 }
 
 int64_t BatchOf(const TensorType& type) {
@@ -47,7 +53,10 @@ class ArrayData final : public CalibrationData {
       ASHLAR_RETURN_IF_ERROR(data->Take(path, graph, input, *arrays));
     }
     for (auto& [name, array] : *arrays) {
-      if (name == kLabelsArray) data->labels_ = std::move(array);
+      if (name != kLabelsArray) continue;
+      absl::StatusOr<HostTensor> labels = ConvertElements(array, DType::kInt32);
+      if (!labels.ok()) return RejectedArray(path, name, labels.status());
+      data->labels_ = *std::move(labels);
     }
     const int64_t labels = data->labels_.shape().rank() == 1 ? data->labels_.shape()[0] : -1;
     if (data->labels_.num_elements() > 0 && labels != data->samples_) {
@@ -71,13 +80,18 @@ class ArrayData final : public CalibrationData {
       for (int64_t row = 0; row < batch_; ++row) {
         const int64_t sample = std::min(index * batch_ + row, samples_ - 1);
         for (int64_t i = 0; i < elements; ++i) {
-          tensor.Set(row * elements + i, Prepared(input, sample * elements + i, i, elements));
+          const int64_t to = row * elements + i, from = sample * elements + i;
+          if (input.is_exact) {
+            tensor.SetInteger(to, input.array.IntegerAt(from));
+          } else {
+            tensor.Set(to, Prepared(input, from, i, elements));
+          }
         }
       }
       run.inputs[name] = std::move(tensor);
     }
     for (int64_t row = 0; row < run.rows && labels_.num_elements() > 0; ++row) {
-      run.labels.push_back(static_cast<int32_t>(labels_.At(index * batch_ + row)));
+      run.labels.push_back(labels_.data<int32_t>()[static_cast<size_t>(index * batch_ + row)]);
     }
     return run;
   }
@@ -86,6 +100,7 @@ class ArrayData final : public CalibrationData {
   struct Input {
     TensorType type;
     HostTensor array;
+    bool is_exact;  // integers of the input's dtype, without --mean and --scale
   };
 
   absl::Status Take(const std::string& path, const Graph& graph, const Binding& input,
@@ -125,7 +140,14 @@ class ArrayData final : public CalibrationData {
     }
     samples_ = samples;
     batch_ = BatchOf(type);
-    inputs_[input.name] = {type, *found};
+    HostTensor array = *found;
+    const bool is_exact = !IsFloat(type.dtype) && flags_.mean.empty() && flags_.scale.empty();
+    if (is_exact) {
+      absl::StatusOr<HostTensor> converted = ConvertElements(array, type.dtype);
+      if (!converted.ok()) return RejectedArray(path, input.name, converted.status());
+      array = *std::move(converted);
+    }
+    inputs_[input.name] = {type, array, is_exact};
     return absl::OkStatus();
   }
 

@@ -24,6 +24,7 @@
 #include "serialization/npy.h"
 #include "serialization/npz.h"
 #include "serialization/standard_input.h"
+#include "tools/convert_elements.h"
 #include "tools/exit_code.h"
 #include "tools/format.h"
 #include "tools/model.h"
@@ -72,16 +73,18 @@ struct InputFile {
   absl::Span<const uint8_t> bytes() const { return content->bytes(); }
 };
 
-// Transposes [N, H, W, C] to [N, C, H, W], in Float32.
+// Transposes [N, H, W, C] to [N, C, H, W].
 HostTensor ToChannelsFirst(const HostTensor& x) {
   const Shape& s = x.shape();
-  HostTensor y = HostTensor::Zeros(DType::kFloat32, {s[0], s[3], s[1], s[2]});
-  const int64_t pixels = s[1] * s[2];
+  HostTensor y = HostTensor::ZerosLike(x, {s[0], s[3], s[1], s[2]});
+  const auto* from = static_cast<const char*>(x.raw());
+  auto* to = static_cast<char*>(y.mutable_raw());
+  const int64_t pixels = s[1] * s[2], size = SizeOf(x.dtype());
   for (int64_t n = 0; n < s[0]; ++n) {
     for (int64_t p = 0; p < pixels; ++p) {
       for (int64_t c = 0; c < s[3]; ++c) {
-        y.mutable_data<float>()[(n * s[3] + c) * pixels + p] =
-            static_cast<float>(x.At((n * pixels + p) * s[3] + c));
+        std::memcpy(to + ((n * s[3] + c) * pixels + p) * size,
+                    from + ((n * pixels + p) * s[3] + c) * size, static_cast<size_t>(size));
       }
     }
   }
@@ -108,17 +111,10 @@ HostTensor Normalised(const HostTensor& x, const std::vector<double>& mean,
   return y;
 }
 
-// Converts a tensor. InvalidArgument if a finite number becomes infinite.
-absl::StatusOr<HostTensor> Converted(const HostTensor& x, DType dtype) {
-  if (x.dtype() == dtype) return x;
-  HostTensor y = HostTensor::Zeros(dtype, x.shape());
-  for (int64_t i = 0; i < x.num_elements(); ++i) {
-    y.Set(i, x.At(i));
-    if (!std::isfinite(x.At(i)) || std::isfinite(y.At(i))) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(x.At(i), " at element ", i, " is infinite as ", Name(dtype)));
-  }
-  return y;
+// Rounds to integers, as an integer input takes the results of --mean and --scale.
+HostTensor Rounded(HostTensor x) {
+  for (float& element : x.mutable_data<float>()) element = std::nearbyint(element);
+  return x;
 }
 
 // ResourceExhausted if the inputs alone exceed the machine's memory.
@@ -178,8 +174,7 @@ class InputReader {
     const TensorType& type = graph_.var(binding.var).type;
     absl::StatusOr<HostTensor> part = ReadPart(*file, type);
     if (!part.ok()) return WithExitCode(part.status(), ExitCode::kRejectedInput);
-    parts_[binding.name].push_back(*std::move(part));
-    return absl::OkStatus();
+    return Keep(binding, *part, file->name);
   }
 
   // Returns the tensor of an input, joined from its files; nullopt if none was given.
@@ -205,14 +200,8 @@ class InputReader {
       if (part.shape() != expected || bytes + more > joined.bytes()) {
         return Mismatch(binding, type, parts);
       }
-      const absl::StatusOr<HostTensor> as_input = Converted(part, type.dtype);
-      if (!as_input.ok()) {
-        return WithExitCode(Annotate(as_input.status(), absl::StrCat("input '", binding.name, "'")),
-                            ExitCode::kRejectedInput);
-      }
-      const HostTensor& converted = *as_input;
-      std::memcpy(target + bytes, converted.raw(), static_cast<size_t>(converted.bytes()));
-      bytes += converted.bytes();
+      std::memcpy(target + bytes, part.raw(), static_cast<size_t>(part.bytes()));
+      bytes += part.bytes();
       rows += expected.rank() > 0 ? expected[0] : 1;
     }
     if (bytes != joined.bytes()) return Mismatch(binding, type, parts);
@@ -222,6 +211,18 @@ class InputReader {
   bool read_pictures() const { return read_pictures_; }
 
  private:
+  // Keeps a tensor of a file, in the dtype of the input.
+  absl::Status Keep(const Binding& binding, const HostTensor& part, const std::string& file) {
+    absl::StatusOr<HostTensor> converted =
+        ConvertElements(part, graph_.var(binding.var).type.dtype);
+    if (!converted.ok()) {
+      const std::string where = absl::StrCat(file, ": input '", binding.name, "'");
+      return WithExitCode(Annotate(converted.status(), where), ExitCode::kRejectedInput);
+    }
+    parts_[binding.name].push_back(*std::move(converted));
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<InputFile> Open(const std::string& path) {
     const bool standard_input = path == "-" || path == "/dev/stdin";
     if (!standard_input && !IsPipe(path)) {
@@ -318,7 +319,7 @@ class InputReader {
       absl::StatusOr<HostTensor> part =
           Prepared(std::move(tensor), graph_.var(binding.var).type, file.name);
       if (!part.ok()) return WithExitCode(part.status(), ExitCode::kRejectedInput);
-      parts_[binding.name].push_back(*std::move(part));
+      ASHLAR_RETURN_IF_ERROR(Keep(binding, *part, file.name));
       used = true;
     }
     if (used) return absl::OkStatus();
@@ -366,7 +367,8 @@ class InputReader {
     const absl::StatusOr<Pixels> fitted = FitPicture(pixels, input, fit);
     if (!fitted.ok()) return Annotate(fitted.status(), name);
     ASHLAR_ASSIGN_OR_RETURN(const ChannelOptions channels, Channels(type.dtype, name));
-    return ToPlanes(*fitted, channels);
+    HostTensor planes = ToPlanes(*fitted, channels);
+    return IsFloat(type.dtype) ? planes : Rounded(std::move(planes));
   }
 
   // Returns --mean and --scale; by default ImageNet's statistics, or none for an input of bytes.
@@ -422,17 +424,19 @@ class InputReader {
     if (flags_.nhwc && type.shape.rank() == 4 && array.shape().rank() == 4) {
       array = ToChannelsFirst(array);
     }
-    return WithStatistics(std::move(array), path);
+    return WithStatistics(std::move(array), type, path);
   }
 
-  absl::StatusOr<HostTensor> WithStatistics(HostTensor array, const std::string& path) const {
+  absl::StatusOr<HostTensor> WithStatistics(HostTensor array, const TensorType& type,
+                                            const std::string& path) const {
     if (flags_.mean.empty() && flags_.scale.empty()) return array;
     if (array.shape().rank() < 2) {
       return absl::InvalidArgumentError(absl::StrCat(
           path, ": --mean and --scale need channels, and the array is ", array.shape().ToString()));
     }
     ASHLAR_RETURN_IF_ERROR(CheckStatistics(array.shape()[1], path));
-    return Normalised(array, flags_.mean, flags_.scale);
+    HostTensor normalised = Normalised(array, flags_.mean, flags_.scale);
+    return IsFloat(type.dtype) ? normalised : Rounded(std::move(normalised));
   }
 
   absl::Status CheckStatistics(int64_t channels, const std::string& path) const {

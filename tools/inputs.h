@@ -19,7 +19,7 @@ HostTensor RandomInput(const TensorType& type, uint64_t seed, int position);
 // Returns a tensor for every input of the graph, in its dtype and shape.
 //
 //   NAME=FILE   for the input NAME; FILE alone for the only input, or for all arrays of an .npz
-//   .npy, .npz  converted to the input's dtype
+//   .npy, .npz  converted to the input's dtype by ConvertElements
 //               Without the first dimension: one image. Uint8 {H,W,3} is a picture.
 //   .png, .jpg, .jpeg, .ppm  a picture: --resize, --crop, --letterbox and --color apply, or else it
 //               is stretched to the input's size (a note says so); without --mean and --scale,
