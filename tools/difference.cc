@@ -10,14 +10,17 @@ namespace {
 
 // Returns the difference of two elements; exact for integers, even if doubles would round.
 double Distance(const HostTensor& actual, const HostTensor& reference, int64_t i) {
-  const auto integers = [](const HostTensor& tensor) { return !IsFloat(tensor.dtype()); };
-  if (integers(actual) && integers(reference)) {
+  if (!IsFloat(actual.dtype()) && !IsFloat(reference.dtype())) {
     const __int128 distance = __int128{actual.IntegerAt(i)} - reference.IntegerAt(i);
     return std::abs(static_cast<double>(distance));
   }
-  const double a = actual.At(i), r = reference.At(i);
+  // Beside a float, an Int64 keeps its digits.
+  const auto element = [i](const HostTensor& tensor) -> long double {
+    return IsFloat(tensor.dtype()) ? tensor.At(i) : static_cast<long double>(tensor.IntegerAt(i));
+  };
+  const long double a = element(actual), r = element(reference);
   if (a == r || (std::isnan(a) && std::isnan(r))) return 0;
-  const double distance = std::abs(a - r);
+  const auto distance = static_cast<double>(std::abs(a - r));
   return std::isnan(distance) ? INFINITY : distance;
 }
 
@@ -75,6 +78,9 @@ Difference Compare(const HostTensor& actual, const HostTensor& reference,
       result.ok = std::sqrt(result.nmse) <= tolerance.rtol;
       break;
   }
+  if (tolerance.exact_integers && !IsFloat(actual.dtype())) result.ok = result.max_abs == 0;
+  const double count = static_cast<double>(std::max<int64_t>(1, reference.num_elements()));
+  if (std::sqrt(square_error / count) > tolerance.rms) result.ok = false;
   if (tolerance.check_finite && !finite) result.ok = false;
   return result;
 }

@@ -3,6 +3,7 @@
 #define ASHLAR_TOOLS_DIFFERENCE_H_
 
 #include <cstdint>
+#include <limits>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -26,7 +27,10 @@ struct Tolerance {
   // In single precision, logits of 50 layers are off by up to 5e-4. So, relatively, are the
   // probabilities computed from them.
   double rtol = 1e-3;
-  bool check_finite = false;  // NaN and infinity are errors even if both sides have them
+  // Limits sqrt(mean (a - r)^2), in addition to the metric.
+  double rms = std::numeric_limits<double>::infinity();
+  bool exact_integers = false;  // integers must be equal, whatever the metric
+  bool check_finite = false;    // NaN and infinity are errors even if both sides have them
 };
 
 struct Difference {

@@ -125,5 +125,28 @@ TEST_F(IntegerValuesTest, InputsOutOfRangeAreRefusedByFileAndElement) {
   EXPECT_EQ(outputs[0].second.IntegerAt(1), kMost64);
 }
 
+// Regression: integers were allowed to differ by a thousandth of the largest.
+TEST_F(IntegerValuesTest, CompareWantsEqualIntegersUnlessGivenATolerance) {
+  for (const auto& [dtype, near] :
+       {std::pair(DType::kInt32, int64_t{1'000'001}), {DType::kInt64, kInt64BeyondDoubles}}) {
+    SCOPED_TRACE(Name(dtype));
+    const auto integers = [dtype = dtype](int64_t a, int64_t b) {
+      return Value(ConvertElements(Int64s({a, b}), dtype));
+    };
+    ASSERT_TRUE(IsOk(WriteModel(Moves(dtype), Path("moves.ash"))));
+    ASSERT_TRUE(IsOk(WriteNpy(integers(near - 1, 5), Path("x.npy"))));
+    ASSERT_EQ(Ashlar("run moves.ash --input x.npy -o y.npz").exit_code, 0);
+    const std::string name = Value(ReadNpz(Path("y.npz")))[0].first;
+    ASSERT_TRUE(IsOk(WriteNpz({{name, integers(near, 5).Reshaped({2, 1})}}, Path("near.npz"))));
+    const std::string compare = "compare moves.ash --input x.npy --ref ";
+    EXPECT_EQ(Ashlar(compare + "y.npz").exit_code, 0);
+    EXPECT_EQ(Ashlar(compare + "near.npz").exit_code, 5);
+    EXPECT_EQ(Ashlar(compare + "near.npz --metric nmse").exit_code, 5);
+    EXPECT_EQ(Ashlar(compare + "near.npz --rtol 1e-3").exit_code, 0);
+    EXPECT_EQ(Ashlar(compare + "near.npz --atol 1").exit_code, 0);
+    EXPECT_EQ(Ashlar(compare + "near.npz --atol 0 --rtol 0").exit_code, 5);
+  }
+}
+
 }  // namespace
 }  // namespace ashlar::testing

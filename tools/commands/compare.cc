@@ -86,11 +86,13 @@ class CompareCommand final : public Command {
     AddParsed(app, "--metric", tolerance_.metric, ParseMetric, "elemwise|max|nmse",
               "max: over the largest element (default)")
         ->group("Comparison");
-    app.add_option("--atol", tolerance_.atol, "absolute tolerance (default 1e-6)")
+    app.add_option("--atol", tolerance_.atol,
+                   "absolute tolerance (default 1e-6; integers must be equal)")
         ->option_text("X")
         ->check(NonNegativeReal())
         ->group("Comparison");
-    app.add_option("--rtol", tolerance_.rtol, "relative tolerance (default 1e-3)")
+    app.add_option("--rtol", tolerance_.rtol,
+                   "relative tolerance (default 1e-3; integers must be equal)")
         ->option_text("X")
         ->check(NonNegativeReal())
         ->group("Comparison");
@@ -131,6 +133,7 @@ class CompareCommand final : public Command {
 
   absl::Status Run(Console& console) override {
     if (ComparesDumps()) return CompareDumps(model_.path, other_, console);
+    tolerance_.exact_integers = app_->count("--atol") == 0 && app_->count("--rtol") == 0;
     // Values of tiles are not values of layers.
     if (layers_ == "all") planning_.tuned_tiles = false;
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kAll));
