@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/status.h"
@@ -10,19 +11,12 @@
 #include "tools/format.h"
 #include "tools/graph_summary.h"
 #include "tools/host_evaluation.h"
+#include "tools/output_tolerance.h"
 
 namespace ashlar {
 namespace {
 
 constexpr int64_t kMostOnHost = 100'000'000;  // operations: about a second
-
-bool ComputesInIntegers(const Graph& graph) {
-  return std::all_of(graph.nodes().begin(), graph.nodes().end(), [&](const OperatorNode& node) {
-    if (node.op->role() != Role::kCompute || node.op->type() == "TypeCvt") return true;
-    return std::none_of(node.inputs.begin(), node.inputs.end(),
-                        [&](int var) { return IsFloat(graph.var(var).type.dtype); });
-  });
-}
 
 PlanRequest WholeOf(const PlanRequest& request) {
   PlanRequest whole;
@@ -47,27 +41,40 @@ absl::StatusOr<NamedTensors> Reference(const Model& model, const PlanRequest& re
 
 }  // namespace
 
-Tolerance RoundingTolerance(const Graph& graph, const PlanRequest& request) {
-  Tolerance tolerance;
-  const DType precision =
-      request.planning.kernels.allow_tf32 ? DType::kFloat16 : request.target.precision;
-  if (ComputesInIntegers(graph)) {
-    tolerance.atol = tolerance.rtol = 0;
-  } else if (std::any_of(graph.vars().begin(), graph.vars().end(),
-                         [](const Var& var) { return IsQuantized(var.type.dtype); })) {
-    tolerance.metric = Metric::kNmse;
-    tolerance.rtol = 0.05;
-  } else if (precision != DType::kFloat32) {
-    tolerance.rtol = precision == DType::kFloat16 ? 0.02 : 0.1;
+absl::StatusOr<std::vector<PlanValues::Output>> CompareOutputs(const Graph& graph,
+                                                               const PlanRequest& request,
+                                                               const NamedTensors& actual,
+                                                               const NamedTensors& expected) {
+  const std::vector<OutputTolerance> tolerances = OutputTolerances(graph, request);
+  std::vector<PlanValues::Output> outputs;
+  for (const auto& [name, tensor] : actual) {
+    const auto names = [&, &name = name](const auto& other) { return other.first == name; };
+    const auto it = absl::c_find_if(expected, names);
+    if (it == expected.end() || it->second.shape() != tensor.shape() ||
+        it->second.dtype() != tensor.dtype()) {
+      return absl::InternalError(absl::StrCat(
+          "output '", name, "' is ", Name(tensor.dtype()), tensor.shape().ToString(), ", expected ",
+          it == expected.end()
+              ? "none"
+              : absl::StrCat(Name(it->second.dtype()), it->second.shape().ToString())));
+    }
+    const auto output = absl::c_find_if(graph.outputs(), [&, &name = name](const Binding& binding) {
+      return binding.name == name;
+    });
+    outputs.push_back(
+        {name,
+         Compare(tensor, it->second,
+                 tolerances[static_cast<size_t>(output - graph.outputs().begin())].tolerance)});
   }
-  return tolerance;
+  return outputs;
 }
 
 absl::StatusOr<PlanValues> ComparePlanValues(const Model& model, const PlanRequest& request,
                                              const InputTensors& inputs, Console& console) {
   PlanValues values;
-  values.tolerance = RoundingTolerance(model.graph, request);
-  const bool on_host = Summarize(model.graph).computation <= kMostOnHost;
+  const bool on_host = Summarize(model.graph).computation <= kMostOnHost &&
+                       absl::c_none_of(OutputTolerances(model.graph, request),
+                                       [](const OutputTolerance& t) { return t.rounds_floats; });
   values.against = on_host ? "the reference on the host" : "the whole model, untiled and exact";
   NamedTensors actual;
   {
@@ -81,15 +88,7 @@ absl::StatusOr<PlanValues> ComparePlanValues(const Model& model, const PlanReque
     values.left_out = std::string(expected.status().message());
     return values;
   }
-  for (const auto& [name, tensor] : actual) {
-    const auto it = std::find_if(expected->begin(), expected->end(),
-                                 [&](const auto& other) { return other.first == name; });
-    if (it == expected->end() || it->second.shape() != tensor.shape()) {
-      return absl::InternalError(
-          absl::StrCat("output '", name, "' is not one of ", values.against));
-    }
-    values.outputs.push_back({name, Compare(tensor, it->second, values.tolerance)});
-  }
+  ASHLAR_ASSIGN_OR_RETURN(values.outputs, CompareOutputs(model.graph, request, actual, *expected));
   return values;
 }
 

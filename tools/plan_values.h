@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/measure/measure.h"
+#include "serialization/npz.h"
 #include "tools/console.h"
 #include "tools/difference.h"
 #include "tools/json_output.h"
@@ -21,7 +22,6 @@ struct PlanValues {
   };
   std::string against;   // "the reference on the host", "the whole model"
   std::string left_out;  // the reason why nothing was compared; otherwise empty
-  Tolerance tolerance;
   std::vector<Output> outputs;
 
   bool ok() const;
@@ -29,19 +29,20 @@ struct PlanValues {
   std::string ToText() const;
 };
 
-// Runs the plan of `request` and the whole model once. The whole model is evaluated on the host in
-// double precision if it takes at most 100 million operations. Otherwise it runs untiled, without a
-// budget, by exact kernels. A model that computes in integers alone must give the same bits. If the
-// whole model cannot be run, nothing is compared. Returns errors of running the plan.
+// Runs the plan of `request` and the whole model once, and compares each output within its
+// OutputTolerance. The whole model is evaluated on the host in double precision if it takes at most
+// 100 million operations. It runs untiled, without a budget, by exact kernels, if it takes more, or
+// if an output rounds floats to integers. If it cannot be run, nothing is compared. Returns errors
+// of running the plan.
 absl::StatusOr<PlanValues> ComparePlanValues(const Model& model, const PlanRequest& request,
                                              const InputTensors& inputs, Console& console);
 
-// Returns the tolerance for rounding errors:
-//   integers alone: none
-//   Float32: the default tolerance of `compare`
-//   16 bits, TF32: a step of 16 bits (TF32 has the same number of fraction bits)
-//   8-bit tensors: a share of the signal, because rounding may move a value by a step
-Tolerance RoundingTolerance(const Graph& graph, const PlanRequest& request);
+// Compares the outputs of two runs, within the OutputTolerances of the graph. Internal if they do
+// not have the same names, dtypes and shapes.
+absl::StatusOr<std::vector<PlanValues::Output>> CompareOutputs(const Graph& graph,
+                                                               const PlanRequest& request,
+                                                               const NamedTensors& actual,
+                                                               const NamedTensors& expected);
 
 }  // namespace ashlar
 

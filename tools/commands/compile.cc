@@ -20,7 +20,7 @@
 #include "tools/model.h"
 #include "tools/option_kinds.h"
 #include "tools/options.h"
-#include "tools/plan_values.h"
+#include "tools/output_tolerance.h"
 #include "tools/report/model_plan_document.h"
 #include "viewer/plan_document.h"
 
@@ -106,11 +106,12 @@ class CompileCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<BoundSession> session,
                             BoundSession::Create(model, request, std::move(inputs), console));
     ASHLAR_RETURN_IF_ERROR(session->Run());
-    const Tolerance tolerance = RoundingTolerance(model.graph, request);
+    const std::vector<OutputTolerance> tolerances = OutputTolerances(model.graph, request);
     double worst = 0;
     for (size_t i = 0; i < session->outputs().size(); ++i) {
       const auto& [name, expected] = session->outputs()[i];
-      const Difference difference = Compare(test.output_values[i], expected, tolerance);
+      const Difference difference =
+          Compare(test.output_values[i], expected, tolerances[i].tolerance);
       worst = std::max(worst, difference.max_rel);
       if (difference.ok) continue;
       return absl::InternalError(absl::StrFormat(
