@@ -73,6 +73,7 @@ class ProtocolTest(unittest.TestCase):
                 decode({"inputs": [dict(binary, parameters={"binary_data_size": size})]}, blob)
         for infos, entry, message in ((N, tensor(N, [1.5], [1]), "INT8"), (N, tensor(N, [300], [1]), "range"),
                                       (N, tensor(N, [True], [1]), "INT8"), (N, tensor(N, [10**30], [1]), "INT8"),
+                                      (X, tensor(X, [1e300, 1], [1, 2]), "infinite as float32"),
                                       (B, tensor(B, [1], [1]), "BOOL"), (H, tensor(H, [1, 2], [1, 2]), "binary")):
             with self.assertRaisesRegex(protocol.Refused, message):
                 decode({"inputs": [entry]}, infos=(infos,))

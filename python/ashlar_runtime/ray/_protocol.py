@@ -96,7 +96,11 @@ def _from_json(info: TensorInfo, shape: Tuple[int, ...], data: Any) -> "np.ndarr
         if info.dtype.kind in "iu" and values.size and not (np.iinfo(info.dtype).min <= values.min() and
                                                             values.max() <= np.iinfo(info.dtype).max):
             raise ValueError(f"a value is out of {info.dtype}'s range")
-        return np.ascontiguousarray(values.astype(info.dtype).reshape(shape))
+        with np.errstate(over="ignore"):
+            converted = values.astype(info.dtype)
+        if info.dtype.kind == "f" and (np.isfinite(values) & ~np.isfinite(converted)).any():
+            raise ValueError(f"a value is infinite as {info.dtype}")
+        return np.ascontiguousarray(converted.reshape(shape))
     except (TypeError, ValueError, OverflowError) as error:
         raise Refused(f"input '{info.name}': data is not {datatype(info)}{list(shape)}: {error}") from error
 
