@@ -21,8 +21,8 @@ GlobalMaxPool GridSample GroupNormalization HammingWindow HannWindow InstanceNor
 LpNormalization LpPool MatMul MatMulInteger MaxPool MeanVarianceNormalization NegativeLogLikelihoodLoss QLinearConv QLinearMatMul
 QuantizeLinear QuickGelu RMSNormalization RNN Resize RoiAlign RotaryEmbedding STFT SkipLayerNormalization Softmax
 SoftmaxCrossEntropyLoss Upsample""".split())
-# Operators that read at coordinates, which are rounded: an element moves by a share of its neighbours, not of itself.
-_AT_COORDINATES = {"DeformConv", "GridSample", "Resize", "RoiAlign", "Upsample"}
+# Operators with rounded coordinates, or with a sum at the end: an element moves by a share of other elements, not of itself.
+_BY_LARGEST = {"DeformConv", "GridSample", "LogSoftmax", "Resize", "RoiAlign", "Upsample"}
 # By the least exact format that a result was rounded to on its way. Ashlar computes 16 bits in Float32, the references do not.
 _FORMATS = ("float64", "float32", "float16")
 _RELATIVE = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3}  # of the value
@@ -124,27 +124,33 @@ def _shaken(array, unit, rng):
 def _factors(node, array, unit, rng):
     """Factors that move the elements of a node's result by a unit of themselves, or of the largest."""
     sizes = np.abs(array.astype(np.float64))
-    if node.op_type in _AT_COORDINATES:
+    if node.op_type in _BY_LARGEST:
         unit = unit * sizes[np.isfinite(sizes)].max(initial=0) / np.where(sizes > 0, sizes, np.inf)
     return (1 + unit * rng.uniform(-1, 1, array.shape)).astype(array.dtype)
 
 
 def _disturbed(builder, results, rng):
     """The model with a factor near 1 after every float that a node computes, and its inputs disturbed alike."""
-    narrowed = {n for node in builder.nodes if node.op_type in AS_FLOAT32 for n in node.input}
-
-    def shaken(v):
-        if v.exact or v.dtype not in _NOISE:
-            return v
-        unit = _NOISE["float32" if v.dtype == "float64" and v.name in narrowed else v.dtype]
-        return Value(v.name, _shaken(v.array, unit, rng), v.constant)
-
+    given = builder.initializers + builder.inputs
+    exact = {v.name for v in given if v.exact}
+    shaken = lambda v: v if v.exact or v.dtype not in _NOISE else Value(v.name, _shaken(v.array, _NOISE[v.dtype], rng), v.constant)
     initializers = [shaken(v) for v in builder.initializers]
     inputs = [shaken(v) for v in builder.inputs]
     factors, nodes = [], []
+
+    def multiply(name, result, array):
+        factors.append(Value(result + "_factor", array, True))
+        nodes.append(helper.make_node("Mul", [name, factors[-1].name], [result]))
+
     for node in builder.nodes:
         copy = onnx.NodeProto()
         copy.CopyFrom(node)
+        if node.op_type in AS_FLOAT32:  # rounds doubles first
+            for i, name in enumerate(node.input):
+                array = builder.arrays.get(name)
+                if isinstance(array, np.ndarray) and array.dtype == np.float64 and array.size and name not in exact:
+                    copy.input[i] = f"{node.name}_narrow{i}"
+                    multiply(name, copy.input[i], _shaken(np.ones(array.shape), _NOISE["float32"], rng))
         nodes.append(copy)
         rounded = _format(node, builder.arrays) or ("float32" if node.op_type == "DequantizeLinear" else None)
         if rounded is None:
@@ -154,8 +160,6 @@ def _disturbed(builder, results, rng):
             if not isinstance(array, np.ndarray) or array.dtype.name not in _NOISE or array.size == 0:
                 continue
             copy.output[i] = name + "_before"
-            factor = Value(name + "_factor", _factors(node, array, _NOISE[rounded], rng), True)
-            factors.append(factor)
-            nodes.append(helper.make_node("Mul", [name + "_before", factor.name], [name]))
+            multiply(copy.output[i], name, _factors(node, array, _NOISE[rounded], rng))
     model = references.model_of(nodes, inputs, initializers + factors, results, builder.opset)
     return model, {v.name: v.array for v in inputs}

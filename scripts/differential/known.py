@@ -158,6 +158,9 @@ KNOWN = [
     Known(_REFERENCE, "Erf Gelu", _OTHER,
           "'Computes the error function of the given input tensor element-wise', of tensor(double) too; onnx.reference rounds it to "
           "float32", lambda n: n.dtype() == "float64"),
+    Known(_REFERENCE, "HardSwish", "Ashlar",
+          "'alpha * x + beta, where alpha = 1/6 and beta = 0.5'; onnx.reference takes float32's 1/6 for doubles",
+          lambda n: n.dtype() == "float64"),
     Known(_REFERENCE, "GridSample", "Ashlar, ONNX Runtime and PyTorch",
           "border: 'use border values for out-of-bound grid locations'; onnx.reference moves a location as well, if it is more than "
           "half an element outside",
