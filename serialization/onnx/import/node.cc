@@ -127,7 +127,8 @@ int64_t OnnxNode::Int(absl::string_view name, int64_t fallback) {
 
 double OnnxNode::Float(absl::string_view name, double fallback) {
   const AttributeProto* attribute = Read(name, AttributeProto::FLOAT);
-  return attribute != nullptr ? attribute->f() : fallback;
+  // Defaults have the attribute's type, too: 0.01 is 0.01f, also for doubles.
+  return attribute != nullptr ? attribute->f() : static_cast<float>(fallback);
 }
 
 std::string OnnxNode::Text(absl::string_view name, absl::string_view fallback) {
