@@ -13,7 +13,7 @@ PLANTS = [
     ({"memory/planted.cc": '#include "graph/graph.h"\n'},
      "memory/planted.cc:1: includes graph/graph.h; memory/ may not include graph/"),
     ({"runtime/cpu/planted.cc": '\n#include "runtime/plan/stages/weights.h"\n'},
-     "runtime/cpu/planted.cc:2: includes runtime/plan/stages/weights.h; runtime/cpu/ may not include runtime/plan/"),
+     "runtime/cpu/planted.cc:2: includes runtime/plan/stages/weights.h; runtime/cpu/ may not include runtime/plan/stages/"),
     ({"graph/passes/planted.cc": "// Not cuda.\nint cuda = 0;\n"},
      "graph/passes/planted.cc:2: names the device cuda; graph/passes/ knows none"),
     ({"opr/planted.h": "bool OnGpu();\n"}, "opr/planted.h:1: names the device Gpu; opr/ knows none"),
