@@ -353,6 +353,8 @@ class RuntimeTest(support.ModelTest):
             other.join()
 
     def test_planning_is_watched_and_interrupted(self):
+        # Shells start programs in the background with SIGINT ignored.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         model = ashlar.load(support.zoo(COMMAND, "squeezenet", self.folder.name))
         seen = []
 
