@@ -4,7 +4,6 @@
 
 #include "opr/base/along_axis.h"
 #include "opr/base/axis.h"
-#include "opr/base/strided.h"
 #include "opr/concat.h"
 #include "opr/dimshuffle.h"
 #include "opr/gather.h"

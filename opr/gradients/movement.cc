@@ -5,8 +5,6 @@
 #include "graph/graph_builder.h"
 #include "opr/base/along_axis.h"
 #include "opr/base/axis.h"
-#include "opr/base/operands.h"
-#include "opr/base/strided.h"
 #include "opr/concat.h"
 #include "opr/conv_bias.h"
 #include "opr/dimshuffle.h"

@@ -2,7 +2,6 @@
 #include <utility>
 #include <vector>
 
-#include "opr/base/doubles.h"
 #include "opr/batch_norm.h"
 #include "opr/batch_norm_training.h"
 #include "opr/cross_entropy.h"

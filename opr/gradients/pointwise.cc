@@ -3,13 +3,10 @@
 #include <optional>
 #include <utility>
 
-#include "opr/base/doubles.h"
 #include "opr/base/scalar_functions.h"
-#include "opr/base/strided.h"
 #include "opr/cum_sum.h"
 #include "opr/dropout.h"
 #include "opr/elemwise.h"
-#include "opr/elemwise_multi_type.h"
 #include "opr/gradients/gradients.h"
 #include "opr/gradients/scalar_gradient.h"
 #include "opr/pooling.h"

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "opr/base/doubles.h"
 #include "opr/gradients/gradients.h"
 #include "opr/pooling_backward.h"
 #include "opr/rewrites/composition.h"

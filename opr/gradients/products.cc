@@ -3,8 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "opr/base/doubles.h"
-#include "opr/base/strided.h"
 #include "opr/concat.h"
 #include "opr/conv_bias.h"
 #include "opr/convolution.h"
@@ -15,7 +13,6 @@
 #include "opr/gradients/gradients.h"
 #include "opr/gradients/scalar_gradient.h"
 #include "opr/matrix_mul.h"
-#include "opr/matrix_mul_bias.h"
 #include "opr/rewrites/composition.h"
 
 namespace ashlar {

@@ -5,11 +5,7 @@
 #include <vector>
 
 #include "graph/graph_builder.h"
-#include "opr/base/aliasing.h"
-#include "opr/base/checks.h"
-#include "opr/base/doubles.h"
 #include "opr/base/operands.h"
-#include "opr/base/saturating_product.h"
 #include "opr/batch_norm_training.h"
 #include "opr/cross_entropy.h"
 #include "opr/elemwise.h"

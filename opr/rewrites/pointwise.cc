@@ -2,9 +2,6 @@
 #include <optional>
 
 #include "graph/graph_builder.h"
-#include "opr/base/operands.h"
-#include "opr/base/per_channel.h"
-#include "opr/base/strided.h"
 #include "opr/elemwise.h"
 #include "opr/elemwise_chain.h"
 #include "opr/elemwise_multi_type.h"

@@ -6,31 +6,15 @@
 #include <vector>
 
 #include "graph/graph_builder.h"
-#include "opr/base/aliasing.h"
-#include "opr/base/along_axis.h"
 #include "opr/base/axis.h"
-#include "opr/base/checks.h"
 #include "opr/base/host_value.h"
-#include "opr/base/inherited.h"
-#include "opr/base/operands.h"
-#include "opr/base/saturating_product.h"
-#include "opr/base/shape_operand.h"
-#include "opr/base/strided.h"
-#include "opr/concat.h"
-#include "opr/conv_bias.h"
-#include "opr/dimshuffle.h"
 #include "opr/expand.h"
 #include "opr/gather.h"
 #include "opr/matrix_mul.h"
 #include "opr/pad.h"
-#include "opr/pooling.h"
-#include "opr/reshape.h"
 #include "opr/resize_axis.h"
 #include "opr/rewrites/composition.h"
-#include "opr/scatter.h"
 #include "opr/split.h"
-#include "opr/subtensor.h"
-#include "opr/type_cvt.h"
 
 namespace ashlar {
 namespace {

@@ -5,12 +5,6 @@
 
 #include "graph/graph_builder.h"
 #include "opr/attention.h"
-#include "opr/base/checks.h"
-#include "opr/base/doubles.h"
-#include "opr/base/host_value.h"
-#include "opr/base/operands.h"
-#include "opr/base/saturating_product.h"
-#include "opr/base/strided.h"
 #include "opr/concat.h"
 #include "opr/lstm.h"
 #include "opr/matrix_mul.h"
