@@ -16,9 +16,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "graph/host_memory.h"
+#include "graph/nearest_name.h"
 #include "graph/status.h"
 #include "library/printable.h"
 #include "runtime/cpu/cpu_device.h"
@@ -34,7 +36,6 @@
 #include "tools/options.h"
 #include "tools/output_files.h"
 #include "tools/parse.h"
-#include "tools/suggest.h"
 #include "tools/version.h"
 
 namespace ashlar {
@@ -104,6 +105,39 @@ absl::Status WithMemoryHint(const absl::Status& status, const CLI::App& app) {
   if (!status.GetPayload(kHostMemory) || prefer == nullptr || prefer->count() > 0) return status;
   return absl::ResourceExhaustedError(
       absl::StrCat(status.message(), "; --prefer memory takes less for weights and kernels"));
+}
+
+// Names what else may make a model fit the given budget: options of the command that are not in
+// use.
+std::string OtherWaysToFit(const CLI::App& app) {
+  const auto count = [&](const char* name) {
+    const CLI::Option* const option = app.get_option_no_throw(name);
+    return option == nullptr ? -1 : static_cast<int>(option->count());
+  };
+  if (count("--memory-budget") <= 0 && count("--total-budget") <= 0) return "";
+  struct Way {
+    const char* option;
+    bool if_given;
+    const char* advice;
+  };
+  constexpr Way kWays[] = {
+      {"--max-extra-flops", true, "a larger --max-extra-flops"},
+      {"--tile", true, "no --tile"},
+      {"--passes", true, "all --passes"},
+      {"--exact", true, "no --exact"},
+      {"--precision", false, "--precision fp16"},
+      {"--release-input", false, "--release-input (the input shares the arena)"},
+      {"--threads", false, "fewer --threads"},
+      {"--batch", false, "a smaller --batch"},
+  };
+  std::vector<std::string> ways;
+  for (const Way& way : kWays) {
+    const int times = count(way.option);
+    if (way.if_given ? times > 0 : times == 0) ways.push_back(way.advice);
+  }
+  if (count("--shape") >= 0) ways.push_back("a smaller image or batch (--shape)");
+  ways.push_back("8 bits (`ashlar quantize`)");
+  return absl::StrCat("\n  it may fit with: ", absl::StrJoin(ways, ", "));
 }
 
 int Report(const absl::Status& status) {
@@ -235,6 +269,9 @@ int Main(int argc, char** argv) {
       const ExitCode code = ExitCodeOf(status);
       if (code == ExitCode::kDoesNotFit) {  // with --json, a refusal is a document like a result
         console.WriteRefusal(status.message(), static_cast<int>(code)).IgnoreError();
+        status = WithExitCode(absl::ResourceExhaustedError(
+                                  absl::StrCat(status.message(), OtherWaysToFit(*entry.app))),
+                              code);
       }
     }
     const absl::Status finished = console.Finish();

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "graph/nearest_name.h"
 #include "runtime/session/run_values.h"
 #include "serialization/input_shapes.h"
 #include "tests/support/command/small_model.h"
@@ -18,7 +19,6 @@
 #include "tools/report/statistics.h"
 #include "tools/report/table.h"
 #include "tools/report/top_classes.h"
-#include "tools/suggest.h"
 
 namespace ashlar {
 namespace {

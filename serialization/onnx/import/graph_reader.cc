@@ -6,9 +6,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "graph/nearest_name.h"
 #include "graph/status.h"
 #include "serialization/onnx/import/float_types.h"
 #include "serialization/onnx/import/functions.h"
@@ -435,24 +434,18 @@ absl::StatusOr<OnnxVar> Reader::Output(const std::string& name, int onnx_type, c
   return floats_.AsDeclared(name, var, onnx_type);
 }
 
-// Returns the values that look most like a name: they contain it, or begin as it does.
-std::string DescribeNearest(const std::string& name, const std::set<std::string>& values) {
-  constexpr size_t kShownValues = 5;
-  std::vector<std::pair<size_t, std::string>> likeness;  // in bytes
-  for (const std::string& value : values) {
-    const auto begin = static_cast<size_t>(
-        std::mismatch(name.begin(), name.end(), value.begin(), value.end()).first - name.begin());
-    const bool within =
-        absl::StrContains(absl::AsciiStrToLower(value), absl::AsciiStrToLower(name));
-    if (!value.empty()) likeness.emplace_back(within ? name.size() + 1 : begin, value);
-  }
-  std::stable_sort(likeness.begin(), likeness.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  if (likeness.size() > kShownValues) likeness.resize(kShownValues);
+// Names the values and nodes that are spelt most like a name.
+std::string DescribeNearest(const std::string& name, const std::set<std::string>& values,
+                            const GraphProto& graph) {
+  constexpr size_t kShownNames = 5;
+  std::set<std::string> names = values;
+  for (const NodeProto& node : graph.node()) names.insert(node.name());
+  names.erase("");
   return absl::StrCat("; near ones of ", values.size(), " values (`inspect --nodes` lists nodes): ",
-                      absl::StrJoin(likeness, ", ", [](std::string* out, const auto& value) {
-                        absl::StrAppend(out, Shown(value.second));
-                      }));
+                      absl::StrJoin(NearestOnes(name, {names.begin(), names.end()}, kShownNames),
+                                    ", ", [](std::string* out, const std::string& nearest) {
+                                      absl::StrAppend(out, Shown(nearest));
+                                    }));
 }
 
 // Returns the node of that name, or null if a value has it or there is none.
@@ -493,9 +486,9 @@ absl::Status Reader::CheckOptions(const std::vector<std::string>& outputs) const
   for (const std::string& output : outputs) {
     if (!output.empty() && values.count(output) != 0) continue;
     if (!options_.outputs.empty()) {
-      return absl::FailedPreconditionError(absl::StrCat("no value and no node '", Shown(output),
-                                                        "' in the model",
-                                                        DescribeNearest(output, values)));
+      return absl::FailedPreconditionError(
+          absl::StrCat("no value and no node '", Shown(output), "' in the model",
+                       DescribeNearest(output, values, model_.graph())));
     }
     return absl::InvalidArgumentError(
         absl::StrCat("output '", Shown(output), "' is made by nothing"));

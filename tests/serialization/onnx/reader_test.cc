@@ -159,6 +159,18 @@ TEST_F(OnnxReader, OutputsMayBeNodesAndNearNamesAreSuggested) {
   EXPECT_EQ(graph.outputs()[0].name, "/act_output_0");
   const absl::Status unknown = Read(ModelText(nodes), {.outputs = {"ACT_output"}}).status();
   EXPECT_TRUE(FailsWith(unknown, "lists nodes): /act_output_0, "));
+  // Regression: of a misspelt name the first in the alphabet were listed.
+  const std::string many =
+      "node { name: '/m/Add' op_type: 'Relu' input: 'x' output: 'a0' } "
+      "node { name: '/m/Concat' op_type: 'Relu' input: 'a0' output: 'a1' } "
+      "node { name: '/m/Concat_5' op_type: 'Relu' input: 'a1' output: 'a2' } "
+      "node { name: '/m/Concat_6' op_type: 'Relu' input: 'a2' output: '/m/Concat_6_output_0' } "
+      "node { name: '/m/Conv_6' op_type: 'Neg' input: '/m/Concat_6_output_0' output: 'y' } ";
+  for (const char* typed : {"/m/Concta_6", "Concta_6", "/m/concat-6", "/n/Concat_6", "Comcat_6"}) {
+    EXPECT_TRUE(FailsWith(Read(ModelText(many), {.outputs = {typed}}).status(),
+                          "lists nodes): /m/Concat_6, "))
+        << typed;
+  }
 }
 
 TEST_F(OnnxReader, NotesSayWhatAUserShouldKnow) {
