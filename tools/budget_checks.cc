@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/plan/total_plan.h"
 #include "tools/exit_code.h"
 
 namespace ashlar {
@@ -20,10 +21,15 @@ absl::Status CheckTotal(const PlannedModel& made, const std::string& path) {
   const std::optional<TotalBudget>& total = made.plan().target.total;
   const MemoryNeed need = NeedOf(made);
   if (!total || need.total() <= total->bytes) return absl::OkStatus();
+  const int64_t least = LeastTotal(made.plan(), total->process_bytes);
+  const std::string bound =
+      least > total->bytes
+          ? absl::StrCat("the process, weights, inputs and outputs take at least ", least, ", ")
+          : "";
   return WithExitCode(
       absl::ResourceExhaustedError(absl::StrCat(
-          path, " does not fit: --total-budget is ", total->bytes,
-          " bytes, the smallest total that was found is ", need.total(), ": ", need.ToString())),
+          path, " does not fit: --total-budget is ", total->bytes, " bytes, ", bound,
+          "the smallest total that was found is ", need.total(), ": ", need.ToString())),
       ExitCode::kDoesNotFit);
 }
 

@@ -30,7 +30,7 @@ absl::Status CheckDeviceHolds(const PlannedGraph& planned) {
       " are needed: arena ", arena, ", weights ", weights,
       state > 0 ? absl::StrCat(", state ", state) : "", ", inputs and outputs ", tensors,
       weights + state + tensors < memory->total
-          ? absl::StrCat("; in parts, for which a memory budget asks, the arena may have ",
+          ? absl::StrCat("; in tiles, under a memory budget, the arena may have ",
                          memory->total - weights - state - tensors)
           : ""));
 }

@@ -5,9 +5,11 @@
 // 4. tiles with the smallest weights, which then may grow into the bytes that the tiles leave.
 #include "runtime/plan/total_plan.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graph/needed_bytes.h"
 #include "graph/status.h"
@@ -25,6 +27,20 @@ constexpr double kFastEnough = 1.05;
 constexpr int kTries = 3;
 
 using Planned = std::unique_ptr<PlannedGraph>;
+
+// Returns the bytes of the weights that a plan reads, each once, packed or as the graph has it,
+// whichever is smaller.
+int64_t LeastWeights(const PlannedGraph& planned) {
+  absl::flat_hash_map<int, int64_t> bytes;  // by constant
+  for (const WeightEntry& entry : planned.weights.entries) {
+    const int64_t raw = planned.graph.var(entry.var).type.bytes();
+    const auto [least, first] = bytes.try_emplace(entry.var, raw);
+    least->second = std::min(least->second, entry.bytes);
+  }
+  int64_t sum = 0;
+  for (const auto& [var, least] : bytes) sum += least;
+  return sum;
+}
 
 class TotalPlanner {
  public:
@@ -46,8 +62,10 @@ class TotalPlanner {
     low_workspace.planning.kernels.least_memory = true;
     ASHLAR_ASSIGN_OR_RETURN(Planned least, Make(low_workspace));
     const int64_t fast_weights = asked->weights.bytes, least_weights = least->weights.bytes;
+    const int64_t least_total = LeastTotal(*least, total_.process_bytes);
     Consider(std::move(asked));
     Consider(std::move(least));
+    if (fastest_ == nullptr && least_total > total_.bytes) return Impossible(least_total);
     const bool search = request_.target.tiles.empty();
     if (search) {
       ASHLAR_RETURN_IF_ERROR(TryTiled(request_, fast_weights));
@@ -80,6 +98,18 @@ class TotalPlanner {
     ASHLAR_ASSIGN_OR_RETURN(Planned planned, Make(request));
     planned->searched = searched;
     return planned;
+  }
+
+  // Returns the result for a budget that no tiles can meet, so none are searched for.
+  absl::StatusOr<Planned> Impossible(int64_t least_total) {
+    if (total_.find_smallest) return std::move(smallest_);
+    const MemoryNeed need = NeedOf(*smallest_, total_.process_bytes);
+    return DoesNotFit(
+        absl::StrCat("no plan fits the total budget of ", total_.bytes,
+                     " bytes: the process, weights, inputs and outputs take at least ", least_total,
+                     "; the smallest total that was found is ", need.total(), ": ",
+                     need.ToString()),
+        need.total());
   }
 
   // Returns whether a search stays within the budget, when a plan was found without one.
@@ -159,6 +189,11 @@ class TotalPlanner {
 };
 
 }  // namespace
+
+int64_t LeastTotal(const PlannedGraph& planned, int64_t process_bytes) {
+  return process_bytes + planned.input_bytes() + planned.output_bytes() + planned.state.bytes +
+         planned.released_bytes() + LeastWeights(planned);
+}
 
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinTotal(const Graph& graph,
                                                               const PlanRequest& request,

@@ -13,12 +13,17 @@ namespace ashlar {
 
 // Returns the requested plan if it fits `request.wishes.total`. Otherwise returns the fastest plan
 // found with smaller weights (PlanningOptions::most_weights), in tiles, or both. ResourceExhausted,
-// naming the least bytes needed, if none fits. `plan` plans requests without a total (PlanGraph).
+// naming the least bytes needed, if none fits. Tiles are not searched for if the budget is below
+// the bytes that every plan takes. `plan` plans requests without a total (PlanGraph).
 using PlanFunction =
     absl::FunctionRef<absl::StatusOr<std::unique_ptr<PlannedGraph>>(Graph, const PlanRequest&)>;
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinTotal(const Graph& graph,
                                                               const PlanRequest& request,
                                                               PlanFunction plan);
+
+// Returns bytes that every plan of a planned graph takes: the process, the caller's tensors,
+// states, donated inputs, and each weight once in its smallest known form.
+int64_t LeastTotal(const PlannedGraph& planned, int64_t process_bytes);
 
 }  // namespace ashlar
 

@@ -1,8 +1,10 @@
 #include "runtime/plan/stages/memory_need.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace ashlar {
 namespace {
@@ -37,6 +39,26 @@ std::string MemoryNeed::ToString() const {
   add("process", process);
   add("while planning", planning);
   return text;
+}
+
+std::string DescribeGrowth(const MemoryNeed& before, const MemoryNeed& after) {
+  struct Part {
+    const char* name;
+    const char* cause;
+    int64_t bytes;
+  };
+  std::vector<Part> parts = {
+      {"weights", "packed for the kernels of tiles, in other forms",
+       after.weights + after.file - before.weights - before.file},
+      {"the peak of packing", "the arena leaves less room for it", after.packing - before.packing},
+      {"the process", "its graph and plan have more operators", after.process - before.process},
+      {"planning", "it searches among many plans", after.planning - before.planning}};
+  std::erase_if(parts, [](const Part& part) { return part.bytes <= 0; });
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Part& a, const Part& b) { return a.bytes > b.bytes; });
+  return absl::StrJoin(parts, ", ", [](std::string* text, const Part& part) {
+    absl::StrAppend(text, part.name, " by ", part.bytes, " bytes (", part.cause, ")");
+  });
 }
 
 int64_t PlanningBytes(const PlannedGraph& planned, int64_t process_bytes, int searched) {

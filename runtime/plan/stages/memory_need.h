@@ -37,6 +37,10 @@ int64_t PlanningBytes(const PlannedGraph& planned, int64_t process_bytes, int se
 // `in_file`: the weights are packed in a file.
 MemoryNeed NeedOf(const PlannedGraph& planned, int64_t process_bytes, bool in_file = false);
 
+// Says which parts of a total grew, the largest growth first: "weights by 1234 bytes (packed for
+// the kernels of tiles), process by 567 (more operators)".
+std::string DescribeGrowth(const MemoryNeed& before, const MemoryNeed& after);
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_RUNTIME_PLAN_STAGES_MEMORY_NEED_H_
