@@ -213,16 +213,28 @@ int64_t Sum(const std::vector<int64_t>& values) {
 
 absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request, InputTensors inputs,
                                     const MeasureOptions& measure) {
+  const auto plan = [&]() -> absl::StatusOr<PlanToMeasure> {
+    PlanToMeasure made;
+    ASHLAR_ASSIGN_OR_RETURN(made.planned, PlanGraph(std::move(graph), request));
+    return made;
+  };
+  return MeasurePlan(plan, request, std::move(inputs), measure);
+}
+
+absl::StatusOr<Measurement> MeasurePlan(
+    absl::FunctionRef<absl::StatusOr<PlanToMeasure>()> make_plan, const PlanRequest& request,
+    InputTensors inputs, const MeasureOptions& measure) {
   Measurement result;
   const CompNode& comp_node = request.target.comp_node;
   result.rss_before = ReadResidentSet().current;
   const FreeBytes at_start(comp_node);
-  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
-                          PlanGraph(std::move(graph), request));
+  ASHLAR_ASSIGN_OR_RETURN(PlanToMeasure made, make_plan());
   const FreeBytes planned_only(comp_node);
-  if (planned->device->is_host()) {
-    result.need = NeedOf(*planned, ProcessBytes(planned->target.threads));
-    result.addresses = AddressesNeeded(*planned, /*in_file=*/false);
+  const bool in_file = made.packed != nullptr;
+  const PlannedGraph& to_run = in_file ? made.packed->planned() : *made.planned;
+  if (to_run.device->is_host()) {
+    result.need = NeedOf(to_run, ProcessBytes(to_run.target.threads), in_file);
+    result.addresses = AddressesNeeded(to_run, in_file);
     ASHLAR_RETURN_IF_ERROR(CheckAddresses(result.addresses));
   }
   ReturnFreedMemory();
@@ -230,10 +242,13 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request, Inp
   if (request.target.total) {
     ASHLAR_RETURN_IF_ERROR(CheckPlanningPeak(request.target.total->bytes));
   }
-  ASHLAR_ASSIGN_OR_RETURN(
-      std::shared_ptr<const Executable> executable,
-      Executable::FromPlan(std::move(planned), {.measure = true, .done_with = measure.done_with}));
-  ReturnFreedMemory();
+  std::shared_ptr<const Executable> executable = std::move(made.packed);
+  if (!in_file) {
+    ASHLAR_ASSIGN_OR_RETURN(
+        executable, Executable::FromPlan(std::move(made.planned),
+                                         {.measure = true, .done_with = measure.done_with}));
+    ReturnFreedMemory();
+  }
   const PlannedGraph& plan = executable->planned();
   result.target = plan.target;
   result.target.budget.reset();
@@ -287,8 +302,10 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request, Inp
   result.inputs = tensors.GiveBack();
 
   result.arena = {plan.plan.plan.arena, arena_highest, "highest byte changed in a patterned arena"};
-  result.weights = {plan.weights.bytes, executable->weights_written(),
-                    "highest byte changed in a patterned pool"};
+  result.weights = {plan.weights.bytes,
+                    in_file ? plan.weights.bytes : executable->weights_written(),
+                    in_file ? "read-only, packed in the mapped file"
+                            : "highest byte changed in a patterned pool"};
   result.state = {plan.state.bytes, state_highest, "highest byte changed behind the planned ones"};
   // Donated inputs are copied into the arena here; a caller may write them there directly.
   const int64_t released = plan.released_bytes();

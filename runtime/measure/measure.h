@@ -1,7 +1,7 @@
 // Measures actual memory, to compare it with the plan.
 //
 // - arena: mapped larger than planned and filled with a pattern; the highest byte that runs change
-// - weights: the same, for packing
+// - weights: the same, for packing; if a file has them packed, nothing writes them
 // - state: mapped larger than planned, with a pattern after the plan's bytes
 // - output: the caller's tensor is filled with a pattern, and ends at an inaccessible page
 // - input: the caller's tensor is read-only, and ends at such a page.
@@ -12,10 +12,12 @@
 #define ASHLAR_RUNTIME_MEASURE_MEASURE_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "runtime/measure/heap/heap_counter.h"
 #include "runtime/measure/process_memory.h"
@@ -69,6 +71,17 @@ struct MeasureOptions {
 // by move.
 absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request, InputTensors inputs,
                                     const MeasureOptions& measure = {});
+
+// A plan to measure: exactly one is set.
+struct PlanToMeasure {
+  std::unique_ptr<PlannedGraph> planned;     // its weights are packed while measuring
+  std::shared_ptr<const Executable> packed;  // its weights are used directly from a file
+};
+
+// The same for the plan that `make_plan` makes.
+absl::StatusOr<Measurement> MeasurePlan(
+    absl::FunctionRef<absl::StatusOr<PlanToMeasure>()> make_plan, const PlanRequest& request,
+    InputTensors inputs, const MeasureOptions& measure = {});
 
 // Plans with guard bytes after every chunk and runs once. Returns the operators after whose step a
 // guard had changed ("conv[3] (ConvBiasForward, 17) wrote behind the chunk of conv[3]").

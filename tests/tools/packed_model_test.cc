@@ -223,6 +223,32 @@ TEST_F(PackedModelTest, PartsArePackedAndUsed) {
   }
 }
 
+// Regression: `verify` packed the weights again in memory, and so had another total than `plan`.
+TEST_F(PackedModelTest, VerifyMeasuresThePlanThatPlanShows) {
+  ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o squeezenet.ash").exit_code, 0);
+  for (const std::string options : {"", "--tile 0-54:lines4 --prefer memory", "--exact"}) {
+    SCOPED_TRACE(options);
+    ASSERT_EQ(Ashlar("convert squeezenet.ash --pack -o p.ash " + options).exit_code, 0);
+    for (const char* file : {"p.ash", "squeezenet.ash"}) {
+      for (const char* given : {"", " --threads 1", " --passes none"}) {
+        const nlohmann::json plan = Ashlar(absl::StrCat("plan --json -q ", file, given)).Json();
+        const ProcessResult verified = Ashlar(absl::StrCat("verify --json -q ", file, given));
+        EXPECT_EQ(verified.exit_code, 0) << verified.err;
+        const nlohmann::json verify = verified.Json();
+        for (const char* key : {"planned_bytes", "parts", "address_space_bytes"}) {
+          EXPECT_EQ(verify["total"][key], plan["total"][key]) << file << given << " " << key;
+        }
+        EXPECT_EQ(verify["pools"]["weights"]["planned_bytes"],
+                  plan["pools"]["weights"]["planned_bytes"]);
+        const bool in_file = plan["packed"].get<bool>();
+        EXPECT_EQ(in_file, plan["total"]["parts"]["weights_in_file_bytes"] != 0);
+        EXPECT_EQ(verify["pools"]["weights"]["method"] == "read-only, packed in the mapped file",
+                  in_file);
+      }
+    }
+  }
+}
+
 TEST_F(PackedModelTest, OptionsThatDifferAreNamed) {
   ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o squeezenet.ash").exit_code, 0);
   ASSERT_EQ(

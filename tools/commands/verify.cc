@@ -61,9 +61,12 @@ class VerifyCommand final : public Command {
     measure_.done_with = LettingGoOf(model);
     measure_.exit_code_on_fault = static_cast<int>(ExitCode::kOverrun);
     console.Progress("running and measuring");
-    model.packed.reset();
-    absl::StatusOr<Measurement> measured =
-        Measure(std::move(model.graph), request, std::move(inputs), measure_);
+    if (understate_ > 0) model.packed.reset();  // a packed plan states its chunks as they are
+    const auto plan = [&]() -> absl::StatusOr<PlanToMeasure> {
+      ASHLAR_ASSIGN_OR_RETURN(PlannedModel made, PlanModel(std::move(model), request, console));
+      return PlanToMeasure{std::move(made.planned), std::move(made.packed)};
+    };
+    absl::StatusOr<Measurement> measured = MeasurePlan(plan, request, std::move(inputs), measure_);
     if (!measured.ok()) {
       return request.planning.recorded ? PlanFileError(measured.status()) : measured.status();
     }
