@@ -11,6 +11,7 @@
 #include "tools/inputs.h"
 #include "tools/option_kinds.h"
 #include "tools/options.h"
+#include "tools/repeat_options.h"
 #include "training/strip_search.h"
 
 namespace ashlar {
@@ -81,11 +82,11 @@ void AddTrainingFlags(CLI::App& app, TrainingFlags& flags) {
   Add(app, flags, "Training");
   CLI::Option* const budget =
       AddParsed(app, "--memory-budget", flags.memory_budget, ParseBudget, "SIZE|min",
-                "make again what it takes to fit the arena into so many bytes, in parts where "
-                "that is faster; else exit 3")
+                "recompute as much as fits the arena into so many bytes, in tiles if that is "
+                "faster; exit 3 if nothing fits")
           ->group("Training");
   AddParsed(app, "--tile", flags.options.tiles, TileSpec::Parse, "SPEC",
-            "make segments of the model, and their gradients, in parts (as in `plan`)")
+            "compute segments of the model, and their gradients, in tiles (as in `plan`)")
       ->excludes(budget)
       ->group("Training");
   AddParsed(app, "--max-extra-flops", flags.max_extra_flops, ParseRatio, "RATIO",
@@ -99,7 +100,7 @@ void AddTrainingFlags(CLI::App& app, TrainingFlags& flags) {
 }
 
 void AddTrainFlag(CLI::App& app, TrainingFlags& flags) {
-  app.add_flag("--train", flags.train, "of a step of training, with the options of `train`")
+  app.add_flag("--train", flags.train, "plan a training step, with the options of `train`")
       ->group("Model");
   Add(app, flags, kUnlistedGroup);
   for (const char* name : {"--batch", "--optimizer", "--momentum", "--nesterov", "--weight-decay",
@@ -179,10 +180,9 @@ absl::Status FitIntoBudget(const PlanRequest& request, TrainingGraph& graph, Tra
   flags.options.tiles = std::move(fitted->tiles);
   flags.extra_flops = fitted->step.point.extra_flops;
   flags.memory_budget = -1;
-  const std::string tiles = flags.options.tiles.ToString();
-  console.Note(absl::StrCat(tiles.empty() ? "" : absl::StrCat("--tile '", tiles, "' "),
-                            "--recompute ", flags.options.recompute.ToString(), ": ",
-                            FormatPercent(*flags.extra_flops), " more operations"));
+  console.Note(absl::StrCat(
+      FormatPercent(*flags.extra_flops), " more operations; the options that repeat this: ",
+      ShellText(OptionsToRepeat(flags.options.tiles, flags.options.recompute))));
   return absl::OkStatus();
 }
 

@@ -111,6 +111,15 @@ TEST_F(TilingTest, BudgetsAreMetWithoutMoreWork) {
 
 class BudgetCommandTest : public testing::CommandTest {};
 
+// Returns the arguments of a list, each quoted, after blanks.
+std::string TextOf(const nlohmann::json& arguments) {
+  std::string text;
+  for (const nlohmann::json& argument : arguments) {
+    absl::StrAppend(&text, " '", argument.get<std::string>(), "'");
+  }
+  return text;
+}
+
 TEST_F(BudgetCommandTest, ABudgetIsMetOrRefusedWithTheSmallestThatWouldDo) {
   if (testing::kSanitized) GTEST_SKIP() << "about bytes alone";
   const auto whole = Ashlar("plan model.ash --json --quiet").Json();
@@ -137,7 +146,7 @@ TEST_F(BudgetCommandTest, ABudgetIsMetOrRefusedWithTheSmallestThatWouldDo) {
   EXPECT_THAT(Ashlar(absl::StrCat("plan model.ash --memory-budget ", fits, kQuick)).out,
               HasSubstr(absl::StrCat(" extra FLOPs, ",
                                      FormatMilliseconds(met.Json()["predicted_ms"].get<double>()),
-                                     " expected\n")));
+                                     " expected; the options that repeat this plan:\n--tile ")));
 
   // Guard bytes, with which `verify` runs a second time, are not included.
   const auto verified = Ashlar("verify model.ash --json --quiet --memory-budget " + fits + kQuick);
@@ -192,6 +201,54 @@ TEST_F(BudgetCommandTest, ASegmentMayComputeShapes) {
             3);
 }
 
+// Regression: `--passes` was followed by a comma, and the JSON and the frontier left it out, so
+// `--tile` alone made another plan.
+TEST_F(BudgetCommandTest, TheOptionsThatRepeatAPlanCanBePasted) {
+  if (testing::kSanitized) GTEST_SKIP() << "about options alone";
+  ASSERT_EQ(Ashlar("zoo mobilenet_v2 --image 32 -o padded.ash --quiet").exit_code, 0);
+  ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o s.ash --quiet").exit_code, 0);
+  const std::string plan = absl::StrCat("plan", kQuick, " --threads 1 --processor avx512/32K/1M ");
+  const struct {
+    const char* model;
+    const char* options;
+    const char* repeat;  // a part of the options that repeat it
+  } cases[] = {{"padded.ash", " --memory-budget min", "--tile"},
+               {"padded.ash", " --memory-budget 1GB", "--tile"},
+               {"padded.ash", " --total-budget 1GB", "--tile"},
+               {"s.ash", " --tile none", "'none'"},
+               {"s.ash", " --tile 0-19:lines13", "'0-19:lines13'"},
+               {"s.ash", " --memory-budget min", "--tile"},
+               {"s.ash", " --memory-budget 300000 --prefer memory", "'--prefer' 'memory'"},
+               {"s.ash", " --memory-budget min --passes fold_constants,fuse",
+                "'--passes' 'fold_constants,fuse'"}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(absl::StrCat(c.model, c.options));
+    const std::string model = plan + c.model;
+    const auto made = Ashlar(model + c.options + " --json");
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    const nlohmann::json document = made.Json();
+    EXPECT_THAT(TextOf(document["repeat"]), HasSubstr(c.repeat));
+    const auto expect_same = [&](const std::string& options) {
+      const auto again = Ashlar(absl::StrCat(model, " ", options, " --json"));
+      ASSERT_EQ(again.exit_code, 0) << options << ": " << again.err;
+      EXPECT_EQ(again.Json()["tile"], document["tile"]);
+      EXPECT_EQ(again.Json()["comp_seq"], document["comp_seq"]);
+      EXPECT_EQ(again.Json()["repeat"], document["repeat"]);
+      // A chosen plan is searched more thoroughly than a candidate.
+      EXPECT_LE(again.Json()["arena_bytes"], document["arena_bytes"]);
+      if (document["proof"] != "none") {
+        EXPECT_EQ(again.Json()["arena_bytes"], document["arena_bytes"]);
+      }
+    };
+    expect_same(TextOf(document["repeat"]));
+    const std::string text = Ashlar(model + c.options).out;
+    const size_t line = text.find("\n--tile ");
+    EXPECT_EQ(line == std::string::npos, c.options == std::string(" --tile none"));
+    if (line == std::string::npos) continue;
+    expect_same(text.substr(line + 1, text.find('\n', line + 1) - line - 1));
+  }
+}
+
 TEST_F(BudgetCommandTest, BadBudgetsAreUsageErrors) {
   for (const char* options :
        {"--memory-budget 0", "--memory-budget -5", "--memory-budget lots", "--tile nonsense",
@@ -214,11 +271,12 @@ TEST_F(BudgetCommandTest, TheFrontierIsACurveOfPlansThatRun) {
     }
     EXPECT_GT(points[i]["predicted_ms"], 0);
     EXPECT_GT(points[i]["measured_ms"], 0);
-    const std::string tiles = points[i]["tile"];
-    const auto plan = Ashlar("plan model.ash --json --quiet --tile '" + tiles + "'" + kQuick);
+    const std::string same = TextOf(points[i]["repeat"]) + kQuick;
+    const auto plan = Ashlar("plan model.ash --json --quiet" + same);
     ASSERT_EQ(plan.exit_code, 0) << plan.err;
     EXPECT_EQ(plan.Json()["pools"]["arena"]["planned_bytes"], points[i]["arena_bytes"]);
-    const auto verify = Ashlar("verify model.ash --json --quiet --tile '" + tiles + "'" + kQuick);
+    EXPECT_EQ(plan.Json()["tile"], points[i]["tile"]);
+    const auto verify = Ashlar("verify model.ash --json --quiet" + same);
     ASSERT_EQ(verify.exit_code, 0) << verify.err;
     EXPECT_LE(verify.Json()["pools"]["arena"]["actual_bytes"], points[i]["arena_bytes"]);
     EXPECT_EQ(verify.Json()["heap"]["own_calls"], 0);

@@ -3,13 +3,22 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graph/needed_bytes.h"
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/measure/process_memory.h"
+#include "runtime/plan/plan_graph.h"
+#include "runtime/plan/stages/memory_need.h"
+#include "runtime/plan/total_plan.h"
 #include "tests/support/command/command_process.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/status.h"
+#include "tools/zoo/zoo.h"
 
 namespace ashlar::testing {
 namespace {
@@ -70,6 +79,13 @@ TEST_F(TotalBudgetTest, ATotalThatGrowsUnderAnArenasBudgetIsNamed) {
     EXPECT_EQ(without, Total(Document("plan r18.ash --tile none")));
     EXPECT_EQ(absl::StrContains(result.out, "the total is larger than without a budget"),
               Total(document) > without);
+    // Regression: only the number of operators was named, though the weights had grown.
+    const json parts = document["total"]["parts"],
+               before = Document("plan r18.ash --tile none")["total"]["parts"];
+    const int64_t grown = parts["packed_weights_bytes"].get<int64_t>() -
+                          before["packed_weights_bytes"].get<int64_t>();
+    EXPECT_EQ(absl::StrContains(result.out, absl::StrCat("weights by ", grown, " bytes (packed")),
+              Total(document) > without && grown > 0);
     grew = grew || Total(document) > without;
   }
   EXPECT_TRUE(grew);
@@ -176,8 +192,15 @@ TEST_F(TotalBudgetTest, WhatReadingTakesIsStated) {
 
 TEST_F(TotalBudgetTest, WhatDoesNotFitEndsWithBothNumbers) {
   if (kSanitized) GTEST_SKIP() << "sanitizers take memory of their own";
-  const json least = Document(absl::StrCat("plan r18.ash --total-budget 20MiB", kQuick), 3);
+  // Below what every plan takes, tiles are not searched for.
+  const json impossible = Document(absl::StrCat("plan r18.ash --total-budget 20MiB", kQuick), 3);
+  EXPECT_FALSE(impossible["total"]["fits"]);
+  const int64_t bound = impossible["total"]["least_bytes"].get<int64_t>();
+  const json least = Document(absl::StrCat("plan r18.ash --total-budget ", bound, kQuick), 3);
   EXPECT_FALSE(least["total"]["fits"]);
+  EXPECT_FALSE(least["total"].contains("least_bytes"));
+  EXPECT_GE(Total(least), bound);
+  EXPECT_LE(Total(least), Total(impossible));
   const int64_t need = Total(least);
   for (const char* command : {"plan", "run", "bench", "verify"}) {
     const ProcessResult below =
@@ -188,6 +211,38 @@ TEST_F(TotalBudgetTest, WhatDoesNotFitEndsWithBothNumbers) {
   }
   EXPECT_TRUE(
       Document(absl::StrCat("plan r18.ash --total-budget ", need, kQuick))["total"]["fits"]);
+}
+
+// Regression: a total far below the weights was searched for as long as any other.
+TEST_F(TotalBudgetTest, ImpossibleTotalsAreRefusedAtOnce) {
+  cpu::RegisterDevice();
+  ZooOptions options;
+  options.image = 64;
+  const Graph graph = Value(BuildResNet18(options));
+  const int64_t process = ProcessBytes(1);
+  for (const bool find_smallest : {false, true}) {
+    for (const int64_t total : {int64_t{1}, process, int64_t{40} * kMiB}) {
+      PlanRequest request;
+      request.target.total = TotalBudget{total, process, find_smallest};
+      request.planning.progress = std::make_shared<PlanningProgress>();
+      const auto planned = PlanGraph(Graph(graph), request);
+      EXPECT_LE(request.planning.progress->plans.load(), 8) << total;
+      if (find_smallest) {
+        ASSERT_TRUE(planned.ok()) << planned.status();
+        EXPECT_GT(LeastTotal(**planned, process), total);
+        EXPECT_LE(LeastTotal(**planned, process), NeedOf(**planned, process).total());
+      } else {
+        EXPECT_THAT(std::string(planned.status().message()), HasSubstr("take at least "));
+        EXPECT_GT(NeededBytes(planned.status()).value_or(0), total);
+      }
+    }
+  }
+  for (const char* command : {"plan", "run"}) {
+    const ProcessResult refused = Ashlar(absl::StrCat(command, " r50.ash --total-budget 30MB"));
+    EXPECT_EQ(refused.exit_code, 3) << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr("30000000 bytes"));
+    EXPECT_THAT(refused.err, HasSubstr("take at least "));
+  }
 }
 
 // The address space that `plan` and `verify` state is enough; with 5 % less, an error says so.

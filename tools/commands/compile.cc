@@ -21,6 +21,7 @@
 #include "tools/option_kinds.h"
 #include "tools/options.h"
 #include "tools/output_tolerance.h"
+#include "tools/repeat_options.h"
 #include "tools/report/model_plan_document.h"
 #include "viewer/plan_document.h"
 
@@ -159,6 +160,7 @@ class CompileCommand final : public Command {
     document["calls"] = sizes.steps;
     document["kernels"] = sizes.kernels;
     document["tile"] = planned.target.tiles.ToString();
+    document["repeat"] = OptionsToRepeat(planned);
     document["max_rel_error"] = error;
     return console.Write(document);
   }

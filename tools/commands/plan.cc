@@ -16,6 +16,7 @@
 #include "runtime/plan/record/recorded_plan.h"
 #include "runtime/plan/stages/memory_need.h"
 #include "runtime/plan/tiling/tiled_plan.h"
+#include "runtime/plan/total_plan.h"
 #include "serialization/file_writer.h"
 #include "serialization/megengine/conventions.h"
 #include "tools/budget_checks.h"
@@ -26,6 +27,7 @@
 #include "tools/peak.h"
 #include "tools/plan_options.h"
 #include "tools/plan_picture.h"
+#include "tools/repeat_options.h"
 #include "tools/report/frontier.h"
 #include "tools/report/frontier_picture.h"
 #include "tools/report/int8_twin.h"
@@ -173,7 +175,7 @@ class PlanCommand final : public PlanOptions {
     ASHLAR_ASSIGN_OR_RETURN(const PlannedModel made,
                             ashlar::PlanModel(std::move(model), request, console));
     const PlannedGraph* const graph = &made.plan();
-    const int64_t total_without_budget = TotalWithoutBudget(made, packed_graph, request);
+    const std::optional<MemoryNeed> without_budget = NeedWithoutBudget(made, packed_graph, request);
     if (!tile_info_.empty()) ASHLAR_RETURN_IF_ERROR(WriteTileInfo(original, *graph));
     ASHLAR_RETURN_IF_ERROR(CheckRecordedWorkspaces(*graph));
     const PeakReport peak = ExaminePeak(*graph, first_added_id);
@@ -187,9 +189,11 @@ class PlanCommand final : public PlanOptions {
     if (format() == PlanFormat::kHtml) {
       ASHLAR_RETURN_IF_ERROR(AddToCompareWith(*graph, planned.viewed, console));
     }
+    absl::Status fits = CheckBudget(*graph, model_.path);
+    if (fits.ok()) fits = CheckTotal(made, model_.path);
     const std::string table = absl::StrCat(
-        PoolTable(model_.path, made), TotalLine(total_without_budget, made), "\n",
-        ArenaLine(graph->plan),
+        fits.ok() ? "" : absl::StrCat(fits.message(), "\nThe smallest plan that was found:\n\n"),
+        PoolTable(model_.path, made), TotalLine(without_budget, made), "\n", ArenaLine(graph->plan),
         graph->plan.proof == memory::Proof::kNone
             ? ""
             : "optimal for this order, these kernels and tiles: others make other buffers\n",
@@ -209,32 +213,33 @@ class PlanCommand final : public PlanOptions {
     document["model"] = model_.path;
     AddModelPlan(*graph, peak, document);
     AddRecompute(training_, document);
+    if (training_.train) {
+      document["repeat"] = OptionsToRepeat(training_.options.tiles, training_.options.recompute);
+    }
     if (twin) document["int8_twin"] = TwinDocument(*twin);
     document["packed"] = made.packed != nullptr;
     if (graph->device->is_host()) {
       document["total"] = TotalDocument(NeedOf(made), AddressesNeeded(made));
-      if (total_without_budget > 0) {
-        document["total"]["without_budget_bytes"] = total_without_budget;
-      }
+      if (without_budget) document["total"]["without_budget_bytes"] = without_budget->total();
       if (const std::optional<TotalBudget>& total = graph->target.total) {
         document["total"]["budget_bytes"] = total->bytes;
         document["total"]["fits"] = NeedOf(made).total() <= total->bytes;
+        const int64_t least = LeastTotal(*graph, total->process_bytes);
+        if (least > total->bytes) document["total"]["least_bytes"] = least;
       }
     }
     document["chunks"] = ChunksDocument(planned);
-    absl::Status fits = CheckBudget(*graph, model_.path);
-    if (fits.ok()) fits = CheckTotal(made, model_.path);
     // Nobody should run a plan that is not the one asked for.
     if (!fits.ok()) planned.plan_text.clear();
     ASHLAR_RETURN_IF_ERROR(Show(planned, table, std::move(document), console));
     return fits;
   }
 
-  // Returns the bytes in total of the plan without the memory budget, with its weights in memory or
-  // in the file, as in `made`; 0 without a budget, or if there is no such plan.
-  int64_t TotalWithoutBudget(const PlannedModel& made, const Graph& packed_graph,
-                             PlanRequest request) const {
-    if (planning_.memory_budget < 0 || !made.plan().device->is_host()) return 0;
+  // Returns the memory of the plan without the memory budget, with its weights in memory or in the
+  // file, as in `made`; nothing without a budget, or if there is no such plan.
+  std::optional<MemoryNeed> NeedWithoutBudget(const PlannedModel& made, const Graph& packed_graph,
+                                              PlanRequest request) const {
+    if (planning_.memory_budget < 0 || !made.plan().device->is_host()) return std::nullopt;
     std::shared_ptr<const PlannedGraph> untiled = made.plan().untiled;
     if (made.packed != nullptr) {  // in the tiles that met this budget before
       request.target.tiles = TileSpec();
@@ -242,15 +247,19 @@ class PlanCommand final : public PlanOptions {
       absl::StatusOr<std::unique_ptr<PlannedGraph>> planned = PlanGraph(packed_graph, request);
       if (planned.ok()) untiled = *std::move(planned);
     }
-    if (untiled == nullptr) return 0;
-    return NeedOf(*untiled, ProcessBytes(untiled->target.threads), made.packed != nullptr).total();
+    if (untiled == nullptr) return std::nullopt;
+    return NeedOf(*untiled, ProcessBytes(untiled->target.threads), made.packed != nullptr);
   }
 
-  // Warns if the process takes more in total for its smaller arena.
-  static std::string TotalLine(int64_t without_budget, const PlannedModel& made) {
-    if (without_budget == 0 || NeedOf(made).total() <= without_budget) return "";
-    return absl::StrCat("the total is larger than without a budget (", FormatBytes(without_budget),
-                        "): planning and running so many operators takes memory, too\n");
+  // Warns if the process takes more in total for its smaller arena, and says why.
+  static std::string TotalLine(const std::optional<MemoryNeed>& without_budget,
+                               const PlannedModel& made) {
+    if (!without_budget) return "";
+    const MemoryNeed need = NeedOf(made);
+    if (need.total() <= without_budget->total()) return "";
+    return absl::StrCat("the total is larger than without a budget (",
+                        FormatBytes(without_budget->total()),
+                        "). What grew: ", DescribeGrowth(*without_budget, need), "\n");
   }
 
   // Nothing unless --int8-twin asks for it.
@@ -281,7 +290,7 @@ class PlanCommand final : public PlanOptions {
         const std::vector<FrontierPoint> points,
         PlanStepFrontier(graph, training_.options, ToPlanRequest(execution_, planning_, console),
                          console));
-    console.Print(FrontierTable(points, "recompute"));
+    console.Print(FrontierTable(points));
     Json document = console.Document(execution_.device, execution_.threads);
     document["step_frontier"] = FrontierDocument(points, "recompute");
     return console.Write(document);
@@ -296,7 +305,7 @@ class PlanCommand final : public PlanOptions {
         const std::vector<FrontierPoint> points,
         MeasureFrontier(model.graph, ToPlanRequest(execution_, planning_, console), inputs,
                         console));
-    console.Print(FrontierTable(points, "tile"));
+    console.Print(FrontierTable(points));
     if (!output_.empty()) {
       ASHLAR_RETURN_IF_ERROR(
           WriteFile(output_, FrontierSvg(absl::StrCat(model_.path, ": arena and time"), points)));

@@ -1,6 +1,5 @@
 #include "tools/report/frontier.h"
 
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "runtime/plan/tiling/tiled_plan.h"
 #include "tools/bound_session.h"
 #include "tools/format.h"
+#include "tools/repeat_options.h"
 #include "tools/report/statistics.h"
 #include "tools/report/table.h"
 
@@ -43,6 +43,7 @@ absl::StatusOr<std::vector<FrontierPoint>> MeasureFrontier(Graph graph, const Pl
     console.Progress(absl::StrCat("measuring ", points.size() + 1, " of ", plans.size()));
     FrontierPoint point;
     point.choice = plan->target.tiles.ToString();
+    point.repeat = OptionsToRepeat(*plan);
     point.arena_bytes = plan->plan.plan.arena;
     point.extra_flops_ratio = plan->extra_flops_ratio;
     point.predicted_ms = plan->predicted_ms;
@@ -54,14 +55,11 @@ absl::StatusOr<std::vector<FrontierPoint>> MeasureFrontier(Graph graph, const Pl
   return points;
 }
 
-std::string FrontierTable(absl::Span<const FrontierPoint> points, absl::string_view option) {
+std::string FrontierTable(absl::Span<const FrontierPoint> points) {
   const bool timed = points[0].measured_ms > 0;
   std::vector<std::string> heads = {">arena", ">bytes", ">extra FLOPs"};
   if (timed) heads.insert(heads.end(), {">predicted", ">measured", ">time"});
-  const bool tiled = std::any_of(points.begin(), points.end(),
-                                 [](const FrontierPoint& point) { return !point.tiles.empty(); });
-  if (tiled) heads.push_back("--tile");
-  heads.push_back(absl::StrCat("--", option));
+  heads.push_back("options");
   Table table(std::move(heads));
   for (const FrontierPoint& point : points) {
     std::vector<std::string> row = {FormatBytes(point.arena_bytes), absl::StrCat(point.arena_bytes),
@@ -72,8 +70,7 @@ std::string FrontierTable(absl::Span<const FrontierPoint> points, absl::string_v
                  {FormatMilliseconds(point.predicted_ms), FormatMilliseconds(point.measured_ms),
                   absl::StrFormat("%.2fx", ratio)});
     }
-    if (tiled) row.push_back(point.tiles.empty() ? "(none)" : point.tiles);
-    row.push_back(point.choice.empty() ? "(none)" : point.choice);
+    row.push_back(ShellText(point.repeat));
     table.AddRow(std::move(row));
   }
   return table.ToText();
@@ -88,6 +85,7 @@ Json FrontierDocument(absl::Span<const FrontierPoint> points, const std::string&
       row["measured_ms"] = point.measured_ms;
     }
     row[option] = point.choice;
+    row["repeat"] = point.repeat;
     if (!point.tiles.empty()) row["tile"] = point.tiles;
     list.push_back(std::move(row));
   }

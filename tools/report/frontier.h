@@ -15,8 +15,9 @@
 namespace ashlar {
 
 struct FrontierPoint {
-  std::string choice;  // in the format of --tile or --recompute; empty: none
-  std::string tiles;   // of a training step, in the format of --tile; empty: none
+  std::string choice;               // in the format of --tile or --recompute; empty: none
+  std::string tiles;                // of a training step, in the format of --tile; empty: none
+  std::vector<std::string> repeat;  // the options that make the point's plan (OptionsToRepeat)
   int64_t arena_bytes = 0;
   double extra_flops_ratio = 0;
   double predicted_ms = 0;  // 0: neither predicted nor measured
@@ -28,9 +29,9 @@ absl::StatusOr<std::vector<FrontierPoint>> MeasureFrontier(Graph graph, const Pl
                                                            const InputTensors& inputs,
                                                            Console& console);
 
-// Formats the points. `option`: the option that takes a point's choice, "tile" or "recompute".
-// Times are shown if there are any.
-std::string FrontierTable(absl::Span<const FrontierPoint> points, absl::string_view option);
+// Formats the points, each with the options that repeat it. Times are shown if there are any.
+std::string FrontierTable(absl::Span<const FrontierPoint> points);
+// `option`: the option that takes a point's choice, "tile" or "recompute".
 Json FrontierDocument(absl::Span<const FrontierPoint> points, const std::string& option);
 
 }  // namespace ashlar

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "runtime/plan/record/recorded_plan.h"
+#include "tools/repeat_options.h"
 #include "tools/report/plan_report.h"
 #include "tools/report/record_use.h"
 
@@ -32,6 +33,7 @@ void AddModelPlan(const PlannedGraph& planned, const PeakReport& peak, Json& doc
   document["predicted_ms"] = planned.predicted_ms;
   document["kernel_record"] = RecordDocument(CountRecordUse(planned));
   document["tile"] = planned.target.tiles.ToString();
+  document["repeat"] = OptionsToRepeat(planned);
   document["prefer"] = planned.planning.kernels.least_memory ? "memory" : "speed";
   if (planned.target.budget && planned.target.budget->bytes > 0) {
     document["budget_bytes"] = planned.target.budget->bytes;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "runtime/plan/record/recorded_plan.h"
 #include "tools/format.h"
+#include "tools/repeat_options.h"
 #include "tools/report/table.h"
 
 namespace ashlar {
@@ -161,7 +162,7 @@ std::string WorkspaceLine(const PlannedGraph& planned) {
   if (largest < 0) return "";
   const Kernel* const kernel = WorkspaceOwner(planned, largest);
   return absl::StrFormat(
-      "scratch in the arena: %s, the most %s of %s%s\n", Counted(count, "operator"),
+      "workspace in the arena: %s, the most %s of %s%s\n", Counted(count, "operator"),
       FormatBytes(planned.workspace[largest]), FormatName(planned.graph.node(largest).name),
       kernel == nullptr ? "" : absl::StrCat(" (", kernel->implementation(), ")"));
 }
@@ -226,15 +227,14 @@ std::string PassTable(const std::vector<PassReport>& passes) {
 
 std::string TileLines(const PlannedGraph& planned) {
   std::string text;
-  if (!planned.target.tiles.empty()) {
-    absl::StrAppend(&text, "\ntiles: --tile '", planned.target.tiles.ToString(), "'",
-                    planned.planning.kernels.least_memory ? " --prefer memory" : "",
-                    planned.planning.passes == "all" ? "" : " --passes " + planned.planning.passes,
-                    ", ", FormatPercent(planned.extra_flops_ratio), " extra FLOPs");
+  if (!planned.target.tiles.empty() || planned.target.budget || planned.target.total) {
+    absl::StrAppend(&text, "\n", planned.target.tiles.empty() ? "not tiled" : "tiled", ": ",
+                    FormatPercent(planned.extra_flops_ratio), " extra FLOPs");
     if (planned.predicted_ms > 0) {
       absl::StrAppend(&text, ", ", FormatMilliseconds(planned.predicted_ms), " expected");
     }
-    absl::StrAppend(&text, "\n");
+    absl::StrAppend(&text, "; the options that repeat this plan:\n",
+                    ShellText(OptionsToRepeat(planned)), "\n");
   }
   if (planned.target.budget && planned.target.budget->bytes > 0) {
     absl::StrAppend(&text, "budget ", Counted(planned.target.budget->bytes, "byte"));
@@ -247,11 +247,12 @@ std::string TileLines(const PlannedGraph& planned) {
     absl::StrAppend(&text, "total budget ", Counted(total->bytes, "byte"), "\n");
   }
   if (!planned.spared.empty()) {
-    absl::StrAppend(&text, planned.spared.size(),
-                    planned.spared.size() == 1 ? " operator runs" : " operators run",
-                    " on a kernel with less scratch than the fastest one's, which would raise the "
-                    "arena's peak (--extra-scratch allows that); the first is ",
-                    FormatName(planned.graph.node(planned.spared[0]).name), "\n");
+    absl::StrAppend(
+        &text, planned.spared.size(),
+        planned.spared.size() == 1 ? " operator runs" : " operators run",
+        " on a kernel with less workspace than the fastest one's, which would raise the "
+        "arena's peak (--extra-scratch allows that); the first is ",
+        FormatName(planned.graph.node(planned.spared[0]).name), "\n");
   }
   return text;
 }

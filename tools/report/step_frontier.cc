@@ -7,6 +7,7 @@
 #include "graph/status.h"
 #include "runtime/plan/plan_graph.h"
 #include "tools/format.h"
+#include "tools/repeat_options.h"
 #include "training/strip_search.h"
 
 namespace ashlar {
@@ -41,6 +42,7 @@ absl::StatusOr<std::vector<FrontierPoint>> PlanStepFrontier(const TrainingGraph&
     }
     points.push_back({.choice = point.spec.ToString(),
                       .tiles = step.tiles.ToString(),
+                      .repeat = OptionsToRepeat(step.tiles, point.spec),
                       .arena_bytes = arena,
                       .extra_flops_ratio = point.extra_flops});
   }

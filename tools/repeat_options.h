@@ -1,0 +1,26 @@
+// The options that repeat a plan without its search.
+#ifndef ASHLAR_TOOLS_REPEAT_OPTIONS_H_
+#define ASHLAR_TOOLS_REPEAT_OPTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "runtime/plan/stages/planned_graph.h"
+#include "training/recompute.h"
+
+namespace ashlar {
+
+// Returns the options that the command needs, in addition to the given ones, to make this plan
+// without a search: tiles, and the kernels and passes that the search chose. If weights were
+// limited, no options name them, and the total budget itself is returned.
+std::vector<std::string> OptionsToRepeat(const PlannedGraph& planned);
+
+// Returns the same for a training step.
+std::vector<std::string> OptionsToRepeat(const TileSpec& tiles, const RecomputeSpec& recompute);
+
+// Joins options to text that a shell takes as it is.
+std::string ShellText(const std::vector<std::string>& options);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_REPEAT_OPTIONS_H_
