@@ -42,6 +42,8 @@ struct ashlar_plan {
   std::vector<ashlar_buffer> buffers;
   std::vector<ashlar_step> steps;
   ashlar_memory memory = {};
+  std::string tile, passes;  // of `choices`
+  ashlar_choices choices = {};
 };
 
 struct ashlar_session {

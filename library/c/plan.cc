@@ -12,6 +12,7 @@
 #include "memory/csv.h"
 #include "memory/problem/lower_bound.h"
 #include "memory/svg.h"
+#include "runtime/plan/stages/memory_need.h"
 #include "serialization/json_file.h"
 #include "viewer/plan_document.h"
 #include "viewer/plan_page.h"
@@ -90,7 +91,25 @@ absl::Status Describe(const Graph& model, const PlannedGraph& planned, std::stri
   plan.buffers = BuffersOf(plan.record);
   ASHLAR_ASSIGN_OR_RETURN(plan.steps, StepsOf(plan.record));
   plan.memory = MemoryOf(planned);
+  plan.tile = planned.target.tiles.empty() ? "none" : planned.target.tiles.ToString();
+  plan.passes = planned.planning.passes;
+  plan.choices.tile = plan.tile.c_str();
+  plan.choices.passes = plan.passes.c_str();
+  plan.choices.prefer_memory = planned.planning.kernels.least_memory ? 1 : 0;
   return absl::OkStatus();
+}
+
+// Sets the totals, with and without the budget, and tells if the smaller arena takes more in all.
+void CompareTotals(const PlannedGraph& planned, bool in_file, ashlar_memory& memory) {
+  constexpr int64_t kProgram = 0;
+  const MemoryNeed need = NeedOf(planned, kProgram, in_file);
+  memory.total = need.total();
+  if (planned.untiled == nullptr) return;
+  const MemoryNeed without = NeedOf(*planned.untiled, kProgram, in_file);
+  memory.total_without_budget = without.total();
+  if (need.total() <= without.total()) return;
+  Log(absl::StrCat("the total is larger than without a budget: ", need.total(), " bytes, not ",
+                   without.total(), ". What grew: ", DescribeGrowth(without, need)));
 }
 
 // Plans the model. Shares weights with `share` unless it is null.
@@ -103,6 +122,8 @@ absl::StatusOr<std::unique_ptr<ashlar_plan>> MakePlan(Model model, const PlanReq
   auto plan = std::make_unique<ashlar_plan>();
   const PlannedGraph& planned = made.plan();
   ASHLAR_RETURN_IF_ERROR(Describe(source, planned, std::move(title), *plan));
+  if (planned.device->is_host()) CompareTotals(planned, made.packed != nullptr, plan->memory);
+  if (made.planned != nullptr) made.planned->untiled.reset();
   plan->memory.weights_in_file = made.packed != nullptr ? planned.weights.bytes : 0;
   if (made.packed != nullptr) {
     plan->loaded = std::make_unique<LoadedPlan>(std::move(made.packed));
@@ -174,7 +195,8 @@ absl::StatusOr<std::unique_ptr<ashlar_plan>> PlanOf(const ashlar_model& model,
   using Made = std::unique_ptr<ashlar_plan>;
   return MakeWatched<Made>(options, [&](const Watched& watched) -> absl::StatusOr<Made> {
     ASHLAR_ASSIGN_OR_RETURN(Model source, ModelFor(model, options));
-    ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request, RequestFor(source, options, watched));
+    ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(source, options, watched));
+    request.debug.keep_untiled = request.target.budget.has_value();
     return MakePlan(std::move(source), request, options.share);
   });
 }
@@ -197,6 +219,13 @@ ashlar_status ashlar_plan_memory(const ashlar_plan* plan, ashlar_memory* memory)
   return Call([&]() -> absl::Status {
     ASHLAR_RETURN_IF_ERROR(CheckGiven(plan, "plan"));
     return ashlar::c::Write(plan->memory, "ashlar_memory", memory);
+  });
+}
+
+ashlar_status ashlar_plan_choices(const ashlar_plan* plan, ashlar_choices* choices) {
+  return Call([&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(plan, "plan"));
+    return ashlar::c::Write(plan->choices, "ashlar_choices", choices);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "graph/passes/pass.h"
 #include "graph/status.h"
 #include "library/c/border.h"
 #include "library/c/objects.h"
@@ -35,11 +36,12 @@ absl::Status SetBudget(const ashlar_plan_options& options, PlanTarget& target) {
 }
 
 // Takes the options that the file was packed with, if the caller sets none of them.
-void TakePackedOptions(const PackedModel& packed, bool tile_given, PlanRequest& request) {
+void TakePackedOptions(const PackedModel& packed, bool tile_given, bool passes_given,
+                       PlanRequest& request) {
   const absl::StatusOr<PackingOptions> options = PackingOptions::Parse(packed.options);
   if (!options.ok()) return;
   request.target.tuned_tiles = false;
-  request.planning.passes = options->passes;
+  if (!passes_given) request.planning.passes = options->passes;
   request.planning.inplace = options->inplace;
   request.planning.kernels.exact = request.planning.kernels.exact || options->exact;
   if (request.target.budget.has_value()) {
@@ -117,6 +119,11 @@ absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_opt
   if (tile_given) {
     ASHLAR_ASSIGN_OR_RETURN(target.tiles, ParseTilesOrNone(options.tile));
   }
+  const bool passes_given = options.passes != nullptr && *options.passes != '\0';
+  if (passes_given) {
+    ASHLAR_RETURN_IF_ERROR(SelectPasses(options.passes).status());
+    planning.passes = options.passes;
+  }
   ASHLAR_RETURN_IF_ERROR(SetBudget(options, target));
   if (target.budget.has_value() && tile_given) {
     return InvalidArgument("tile and memory_budget together: a budget finds its own tiles");
@@ -129,7 +136,7 @@ absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_opt
     planning.record = RecordFor(options.kernel_record, target, Log);
   }
   if (model.packed.has_value() && target.comp_node.type == CompNode::Type::kCpu) {
-    TakePackedOptions(*model.packed, tile_given, request);
+    TakePackedOptions(*model.packed, tile_given, passes_given, request);
   }
   return request;
 }

@@ -4,7 +4,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from . import Error, load
+from . import DoesNotFit, Error, InvalidArgument, RejectedFile, load
+
+EXIT_CODES = ((DoesNotFit, 3), (RejectedFile, 6), (InvalidArgument, 2))  # as of the command; otherwise 1
 
 
 def main() -> int:
@@ -19,7 +21,7 @@ def main() -> int:
         plan = load(options.model).plan(budget=options.budget, threads=options.threads)
     except (Error, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
-        return 1
+        return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 1)
     for name, value in plan.memory._asdict().items():
         print(f"{name:18} {value}")
     if options.svg:

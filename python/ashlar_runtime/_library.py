@@ -103,14 +103,19 @@ class PlanOptions(Sized):
                 ("memory_budget", c_int64), ("max_extra_flops", c_double), ("device", c_char_p), ("tile", c_char_p),
                 ("precision", c_char_p), ("kernel_record", c_char_p), ("shapes", POINTER(Shape)),
                 ("num_shapes", c_size_t), ("share", c_void_p), ("release_input", c_int32), ("time_limit", c_double),
-                ("progress", PROGRESS), ("progress_context", c_void_p)]
+                ("progress", PROGRESS), ("progress_context", c_void_p), ("passes", c_char_p)]
 
 
 class Memory(Sized):
     _fields_ = [("size", c_size_t), ("arena", c_int64), ("arena_alignment", c_int64), ("input", c_int64),
                 ("output", c_int64), ("weights", c_int64), ("weights_in_file", c_int64), ("lower_bound", c_int64),
                 ("proof", c_int32), ("bottleneck_step", c_int32), ("predicted_ms", c_double),
-                ("weights_shared", c_int64), ("state", c_int64), ("released_input", c_int64)]
+                ("weights_shared", c_int64), ("state", c_int64), ("released_input", c_int64), ("total", c_int64),
+                ("total_without_budget", c_int64)]
+
+
+class Choices(Sized):
+    _fields_ = [("size", c_size_t), ("tile", c_char_p), ("passes", c_char_p), ("prefer_memory", c_int32)]
 
 
 class Buffer(ctypes.Structure):
@@ -159,6 +164,7 @@ SIGNATURES: Dict[str, List[Any]] = {
     "model_plan": [c_void_p, POINTER(PlanOptions), POINTER(c_void_p)],
     "model_pack": [c_void_p, POINTER(PlanOptions), c_char_p],
     "plan_memory": [c_void_p, POINTER(Memory)],
+    "plan_choices": [c_void_p, POINTER(Choices)],
     "plan_inputs": [c_void_p, POINTER(POINTER(Tensor)), POINTER(c_size_t)],
     "plan_outputs": [c_void_p, POINTER(POINTER(Tensor)), POINTER(c_size_t)],
     "plan_buffers": [c_void_p, POINTER(POINTER(Buffer)), POINTER(c_size_t)],

@@ -8,6 +8,7 @@ import json
 import operator
 import os
 import threading
+import warnings
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -57,6 +58,8 @@ class Memory(NamedTuple):
     weights_shared: int  # part of `weights`: held by plans that this plan shares with
     state: int  # of a training
     released_input: int  # part of `arena`: donated inputs before a run
+    total: int  # estimate, without the program itself
+    total_without_budget: int  # 0: unknown, or no budget
 
 
 class Measured(NamedTuple):
@@ -191,14 +194,14 @@ def _info(tensor: Any) -> TensorInfo:
 def _memory(memory: c.Memory) -> Memory:
     return Memory(memory.arena, memory.arena_alignment, memory.input, memory.output, memory.weights, memory.weights_in_file,
                   memory.lower_bound, PROOFS[memory.proof], memory.bottleneck_step, memory.predicted_ms,
-                  memory.weights_shared, memory.state, memory.released_input)
+                  memory.weights_shared, memory.state, memory.released_input, memory.total, memory.total_without_budget)
 
 
 def _plan_options(budget: Union[int, str, None] = None, threads: int = 0,
                   shapes: Optional[Mapping[str, Union[str, Sequence[int]]]] = None, prefer: str = "speed", exact: bool = False,
                   max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,
                   precision: Optional[str] = None, kernel_record: Optional[str] = None,
-                  release_input: bool = False, time_limit: float = 0) -> c.PlanOptions:
+                  release_input: bool = False, time_limit: float = 0, passes: Optional[str] = None) -> c.PlanOptions:
     if prefer not in ("speed", "memory"):
         raise c.InvalidArgument(f"prefer is {prefer!r}; expected 'speed' or 'memory'")
     if shapes is not None and not isinstance(shapes, Mapping):
@@ -217,7 +220,7 @@ def _plan_options(budget: Union[int, str, None] = None, threads: int = 0,
         memory_budget=0 if budget is None else budget_bytes,
         max_extra_flops=0.0 if max_extra_flops is None else (max_extra_flops or -1.0), device=_encoded(device),
         tile=_encoded(tile), precision=_encoded(precision), kernel_record=_encoded(kernel_record), shapes=array,
-        num_shapes=len(given), release_input=int(release_input), time_limit=time_limit)
+        num_shapes=len(given), release_input=int(release_input), time_limit=time_limit, passes=_encoded(passes))
 
 
 def _shape(name: str, shape: Union[str, Sequence[int]]) -> List[int]:
@@ -316,7 +319,8 @@ class Model:
              shapes: Optional[Mapping[str, Union[str, Sequence[int]]]] = None, prefer: str = "speed", exact: bool = False,
              max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,
              precision: Optional[str] = None, kernel_record: Optional[str] = None, share: Optional["Plan"] = None,
-             release_input: bool = False, time_limit: float = 0, progress: Optional[ProgressFunction] = None) -> "Plan":
+             release_input: bool = False, time_limit: float = 0, progress: Optional[ProgressFunction] = None,
+             passes: Optional[str] = None) -> "Plan":
         """Plan the memory of a run, to the byte, without allocating it.
 
         Parameters
@@ -354,6 +358,8 @@ class Model:
         progress : callable, optional
             Called with a `Progress` about twenty times a second. An exception that it raises ends
             planning, as Ctrl-C does.
+        passes : str, optional
+            The passes over the graph, in the format of the command's --passes. The default is all.
 
         Returns
         -------
@@ -369,7 +375,7 @@ class Model:
         """
         options = {"budget": budget, "threads": threads, "shapes": shapes, "prefer": prefer, "exact": exact,
                    "max_extra_flops": max_extra_flops, "tile": tile, "device": device, "precision": precision,
-                   "kernel_record": kernel_record, "release_input": release_input}
+                   "kernel_record": kernel_record, "release_input": release_input, "passes": passes}
         return Plan(self, options, share, time_limit, progress)
 
     def pack(self, path: Union[str, "os.PathLike[str]"], plan: "Plan") -> None:
@@ -420,6 +426,9 @@ class Plan:
     memory : Memory
         The bytes that sessions need.
     inputs, outputs : list of TensorInfo
+    choices : dict
+        The options of `Model.plan` that make this plan again without a search: "tile", "passes" and
+        "prefer".
     """
     _handle: c.Handle
 
@@ -434,8 +443,22 @@ class Plan:
         memory = c.Memory()
         c.call("plan_memory", self._handle.pointer, ctypes.byref(memory))
         self.memory = _memory(memory)
+        choices = c.Choices()
+        c.call("plan_choices", self._handle.pointer, ctypes.byref(choices))
+        self.choices = {"tile": _text(choices.tile), "passes": _text(choices.passes),
+                        "prefer": "memory" if choices.prefer_memory else "speed"}
+        self._warn_of_total()
         self.inputs = [_info(t) for t in _list("plan_inputs", self._handle, c.Tensor)]
         self.outputs = [_info(t) for t in _list("plan_outputs", self._handle, c.Tensor)]
+
+    def _warn_of_total(self) -> None:
+        """Warn if the smaller arena of a budget takes more memory in all."""
+        m = self.memory
+        if 0 < m.total_without_budget < m.total:
+            warnings.warn(
+                f"the total of this plan is {m.total} bytes, larger than {m.total_without_budget} without a budget: "
+                "tiles pack weights in more or larger forms, and have more operators. prefer='memory' keeps weights small",
+                RuntimeWarning, stacklevel=4)
 
     @property
     def steps(self) -> List[StepInfo]:

@@ -12,8 +12,10 @@ import os
 import pickle
 import signal
 import subprocess
+import sys
 import threading
 import time
+import warnings
 
 import support
 
@@ -180,6 +182,37 @@ class RuntimeTest(support.ModelTest):
             with self.assertRaises(ashlar.InvalidArgument):
                 ashlar.Buckets(self.model, batch=batch)
 
+    def test_choices_repeat_a_plan(self):
+        for options in ({}, {"budget": "min"}, {"budget": "min", "passes": "fold_constants,fuse"}):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                plan = self.model.plan(threads=1, **options)
+            again = self.model.plan(threads=1, **plan.choices)
+            self.assertEqual(again.memory.arena, plan.memory.arena)
+            self.assertEqual(again.choices, plan.choices)
+        with self.assertRaisesRegex(ashlar.InvalidArgument, "no_pass"):
+            self.model.plan(passes="no_pass")
+
+    def test_a_total_that_grows_under_a_budget_is_warned_of(self):
+        resnet = ashlar.load(support.zoo(COMMAND, "resnet18", self.folder.name, "--image", "64"))
+        grew = False
+        for budget in (None, "min", 10**9):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                memory = resnet.plan(threads=1, budget=budget).memory
+            self.assertEqual(memory.total_without_budget > 0, budget is not None)
+            grows = 0 < memory.total_without_budget < memory.total
+            self.assertEqual([w.category for w in caught], [RuntimeWarning] * grows)
+            self.assertTrue(all("weights" in str(w.message) for w in caught))
+            grew = grew or grows
+        self.assertTrue(grew)
+
+    def test_the_module_ends_with_the_exit_codes_of_the_command(self):
+        for arguments, code in (([self.path], 0), ([self.path, "--budget", "1KB"], 3), ([self.path, "--budget", "much"], 2),
+                                ([self.path, "--threads", "-1"], 2), (["none.ash"], 6), ([__file__], 6), (["--nonsense"], 2)):
+            ended = subprocess.run([sys.executable, "-m", "ashlar_runtime", *arguments], capture_output=True, text=True)
+            self.assertEqual(ended.returncode, code, f"{arguments}: {ended.stderr}")
+
     def test_weights_in_memory_are_shared_no_more(self):
         plan = self.model.plan(threads=1)
         plan.load()
@@ -192,7 +225,8 @@ class RuntimeTest(support.ModelTest):
             plan = self.model.plan(threads=1, **options)
             self.model.pack(packed, plan)
             same = ashlar.load(packed).plan(threads=1, budget=options.get("budget"))
-            self.assertEqual(same.memory._replace(weights_in_file=0), plan.memory)
+            total = plan.memory.total, plan.memory.total_without_budget  # weights in the file are not packed in memory
+            self.assertEqual(same.memory._replace(weights_in_file=0, total=total[0], total_without_budget=total[1]), plan.memory)
             self.assertEqual(same.memory.weights_in_file, plan.memory.weights)
             x = np.ones(plan.inputs[0].shape, np.float32)
             np.testing.assert_array_equal(same.session()(x), plan.session()(x))

@@ -219,6 +219,27 @@ TEST_F(PlanLibraryTest, KeepsABudget) {
       << message;
 }
 
+// Regression: a plan did not say which options repeat it, and options lacked the passes.
+TEST_F(PlanLibraryTest, ChoicesRepeatAPlan) {
+  const Model model(path_);
+  for (const int64_t budget : {int64_t{0}, int64_t{ASHLAR_LEAST}}) {
+    for (const char* passes : {"", "fold_constants,fuse"}) {
+      auto options = Threads(1);
+      options.memory_budget = budget;
+      options.passes = passes;
+      const Plan plan = model.NewPlan(options);
+      const ashlar_choices choices = plan.Choices();
+      auto again = Threads(1);
+      again.tile = choices.tile;
+      again.passes = choices.passes;
+      again.prefer_memory = choices.prefer_memory;
+      EXPECT_EQ(model.NewPlan(again).Memory().arena, plan.Memory().arena) << choices.tile;
+      EXPECT_EQ(plan.Memory().total_without_budget > 0, budget != 0);
+      EXPECT_GT(plan.Memory().total, plan.Memory().arena + plan.Memory().weights);
+    }
+  }
+}
+
 TEST_F(PlanLibraryTest, StructsAreSetUpInCpp) {
   ashlar_plan_options options = ASHLAR_INIT(ashlar_plan_options);
   EXPECT_EQ(options.size, sizeof(options));
@@ -250,6 +271,7 @@ TEST_F(PlanLibraryTest, RefusesOptionsByName) {
       {"precision", [](ashlar_plan_options& o) { o.precision = "fp8"; }},
       {"xpu", [](ashlar_plan_options& o) { o.device = "xpu0:0"; }},
       {"stripes", [](ashlar_plan_options& o) { o.tile = "0-3:stripes"; }},
+      {"no_pass", [](ashlar_plan_options& o) { o.passes = "no_pass"; }},
       {"shapes", [](ashlar_plan_options& o) { o.num_shapes = 1; }},
       {"rank", [](ashlar_plan_options& o) { o.num_shapes = 1, o.shapes = &kDeep; }},
       {"size", [](ashlar_plan_options& o) { o.size = 0; }},

@@ -159,6 +159,7 @@ typedef struct ashlar_plan_options {
                                   (ASHLAR_CANCELLED). With it or a time limit, planning runs in a
                                   separate thread */
   void* progress_context;
+  const char* passes; /* as the command's --passes; NULL: all */
 } ashlar_plan_options;
 
 /* Plans. All of the following is known before memory is taken. */
@@ -182,7 +183,20 @@ typedef struct ashlar_memory { /* bytes */
   int64_t weights_shared; /* part of `weights` that other plans hold (`share`) */
   int64_t state;          /* of a training: parameters, statistics, and the optimizer's moments */
   int64_t released_input; /* part of `arena` that donated inputs occupy before a run */
+  int64_t total; /* estimate for the process, without the program itself: arena, weights, input,
+                    output, packing, and the plan */
+  int64_t total_without_budget; /* the same of the plan without memory_budget; 0: unknown, or no
+                                   budget. If it is less than `total`, the smaller arena takes more
+                                   memory in all */
 } ashlar_memory;
+
+/* The options of ashlar_plan_options that make a plan again without a search. */
+typedef struct ashlar_choices {
+  size_t size;
+  const char* tile;      /* "none" if the plan is not tiled */
+  const char* passes;    /* "all" if the plan has all */
+  int32_t prefer_memory; /* for kernels that the search chose, too */
+} ashlar_choices;
 
 typedef struct ashlar_buffer { /* live in steps [lower, upper) */
   int64_t id, lower, upper;
@@ -213,6 +227,8 @@ ASHLAR_API ashlar_status ashlar_model_pack(const ashlar_model* model,
                                            const ashlar_plan_options* options, const char* path);
 ASHLAR_API void ashlar_plan_release(ashlar_plan* plan);
 ASHLAR_API ashlar_status ashlar_plan_memory(const ashlar_plan* plan, ashlar_memory* memory);
+/* The texts live as long as the plan. */
+ASHLAR_API ashlar_status ashlar_plan_choices(const ashlar_plan* plan, ashlar_choices* choices);
 ASHLAR_API ashlar_status ashlar_plan_inputs(const ashlar_plan* plan, const ashlar_tensor** first,
                                             size_t* count);
 ASHLAR_API ashlar_status ashlar_plan_outputs(const ashlar_plan* plan, const ashlar_tensor** first,

@@ -99,6 +99,12 @@ class Plan {
     Check(ashlar_plan_memory(plan_.get(), &memory));
     return memory;
   }
+  // The options that make this plan again without a search.
+  ashlar_choices Choices() const {
+    ashlar_choices choices = Sized<ashlar_choices>();
+    Check(ashlar_plan_choices(plan_.get(), &choices));
+    return choices;
+  }
   List<ashlar_tensor> Inputs() const { return Get<ashlar_tensor>(ashlar_plan_inputs); }
   List<ashlar_tensor> Outputs() const { return Get<ashlar_tensor>(ashlar_plan_outputs); }
   List<ashlar_buffer> Buffers() const { return Get<ashlar_buffer>(ashlar_plan_buffers); }
