@@ -26,6 +26,11 @@ absl::StatusOr<InputShapes> ParseShapes(const ModelFlags& flags) {
     if (!shape.ok()) {
       return UsageError(absl::StrCat("--shape ", text, ": ", shape.status().message()));
     }
+    for (int axis = 0; axis < shape->rank(); ++axis) {
+      if ((*shape)[axis] > 0) continue;
+      return UsageError(absl::StrCat("--shape ", text, ": dimension ", axis,
+                                     " is 0, expected 1 or more, as in 1x3x224x224"));
+    }
     shapes[text.substr(0, equals)] = *shape;
   }
   return shapes;

@@ -117,7 +117,7 @@ void AddThreadsFlag(CLI::App& app, int& threads) {
 
 void AddDeviceFlags(CLI::App& app, ExecutionFlags& flags) {
   AddParsed(app, "--device", flags.device, CompNode::Parse, "cpu0:0|gpu0:0",
-            "where it runs (default cpu0:0)")
+            "the device that runs it (default cpu0:0)")
       ->group("Execution");
   AddThreadsFlag(app, flags.threads);
 }
@@ -125,7 +125,7 @@ void AddDeviceFlags(CLI::App& app, ExecutionFlags& flags) {
 void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags) {
   AddDeviceFlags(app, flags);
   AddNumber(app, "--seed", flags.seed, 0, std::numeric_limits<int64_t>::max(),
-            "of random inputs (default 0)")
+            "seed of random inputs (default 0)")
       ->group("Execution");
   AddParsed(app, "--precision", flags.precision, ParsePrecision, "fp32|fp16|bf16",
             "tensors of 16 bits, with sums in fp32; bf16 on a GPU (default fp32)")
@@ -145,63 +145,66 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
   };
   flags.processor = DefaultProcessor().value_or(std::nullopt);
   parsed("--processor", flags.processor, ParseProcessor, "SPEC",
-         "to plan for: avx2/32K/512K (L1, L2), ..., or host (default, or $ASHLAR_PROCESSOR)");
+         "the processor to plan for: avx2/32K/512K (instructions, L1 and L2 caches), ..., or host "
+         "(default, or $ASHLAR_PROCESSOR)");
   app.add_option("--planner" + suffix, flags.planner, PlannerNames())
       ->option_text("NAME")
       ->check(CheckPlanner)
       ->group(group);
   const auto set_order = [&flags](const std::string& name) { flags.order = *ParseOrder(name); };
-  app.add_option_function<std::string>("--scheduler" + suffix, set_order,
-                                       "for the least peak (default), or as MegEngine orders")
+  app.add_option_function<std::string>(
+         "--scheduler" + suffix, set_order,
+         "the order of operators: with the least peak (default), or MegEngine's")
       ->option_text("memory|megengine")
       ->check(CLI::IsMember({"memory", "megengine"}))
       ->group(group);
-  app.add_option("--passes" + suffix, flags.passes, "some of " + PassNames() + " (default all)")
+  app.add_option("--passes" + suffix, flags.passes,
+                 "rewrites of the graph, some of " + PassNames() + " (default all)")
       ->option_text("all|none|LIST")
       ->check(CheckPasses)
       ->group(group);
-  parsed("--inplace", flags.inplace, ParseSwitch, "on|off",
-         "views instead of copies, and outputs over dying inputs (default on)");
-  app.add_flag(
-         "--release-input" + suffix, flags.release_input,
-         "the inputs are given up: they lie in the arena, where rows that were read make room")
+  parsed(
+      "--inplace", flags.inplace, ParseSwitch, "on|off",
+      "views replace copies, and outputs overwrite inputs that nothing reads later (default on)");
+  app.add_flag("--release-input" + suffix, flags.release_input,
+               "inputs lie in the arena, which reuses their rows after they are read")
       ->option_text(" ")
       ->group(group);
   parsed("--prefer", flags.prefer_memory, ParsePreference, "speed|memory",
-         "faster kernels (default), or small weights and least scratch");
+         "faster kernels (default), or kernels with small weights and the least workspace");
   app.add_flag("--exact" + suffix, flags.exact, "direct convolutions only, no Winograd")
       ->option_text(" ")
       ->group(group);
   flags.record = DefaultKernelRecordPath();
   if (suffix.empty()) {
     AddParsed(app, "--extra-scratch", flags.extra_scratch, ParseSize, "SIZE",
-              "by which the scratch of faster kernels may raise the arena (default 0)")
+              "bytes by which workspaces of faster kernels may raise the arena (default 0)")
         ->group(group);
     app.add_flag_callback(
            "--no-autotune", [&flags] { flags.autotune = false; },
-           "kernels by the table and no tiles, not as `tune` found out")
+           "use none of the kernels and tiles that `tune` measured")
         ->option_text(" ")
         ->group(group);
   }
   parsed("--align", flags.align, ParseAlignment, "N",
-         "alignment of chunks, bytes (default: the device's)");
+         "alignment of buffers in bytes (default: the device's)");
   parsed("--plan-time", flags.plan_time, ParseDuration, "TIME",
-         "for the search of a plan that meets the bound, counted (default 250ms; in parts "
-         "four times as much)");
-  parsed(
-      "--tile", flags.tiles, ParseTilesOrNone, "SPEC|none",
-      "execute in parts, as `plan --memory-budget` prints it: FROM-TO:KIND[;...], ids of "
-      "operators and batchN, rowsN, linesN, rollingN, gridNxM or inputgridNxM (`inspect --nodes`); "
-      "none: not as `tune` found out either");
+         "work of the search for addresses, counted and not timed (default 250ms; four times as "
+         "much for tiles)");
+  parsed("--tile", flags.tiles, ParseTilesOrNone, "SPEC|none",
+         "compute in tiles, as `plan --memory-budget` prints them: FROM-TO:KIND[;...], with ids of "
+         "operators (`inspect --nodes`) and the kinds batchN, rowsN, linesN, rollingN, gridNxM or "
+         "inputgridNxM; none: no tiles, not even measured ones");
   parsed("--memory-budget", flags.memory_budget, ParseBudget, "SIZE|min",
-         "execute in parts, the fastest that fit the arena into so many bytes; else exit 3")
+         "the fastest plan whose arena has at most so many bytes, in tiles if necessary; exit 3 if "
+         "there is none; min: the smallest arena")
       ->excludes(app.get_option("--tile" + suffix));
   parsed("--total-budget", flags.total_budget, ParseTotalBudget, "SIZE",
-         "smaller weights, and parts, that fit all the process takes into so many bytes; else "
-         "exit 3")
+         "the fastest plan whose process takes at most so many bytes, with smaller weights or in "
+         "tiles if necessary; exit 3 if there is none")
       ->excludes(app.get_option("--memory-budget" + suffix));
   parsed("--max-extra-flops", flags.max_extra_flops, ParseRatio, "RATIO",
-         "of the model's, that parts may compute again (0: none)")
+         "limit on operations that tiles compute twice, over the model's operations (0: none)")
       ->needs(app.get_option("--memory-budget" + suffix));
 }
 
@@ -249,7 +252,7 @@ absl::Status CheckTogether(const ExecutionFlags& execution, const PlanningFlags&
   if ((planning.memory_budget >= 0 || total) && planning.planner == "naive") {
     return UsageError(absl::StrCat("--planner naive with ",
                                    total ? "--total-budget" : "--memory-budget",
-                                   ": naive lets no two tensors share memory, so parts "
+                                   ": naive lets no two tensors share memory, so tiles "
                                    "save none; take another planner, such as auto"));
   }
   if (total && execution.device.type != CompNode::Type::kCpu) {
@@ -324,13 +327,14 @@ void AddModelFlags(CLI::App& app, ModelFlags& flags, const std::string& what) {
               "and the size of images where the model pools whatever it gets")
       ->group("Model");
   AddRepeated(app, "--value", flags.values, "NAME=NUMBER,...",
-              "an input of an .onnx model that is a constant from here on, such as a sampling rate")
+              "a fixed value for an input of an .onnx model, such as a sampling rate")
       ->group("Model");
-  app.add_option("--outputs", flags.outputs, "values or nodes where an .onnx model is to end")
+  app.add_option("--outputs", flags.outputs,
+                 "values or nodes of an .onnx model that become its outputs")
       ->option_text("NAME,...")
       ->group("Model");
   AddRepeated(app, "--then", flags.then, "MODEL",
-              "a model that takes what comes out of the one before: both as one plan")
+              "a model that reads the outputs of the one before: both are planned as one")
       ->group("Model");
   // Not listed: the error of a model that needs it names it.
   app.add_flag("--allow-external-symlinks", flags.follow_links,

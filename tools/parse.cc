@@ -79,7 +79,7 @@ absl::StatusOr<Shape> ParseShape(absl::string_view text) {
   for (absl::string_view part : absl::StrSplit(text, absl::ByAnyChar("x,"))) {
     int64_t dim = 0;
     if (!absl::SimpleAtoi(part, &dim) || dim < 0) {
-      return Expected(text, "a shape such as 1x3x224x224");
+      return Expected(text, "a shape, such as 1x3x224x224");
     }
     dims.push_back(dim);
   }

@@ -38,39 +38,40 @@ void PlanOptions::Declare(CLI::App& app) {
   AddParsed(app, "--capacity", capacity_, ParseSize, "SIZE",
             "stop at the first plan that fits; exit 3 if none does")
       ->group("Planning");
-  app.add_flag("--frontier", frontier_,
-               "the curve of peak against time, each point measured; -o FILE.svg draws it")
+  app.add_flag(
+         "--frontier", frontier_,
+         "plans from the largest to the smallest arena, each measured; -o FILE.svg draws them")
       ->option_text(" ")
       ->group("Planning");
-  app.add_flag("--int8-twin", int8_twin_,
-               "beside it what the model would need in 8 bits, with ranges that are assumed")
+  app.add_flag("--int8-twin", int8_twin_, "also plan the model in 8 bits, with assumed ranges")
       ->option_text(" ")
       ->group("Planning");
-  AddText(app, "--tile-info", tile_info_, "FILE", "write what each tile makes and needs, as JSON")
+  AddText(app, "--tile-info", tile_info_, "FILE",
+          "write the regions that each tile computes and reads, as JSON")
       ->group("Output");
   AddParsed(app, "--workspace", workspace_, ParseWorkspace, "kernel|recorded",
-            "sizes of workspaces: our kernels' (default), or those that a dump recorded")
+            "sizes of workspaces: the kernels' (default), or as a profile dump recorded them")
       ->group("Planning");
   AddText(app, "--compare", compare_, "A,B,...",
           "several planners side by side; slow ones refuse large problems")
       ->check(CheckPlanners)
       ->group("Planning");
   app.add_flag("--validate", validate_,
-               "of a .csv file with the offsets of all buffers: check them, and how near to the "
-               "liveness bound they are")
+               "check the offsets of all buffers in a .csv file, and compare the arena with the "
+               "liveness bound")
       ->option_text(" ")
       ->group("Planning");
   AddText(app, "--diff", diff_, "FILE",
-          "the plan beside that of another model, or of a .plan file; -o FILE.html")
+          "compare with the plan of another model, or of a .plan file; -o FILE.html")
       ->group("Planning");
   AddExecutionFlags(app, execution_);
   AddParsed(app, "--format", format_, ParsePlanFormat, "table|csv|svg|html|plan",
-            "of the plan (default: by the ending of -o; .txt: table)")
+            "format of the plan (default: by the ending of -o; .txt: table)")
       ->group("Output");
-  app.add_flag("--buffers", buffers_, "with --json: all buffers, steps and relations, too")
+  app.add_flag("--buffers", buffers_, "with --json: also all buffers, steps and relations")
       ->option_text(" ")
       ->group("Output");
-  AddText(app, "-o,--output", output_, "FILE", "where the plan goes (default, and -: stdout)")
+  AddText(app, "-o,--output", output_, "FILE", "file for the plan (default, and -: stdout)")
       ->group("Output");
 }
 

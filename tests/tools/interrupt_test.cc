@@ -44,7 +44,7 @@ TEST_F(InterruptTest, TuneKeepsWhatItHasTimed) {
       AshlarInterrupted("tune r18.ash --threads 1 --seconds 300 --json", 1500);
   if (result.exit_code == 0) GTEST_SKIP() << "it was faster";
   ASSERT_EQ(result.exit_code, 130) << result.err;
-  EXPECT_THAT(result.err, HasSubstr(" problems are timed and on record in kernels.json"));
+  EXPECT_THAT(result.err, HasSubstr(" kernels are chosen and recorded in kernels.json"));
   const nlohmann::json document = result.Json();
   EXPECT_EQ(document["interrupted"], true);
   size_t timed = 0;

@@ -17,7 +17,7 @@ using NewcomerTest = CommandTest;
 // Regression: a hidden file decided how large weights are, and no output said so.
 TEST_F(NewcomerTest, CommandsNameTheRecordOfKernels) {
   ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o s.ash -q").exit_code, 0);
-  const std::string by_table = "kernels: by the table, no record of measured ones\n";
+  const std::string by_table = "kernels: chosen by a table; `ashlar tune` measures them\n";
   for (const char* command : {"plan", "verify", "bench"}) {
     SCOPED_TRACE(command);
     EXPECT_THAT(Ashlar(absl::StrCat(command, " s.ash")).out, HasSubstr(by_table));
@@ -55,6 +55,74 @@ TEST_F(NewcomerTest, AllowedWorkThatDoesNotPayIsNotDone) {
     ASSERT_EQ(any.exit_code, 0) << any.err;
     if (little.exit_code == 3) continue;
     EXPECT_LE(any.Json()["predicted_ms"], little.Json()["predicted_ms"]);
+  }
+}
+
+// Regression: a refused budget showed the smallest plan as if it were the requested one, and no
+// other way to save memory.
+TEST_F(NewcomerTest, ARefusedBudgetNamesOtherWays) {
+  const struct {
+    std::string command;
+    const char* refusal;  // with the given and a sufficient size
+    std::vector<std::string> ways, others;
+  } cases[] = {
+      {"plan model.ash --memory-budget 64",
+       "--memory-budget is 64 bytes, the smallest that would",
+       {"--precision fp16", "--release-input", "--shape", "ashlar quantize"},
+       {"--max-extra-flops", "--batch"}},
+      {"run model.ash --memory-budget 64 --max-extra-flops 0",
+       "no plan fits the memory budget of 64 bytes; the smallest budget that would do is ",
+       {"a larger --max-extra-flops", "--precision fp16"},
+       {}},
+      {"bench model.ash --memory-budget 64 --precision fp16 --release-input",
+       "no plan fits the memory budget of 64 bytes",
+       {"--shape"},
+       {"--precision fp16,", "--release-input ("}},
+      {"verify model.ash --total-budget 1000 --tile none",
+       "no plan fits the total budget of 1000 bytes",
+       {"no --tile", "ashlar quantize"},
+       {}},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.command);
+    const ProcessResult refused = Ashlar(absl::StrCat(c.command, " -q", kQuick));
+    EXPECT_EQ(refused.exit_code, 3);
+    const size_t line = refused.err.find('\n');
+    ASSERT_NE(line, std::string::npos);
+    EXPECT_THAT(refused.err.substr(0, line), HasSubstr(c.refusal));
+    const std::string advice = refused.err.substr(line + 1);
+    EXPECT_THAT(advice, ::testing::StartsWith("  it may fit with: "));
+    for (const std::string& way : c.ways) EXPECT_THAT(advice, HasSubstr(way));
+    for (const std::string& way : c.others) EXPECT_THAT(advice, ::testing::Not(HasSubstr(way)));
+  }
+  // The report begins with the refusal, too.
+  EXPECT_THAT(Ashlar(absl::StrCat("plan model.ash --memory-budget 64", kQuick)).out,
+              ::testing::StartsWith("model.ash does not fit: --memory-budget is 64 bytes"));
+  // Other errors have no such line.
+  EXPECT_THAT(Ashlar("plan model.ash --capacity 1").err,
+              ::testing::Not(HasSubstr("it may fit with")));
+}
+
+// Regression: an empty shape ended in an error of some operator, and the message about a malformed
+// shape named an option in the place of an example.
+TEST_F(NewcomerTest, ShapesThatAreNoneAreNamed) {
+  ExpectEndings("plan model.ash --shape data=",
+                {{"0x3x16x16", 2, "--shape data=0x3x16x16: dimension 0 is 0, expected 1 or more"},
+                 {"1x3x0x16", 2, "dimension 2 is 0, expected 1 or more"},
+                 {"1xax16x16", 2, "'1xax16x16' is not a shape, such as 1x3x224x224"},
+                 {"1x-3x16x16", 2, "is not a shape, such as 1x3x224x224"},
+                 {"''", 2, "'' is not a shape, such as 1x3x224x224"}});
+}
+
+// Regression: help and reports spoke of "parts" (tiles) and "on record" (measured).
+TEST_F(NewcomerTest, HelpUsesPlainWords) {
+  for (const char* command : {"plan", "run", "verify", "bench", "profile", "tune", "compare",
+                              "train", "convert", "quantize", "probe", "compile"}) {
+    const std::string help = Ashlar(absl::StrCat(command, " -h")).out;
+    EXPECT_THAT(help, HasSubstr("Usage: ashlar"));
+    for (const char* unclear : {" in parts", "parts may", "on record", "given up", "found out"}) {
+      EXPECT_THAT(help, ::testing::Not(HasSubstr(unclear))) << command;
+    }
   }
 }
 

@@ -151,6 +151,10 @@ TEST_F(TuneCommandTest, TilesOnRecordAreThoseOfPlans) {
   const std::string first = tried[0]["tile"];  // batch tiles, up to the last cut
   ASSERT_THAT(first, HasSubstr(":batch"));
   const std::string tiles = first.substr(0, first.find(':')) + ":batch4";
+  // Regression: `tune` recorded no tiles, and `doctor` counted the model as one with tiles.
+  record["tiles"].front().front() = {{"1", ""}};
+  Write("kernels.json", record.dump());
+  EXPECT_THAT(Ashlar("doctor").out, ::testing::Not(HasSubstr("tiles of")));
   record["tiles"].front().front() = {{"1", tiles}};
   Write("kernels.json", record.dump());
   const auto tiles_of = [](const std::string& arguments) {
@@ -159,7 +163,8 @@ TEST_F(TuneCommandTest, TilesOnRecordAreThoseOfPlans) {
     return planned.Json()["tile"].get<std::string>();
   };
   EXPECT_EQ(tiles_of(model), tiles);
-  EXPECT_THAT(Ashlar("plan " + model).out, HasSubstr(", and tiles, as on record in "));
+  EXPECT_THAT(Ashlar("doctor").out, HasSubstr(", tiles of 1 model\n"));
+  EXPECT_THAT(Ashlar("plan " + model).out, HasSubstr("; tiles measured, too"));
   EXPECT_EQ(Ashlar("verify " + model).exit_code, 0);
   const std::string others[] = {model + " --tile none",
                                 model + " --no-autotune",

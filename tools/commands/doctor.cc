@@ -3,6 +3,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <optional>
 #include <set>
@@ -114,10 +115,14 @@ Facts KernelRecordFacts(const absl::StatusOr<Device*>& cpu,
   const absl::StatusOr<KernelRecord> record =
       LoadKernelRecord(path, (*cpu)->measured_as(processor.value_or((*cpu)->processor())));
   if (!record.ok()) return {{"kernel record", std::string(record.status().message())}};
-  std::string known = Counted(record->choices.size(), "problem");
-  if (!record->tiles.empty()) {
-    absl::StrAppend(&known, ", tiles of ", Counted(record->tiles.size(), "model"));
-  }
+  std::string known = Counted(record->choices.size(), "kernel");
+  // Models that are fastest whole are recorded, too, without tiles.
+  const auto tiled =
+      std::count_if(record->tiles.begin(), record->tiles.end(), [](const auto& model) {
+        return std::any_of(model.second.begin(), model.second.end(),
+                           [](const auto& tiles) { return !tiles.second.empty(); });
+      });
+  if (tiled > 0) absl::StrAppend(&known, ", tiles of ", Counted(tiled, "model"));
   Facts facts = {{"kernel record", absl::StrCat(path, ": ", known)}};
   for (const auto& [threads, speeds] : record->speeds) {
     constexpr double kGiga = 1e6;  // 1e9 a second, in units per millisecond

@@ -47,14 +47,13 @@ class TuneCommand final : public Command {
     AddParsed(app, "--duration,--seconds", duration_, ParseSeconds, "TIME",
               "begin no trial after so long of timing, of kernels and of tiles each (default 5s)")
         ->group("Measurement");
-    app.add_flag(
-           "--anew", anew_,
-           "measure again what is on record: the model's problems, and the processor's speeds")
+    app.add_flag("--anew", anew_,
+                 "measure again what is recorded: the model's kernels, and the processor's speeds")
         ->group("Measurement");
     AddExecutionFlags(app, execution_);
     AddPlanningFlags(app, planning_);
     app.add_option("--kernels", planning_.record,
-                   "the record, which others find by $ASHLAR_KERNELS or as the default: "
+                   "the file of results, which others find by $ASHLAR_KERNELS or as the default: "
                    "ashlar/kernels.json in the user's cache")
         ->option_text("FILE")
         ->group("Measurement");
@@ -63,7 +62,7 @@ class TuneCommand final : public Command {
   absl::Status CheckOptions() const override { return CheckTogether(execution_, planning_); }
 
   std::vector<IdleOptions> Idle(const ConsoleFlags&) const override {
-    return {{{"--no-autotune"}, "all kernels are tried, whatever is on record"},
+    return {{{"--no-autotune"}, "all kernels are tried, whatever is recorded"},
             {{"--total-budget"}, "all kernels are tried, however large their weights are"}};
   }
 
@@ -128,9 +127,9 @@ class TuneCommand final : public Command {
     if (!watch.interrupted()) return absl::OkStatus();
     const auto timed =
         std::count_if(problems.begin(), problems.end(), std::mem_fn(&TunedProblem::IsTimed));
-    return WithExitCode(absl::CancelledError(absl::StrCat(
-                            "interrupted: ", timed, " of ", problems.size(),
-                            " problems are timed and on record in ", planning_.record)),
+    return WithExitCode(absl::CancelledError(
+                            absl::StrCat("interrupted: ", timed, " of ", problems.size(),
+                                         " kernels are chosen and recorded in ", planning_.record)),
                         ExitCode::kInterrupted);
   }
 
@@ -199,7 +198,7 @@ class TuneCommand final : public Command {
     document["compiled_trials"] = compiled;
     if (problems.empty()) {
       console.Print(anew_ ? "no operator has a choice of kernels\n"
-                          : "no operator has a choice of kernels that is not on record (--anew "
+                          : "no operator has a choice of kernels that is not recorded (--anew "
                             "measures again)\n");
     } else {
       console.Print(table.ToText());
@@ -209,8 +208,8 @@ class TuneCommand final : public Command {
                                     FormatRatio(*tuning.ratio)));
     }
     ShowTiles(tiles, document, console);
-    console.Print(absl::StrFormat("%s in %.1f s, on record in %s\n",
-                                  Counted(problems.size(), "problem"), seconds, planning_.record));
+    console.Print(absl::StrFormat("%s chosen in %.1f s, recorded in %s\n",
+                                  Counted(problems.size(), "kernel"), seconds, planning_.record));
     return console.Write(document);
   }
 

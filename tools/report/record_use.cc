@@ -6,10 +6,12 @@
 namespace ashlar {
 
 std::string RecordLine(const RecordUse& use) {
-  if (use.path.empty()) return "kernels: by the table, no record of measured ones\n";
-  return absl::StrFormat("kernels: %d of %s%s as on record in %s\n", use.answered,
-                         Counted(use.problems, "problem"), use.tiles ? ", and tiles," : "",
-                         use.path);
+  if (use.path.empty()) return "kernels: chosen by a table; `ashlar tune` measures them\n";
+  const int others = use.problems - use.answered;
+  return absl::StrFormat("kernels: %d of %d measured by `ashlar tune` (%s)%s%s\n", use.answered,
+                         use.problems, use.path,
+                         others > 0 ? absl::StrFormat(", %d chosen by a table", others) : "",
+                         use.tiles ? "; tiles measured, too" : "");
 }
 
 Json RecordDocument(const RecordUse& use) {

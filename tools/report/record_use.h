@@ -9,8 +9,8 @@
 
 namespace ashlar {
 
-// Returns "kernels: 5 of 27 problems as on record in kernels.json"; without a record, a line that
-// says kernels were chosen by the table.
+// Returns "kernels: 5 of 27 measured by `ashlar tune`, ... (kernels.json)", counting kernels for
+// equal operators once; without a record, a line that says that a table chose them.
 std::string RecordLine(const RecordUse& use);
 
 // Returns {path, problems, answered}; null without a record.
