@@ -148,6 +148,10 @@ class ProgramWriter {
         addresses.push_back(tables[static_cast<size_t>(operand.index)]);
         continue;
       }
+      if (operand.kind == mcu::CodeOperand::Kind::kNull) {
+        addresses.push_back("NULL");
+        continue;
+      }
       const bool is_input = operand.kind == mcu::CodeOperand::Kind::kInput;
       std::optional<Location> location =
           is_input ? planned_.LocateInput(index, operand.index) : OutputOf(index, operand.index);

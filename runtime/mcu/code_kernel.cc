@@ -16,6 +16,7 @@ absl::Status CodeKernel::Run(const KernelArgs& args, KernelState* /*state*/) con
     void* pointers[CodeCall::kMostOperands] = {};
     for (size_t i = 0; i < call.operands.size(); ++i) {
       const CodeOperand& operand = call.operands[i];
+      if (operand.kind == CodeOperand::Kind::kNull) continue;
       const auto index = static_cast<size_t>(operand.index);
       // The functions take inputs and tables as pointers to const.
       void* const base = operand.kind == CodeOperand::Kind::kInput

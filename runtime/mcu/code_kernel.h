@@ -21,7 +21,7 @@ namespace ashlar::mcu {
 
 // A pointer argument of a function.
 struct CodeOperand {
-  enum class Kind { kInput, kOutput, kTable };
+  enum class Kind { kInput, kOutput, kTable, kNull };
   Kind kind = Kind::kInput;
   int index = 0;
   int64_t offset = 0;  // in bytes
@@ -31,6 +31,7 @@ inline CodeOperand Output(int index, int64_t offset = 0) {
   return {CodeOperand::Kind::kOutput, index, offset};
 }
 inline CodeOperand Table(int index) { return {CodeOperand::Kind::kTable, index}; }
+inline CodeOperand NoOperand() { return {CodeOperand::Kind::kNull}; }
 
 // A constant array that belongs to a kernel.
 struct CodeTable {

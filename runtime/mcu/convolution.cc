@@ -1,5 +1,8 @@
 // Convolutions.
+#include "opr/convolution.h"
+
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "graph/region.h"
@@ -9,6 +12,7 @@
 #include "runtime/mcu/bytes.h"
 #include "runtime/mcu/code_kernel.h"
 #include "runtime/mcu/kernels.h"
+#include "runtime/mcu/unary.h"
 #include "runtime/mcu/walk.h"
 #include "runtime/mcu/windows.h"
 
@@ -60,18 +64,35 @@ void PackFilter(const FilterOrder& order, CodeKernel& kernel) {
   });
 }
 
-ashlar_conv8_shape ShapeOf(const ConvolutionGeometry& g, const KernelRequest& request,
-                           const Requantization& to) {
-  const TensorType& src = request.inputs[kSrc];
-  ashlar_conv8_shape shape = {};
+FilterOrder FilterOrderOf(const ConvolutionGeometry& g, const ConvolutionParam& param,
+                          bool depthwise) {
+  return {g.groups,
+          g.out_channels,
+          g.in_channels,
+          g.h.window * g.w.window,
+          param.mode == ConvolutionMode::kConvolution,
+          depthwise};
+}
+
+// Returns a shape with the fields that all convolutions have.
+template <typename ShapeStruct>
+ShapeStruct SizesOf(const ConvolutionGeometry& g, const KernelRequest& request) {
+  ShapeStruct shape = {};
   shape.batch = static_cast<int32_t>(g.batch);
   shape.groups = static_cast<int32_t>(g.groups);
   shape.in_channels = static_cast<int32_t>(g.in_channels);
   shape.out_channels = static_cast<int32_t>(g.out_channels);
   shape.h = AxisOf(g.h);
   shape.w = AxisOf(g.w);
-  shape.src = StepsOf(src);
+  shape.src = StepsOf(request.inputs[kSrc]);
   shape.dst = StepsOf(request.outputs[0]);
+  return shape;
+}
+
+ashlar_conv8_shape ShapeOf(const ConvolutionGeometry& g, const KernelRequest& request,
+                           const Requantization& to) {
+  const TensorType& src = request.inputs[kSrc];
+  auto shape = SizesOf<ashlar_conv8_shape>(g, request);
   shape.src_flip = FlipOf(src);
   shape.src_zero_point = ZeroPointOf(src);
   SetRounding(to.least, to.most, to.zero_point, shape);
@@ -122,27 +143,63 @@ absl::StatusOr<KernelList> QuantizedConvolution(const ConvBiasForward& op,
   auto kernel = std::make_unique<CodeKernel>(
       std::vector<CodeCall>{std::move(call)},
       std::vector<CodeTable>{CodeTable::Of<float>(DType::kFloat32, to.factors)});
-  PackFilter<int8_t>({g.groups, g.out_channels, g.in_channels, g.h.window * g.w.window,
-                      op.param().mode == ConvolutionMode::kConvolution, depthwise},
-                     *kernel);
+  PackFilter<int8_t>(FilterOrderOf(g, op.param(), depthwise), *kernel);
   KernelList kernels;
   kernels.push_back(std::move(kernel));
   return kernels;
 }
 
-absl::StatusOr<KernelList> MakeConvBias(const ConvBiasForward& op, const KernelRequest& request) {
+// Returns the calls for floats: a convolution, which clamps its sums; other activations follow it.
+absl::StatusOr<KernelList> FloatConvolution(const ConvBiasParam& param,
+                                            const KernelRequest& request) {
+  const TensorType &src = request.inputs[kSrc], &filter = request.inputs[kFilter];
+  if (param.clamps_src()) return absl::UnimplementedError("bounds of the image");
+  ASHLAR_ASSIGN_OR_RETURN(const ConvolutionGeometry g, InferConvolution(param, src, filter));
+  const bool sums = request.inputs.size() > kZ;
+  const std::optional<Bounds> bounds = BoundsOf(ActivationParam(param));
+  auto shape = SizesOf<ashlar_conv_shape>(g, request);
+  if (sums) shape.z = StepsOf(request.inputs[kZ]);
+  shape.low = bounds.value_or(Bounds()).low;
+  shape.high = bounds.value_or(Bounds()).high;
+  const CodeOperand bias = request.inputs.size() > kBias ? Input(kBias) : NoOperand();
+  const CodeOperand z = sums ? Input(kZ) : NoOperand();
+  const bool depthwise = g.in_channels == 1 && g.out_channels == 1;
+  std::vector<CodeCall> calls = {
+      depthwise
+          ? ASHLAR_CODE_CALL(depthwise, shape, Input(kSrc), Input(kFilter), bias, z, Output(0))
+          : ASHLAR_CODE_CALL(conv, shape, Input(kSrc), Input(kFilter), bias, z, Output(0))};
+  calls[0].shape_type = "ashlar_conv_shape";
+  if (!bounds.has_value()) {
+    ASHLAR_ASSIGN_OR_RETURN(
+        CodeCall activation,
+        UnaryCall(ActivationParam(param), request.outputs[0], request.outputs[0], Output(0)));
+    calls.push_back(std::move(activation));
+  }
+  auto kernel = std::make_unique<CodeKernel>(std::move(calls));
+  PackFilter<float>(FilterOrderOf(g, param, depthwise), *kernel);
+  KernelList kernels;
+  kernels.push_back(std::move(kernel));
+  return kernels;
+}
+
+template <typename Op>
+absl::StatusOr<KernelList> MakeConvolution(const Op& op, const KernelRequest& request) {
   if (!request.constant[kFilter]) {
     return absl::UnimplementedError("the filter is computed, expected a constant");
   }
-  if (IsQuantizedBytes(request.inputs[kSrc])) return QuantizedConvolution(op, request);
-  return absl::UnimplementedError(
-      absl::StrCat("a convolution of ", request.inputs[kSrc].ToString()));
+  const TensorType& src = request.inputs[kSrc];
+  if (src.dtype == DType::kFloat32) return FloatConvolution({op.param()}, request);
+  if constexpr (std::is_same_v<Op, ConvBiasForward>) {
+    if (IsQuantizedBytes(src)) return QuantizedConvolution(op, request);
+  }
+  return absl::UnimplementedError(absl::StrCat("a convolution of ", src.ToString()));
 }
 
 }  // namespace
 
 void RegisterConvolutionKernels(KernelRegistry& registry) {
-  registry.Register<ConvBiasForward>(MakeConvBias);
+  registry.Register<ConvBiasForward>(MakeConvolution<ConvBiasForward>);
+  registry.Register<ConvolutionForward>(MakeConvolution<ConvolutionForward>);
 }
 
 }  // namespace ashlar::mcu

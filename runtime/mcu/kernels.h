@@ -8,6 +8,7 @@
 #define ASHLAR_MCU_FAMILIES(FAMILY) \
   FAMILY(Convolution)               \
   FAMILY(Elementwise)               \
+  FAMILY(MatrixMul)                 \
   FAMILY(Movement)                  \
   FAMILY(Pooling)                   \
   FAMILY(Resize)                    \

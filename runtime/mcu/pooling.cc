@@ -1,6 +1,8 @@
 // Pooling.
 #include "opr/pooling.h"
 
+#include <utility>
+
 #include "graph/status.h"
 #include "opr/quantized_pooling.h"
 #include "runtime/mcu/bytes.h"
@@ -45,8 +47,22 @@ absl::StatusOr<KernelList> QuantizedPooling(const PoolingForward& op,
   return OnlyKernel({ASHLAR_CODE_CALL(mean_pool8, shape, Input(0), Output(0))});
 }
 
+absl::StatusOr<KernelList> FloatPooling(const PoolingForward& op, const KernelRequest& request) {
+  ASHLAR_ASSIGN_OR_RETURN(const PoolingGeometry g, InferPooling(op.param(), request.inputs[0]));
+  auto shape = ShapeOf<ashlar_pool_shape>(g, request);
+  if (op.param().mode == PoolingMode::kAverage) {
+    shape.count = static_cast<int32_t>(g.h.window * g.w.window);
+  }
+  CodeCall call = op.param().mode == PoolingMode::kMax
+                      ? ASHLAR_CODE_CALL(max_pool, shape, Input(0), Output(0))
+                      : ASHLAR_CODE_CALL(mean_pool, shape, Input(0), Output(0));
+  call.shape_type = "ashlar_pool_shape";
+  return OnlyKernel({std::move(call)});
+}
+
 absl::StatusOr<KernelList> MakePooling(const PoolingForward& op, const KernelRequest& request) {
   if (IsQuantizedBytes(request.inputs[0])) return QuantizedPooling(op, request);
+  if (request.inputs[0].dtype == DType::kFloat32) return FloatPooling(op, request);
   return absl::UnimplementedError(absl::StrCat("pooling of ", request.inputs[0].ToString()));
 }
 

@@ -1,6 +1,7 @@
-// Resize to the nearest elements.
+// Resize.
 #include "opr/resize.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "graph/status.h"
@@ -12,6 +13,14 @@
 namespace ashlar::mcu {
 namespace {
 
+absl::StatusOr<std::vector<ResizeAxis>> AxesOf(const Resize& op, const KernelRequest& request) {
+  std::vector<InputInfo> infos;
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    infos.push_back({request.inputs[i], request.host_values[i]});
+  }
+  return ResizeAxesOf(op.param(), infos);
+}
+
 // Returns the input index for each output index, for each axis.
 absl::StatusOr<std::vector<std::vector<int32_t>>> IndicesOf(const Resize& op,
                                                             const KernelRequest& request) {
@@ -21,11 +30,7 @@ absl::StatusOr<std::vector<std::vector<int32_t>>> IndicesOf(const Resize& op,
     indices.emplace_back(static_cast<size_t>(shape[axis]));
     std::iota(indices.back().begin(), indices.back().end(), 0);
   }
-  std::vector<InputInfo> infos;
-  for (size_t i = 0; i < request.inputs.size(); ++i) {
-    infos.push_back({request.inputs[i], request.host_values[i]});
-  }
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, ResizeAxesOf(op.param(), infos));
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, AxesOf(op, request));
   for (const ResizeAxis& axis : axes) {
     const ResizeTaps taps = TapsOf(op.param(), axis);
     for (const int32_t index : taps.index) {
@@ -37,11 +42,47 @@ absl::StatusOr<std::vector<std::vector<int32_t>>> IndicesOf(const Resize& op,
   return indices;
 }
 
+// Returns the call for weighted sums along one or two axes.
+absl::StatusOr<KernelList> Interpolation(const Resize& op, const KernelRequest& request) {
+  const TensorType &input = request.inputs[0], &output = request.outputs[0];
+  if (input.dtype != DType::kFloat32 || input.format != output.format) {
+    return absl::UnimplementedError(
+        absl::StrCat("linear resizing of ", input.ToString(), " to ", output.ToString()));
+  }
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, AxesOf(op, request));
+  if (axes.size() > 2) return absl::UnimplementedError("linear resizing along three axes");
+  ashlar_interpolate_shape shape = {1, 1, 1, 1, 1,
+                                    1, 1, 1, 1, static_cast<float>(op.param().extrapolation)};
+  std::vector<int32_t> indices[2] = {{0}, {0}};  // along y and x
+  std::vector<float> weights[2] = {{1}, {1}};
+  int32_t* around = &shape.outer;  // the product of sizes that the next axis belongs to
+  size_t left = axes.size();
+  for (const int axis : GridOf(output).order) {
+    const auto resized = std::find_if(axes.begin(), axes.end(),
+                                      [&](const ResizeAxis& each) { return each.axis == axis; });
+    if (resized == axes.end()) {
+      *around *= static_cast<int32_t>(input.shape[axis]);
+      continue;
+    }
+    const ResizeTaps taps = TapsOf(op.param(), *resized);
+    const bool is_x = --left == 0;  // the last one
+    (is_x ? shape.x : shape.y) = static_cast<int32_t>(resized->output);
+    (is_x ? shape.x_input : shape.y_input) = static_cast<int32_t>(resized->input);
+    (is_x ? shape.x_taps : shape.y_taps) = static_cast<int32_t>(taps.taps);
+    indices[is_x] = taps.index;
+    weights[is_x].assign(taps.weight.begin(), taps.weight.end());
+    around = is_x ? &shape.inner : &shape.middle;
+  }
+  indices[0].insert(indices[0].end(), indices[1].begin(), indices[1].end());
+  weights[0].insert(weights[0].end(), weights[1].begin(), weights[1].end());
+  return OnlyKernel({ASHLAR_CODE_CALL(interpolate, shape, Input(0), Table(0), Table(1), Output(0))},
+                    {CodeTable::Of<int32_t>(DType::kInt32, indices[0]),
+                     CodeTable::Of<float>(DType::kFloat32, weights[0])});
+}
+
 absl::StatusOr<KernelList> MakeResize(const Resize& op, const KernelRequest& request) {
   const TensorType &input = request.inputs[0], &output = request.outputs[0];
-  if (op.param().mode != ResizeMode::kNearest) {
-    return absl::UnimplementedError("linear and cubic resizing, expected NEAREST");
-  }
+  if (op.param().mode != ResizeMode::kNearest) return Interpolation(op, request);
   if (output.shape.rank() > ASHLAR_AXES) {
     return absl::UnimplementedError(
         absl::StrCat("rank ", output.shape.rank(), ", at most ", int{ASHLAR_AXES}));

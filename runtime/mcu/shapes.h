@@ -4,19 +4,33 @@
 
 extern "C" {
 #include "runtime/mcu/c99/add8.h"
+#include "runtime/mcu/c99/arithmetic.h"
+#include "runtime/mcu/c99/binary.h"
+#include "runtime/mcu/c99/conv.h"
 #include "runtime/mcu/c99/conv8.h"
 #include "runtime/mcu/c99/conv8_shape.h"
 #include "runtime/mcu/c99/conv8_sum.h"
 #include "runtime/mcu/c99/conv8_sum_shape.h"
+#include "runtime/mcu/c99/conv_shape.h"
 #include "runtime/mcu/c99/copy.h"
+#include "runtime/mcu/c99/depthwise.h"
 #include "runtime/mcu/c99/depthwise8.h"
 #include "runtime/mcu/c99/dequantize8.h"
+#include "runtime/mcu/c99/interpolate.h"
+#include "runtime/mcu/c99/matmul.h"
+#include "runtime/mcu/c99/max_pool.h"
 #include "runtime/mcu/c99/max_pool8.h"
+#include "runtime/mcu/c99/mean_pool.h"
 #include "runtime/mcu/c99/mean_pool8.h"
 #include "runtime/mcu/c99/pick.h"
+#include "runtime/mcu/c99/pool_shape.h"
 #include "runtime/mcu/c99/quantize8.h"
+#include "runtime/mcu/c99/reduce.h"
 #include "runtime/mcu/c99/softmax.h"
 #include "runtime/mcu/c99/table8.h"
+#include "runtime/mcu/c99/ternary.h"
+#include "runtime/mcu/c99/transcendental.h"
+#include "runtime/mcu/c99/unary_shape.h"
 }
 
 // Two macros define a function that passes each field and its name to a visitor.
@@ -76,6 +90,41 @@ ASHLAR_FIELDS(ashlar_copy_shape) {
 ASHLAR_FIELDS(ashlar_pick_shape) { ASHLAR_FIELD(walk), ASHLAR_FIELD(unit); }
 ASHLAR_FIELDS(ashlar_softmax_shape) {
   ASHLAR_FIELD(outer), ASHLAR_FIELD(axis), ASHLAR_FIELD(inner);
+}
+ASHLAR_FIELDS(ashlar_conv_shape) {
+  ASHLAR_FIELD(batch), ASHLAR_FIELD(groups), ASHLAR_FIELD(in_channels), ASHLAR_FIELD(out_channels),
+      ASHLAR_FIELD(h), ASHLAR_FIELD(w), ASHLAR_FIELD(src), ASHLAR_FIELD(z), ASHLAR_FIELD(dst),
+      ASHLAR_FIELD(low), ASHLAR_FIELD(high);
+}
+ASHLAR_FIELDS(ashlar_pool_shape) {
+  ASHLAR_FIELD(batch), ASHLAR_FIELD(channels), ASHLAR_FIELD(h), ASHLAR_FIELD(w), ASHLAR_FIELD(src),
+      ASHLAR_FIELD(dst), ASHLAR_FIELD(count);
+}
+ASHLAR_FIELDS(ashlar_matmul_shape) {
+  ASHLAR_FIELD(walk), ASHLAR_FIELD(a), ASHLAR_FIELD(b), ASHLAR_FIELD(m), ASHLAR_FIELD(k),
+      ASHLAR_FIELD(n), ASHLAR_FIELD(a_row), ASHLAR_FIELD(a_column), ASHLAR_FIELD(b_row),
+      ASHLAR_FIELD(b_column), ASHLAR_FIELD(low);
+}
+ASHLAR_FIELDS(ashlar_unary_shape) {
+  ASHLAR_FIELD(walk), ASHLAR_FIELD(src), ASHLAR_FIELD(dst), ASHLAR_FIELD(function), ASHLAR_FIELD(p),
+      ASHLAR_FIELD(q);
+}
+ASHLAR_FIELDS(ashlar_binary_shape) {
+  ASHLAR_FIELD(walk), ASHLAR_FIELD(a), ASHLAR_FIELD(b), ASHLAR_FIELD(dst), ASHLAR_FIELD(function),
+      ASHLAR_FIELD(low);
+}
+ASHLAR_FIELDS(ashlar_ternary_shape) {
+  ASHLAR_FIELD(walk), ASHLAR_FIELD(a), ASHLAR_FIELD(b), ASHLAR_FIELD(c), ASHLAR_FIELD(dst),
+      ASHLAR_FIELD(function);
+}
+ASHLAR_FIELDS(ashlar_interpolate_shape) {
+  ASHLAR_FIELD(outer), ASHLAR_FIELD(y), ASHLAR_FIELD(y_input), ASHLAR_FIELD(y_taps),
+      ASHLAR_FIELD(middle), ASHLAR_FIELD(x), ASHLAR_FIELD(x_input), ASHLAR_FIELD(x_taps),
+      ASHLAR_FIELD(inner), ASHLAR_FIELD(outside);
+}
+ASHLAR_FIELDS(ashlar_reduce_shape) {
+  ASHLAR_FIELD(outer), ASHLAR_FIELD(axis), ASHLAR_FIELD(inner), ASHLAR_FIELD(function),
+      ASHLAR_FIELD(count);
 }
 
 #undef ASHLAR_FIELD

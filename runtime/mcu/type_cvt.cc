@@ -11,6 +11,10 @@
 namespace ashlar::mcu {
 namespace {
 
+bool IsInteger8(DType dtype) {
+  return dtype == DType::kInt8 || dtype == DType::kUint8 || dtype == DType::kBool;
+}
+
 absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
   const TensorType &from = request.inputs[0], &to = request.outputs[0];
   if (StoredAs(from.dtype) == StoredAs(to.dtype)) return CopyOf(request);
@@ -20,6 +24,12 @@ absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
     shape.scale = to.quantization.scale();
     SetRounding(to, shape);
     return OnlyKernel({ASHLAR_CODE_CALL(quantize8, shape, Input(0), Output(0))});
+  }
+  if (IsInteger8(from.dtype) && to.dtype == DType::kFloat32) {
+    auto shape = ShapeOver<ashlar_dequantize8_shape>(walk);
+    shape.src_flip = shape.src_zero_point = from.dtype == DType::kInt8 ? 0x80 : 0;
+    shape.scale = 1;
+    return OnlyKernel({ASHLAR_CODE_CALL(dequantize8, shape, Input(0), Output(0))});
   }
   if (IsQuantizedBytes(from) && to.dtype == DType::kFloat32) {
     auto shape = ShapeOver<ashlar_dequantize8_shape>(walk);

@@ -66,6 +66,20 @@ TEST_F(CompileCommandTest, ProgramsPassTheirTest) {
   }
 }
 
+// The same for floats.
+TEST_F(CompileCommandTest, ProgramsOfFloatsPassTheirTest) {
+  ASSERT_EQ(Ashlar("zoo tiling_chain -o chain.ash").exit_code, 0);
+  int number = 0;
+  for (const char* const arguments :
+       {"model.ash", "model.ash --tile none --passes none", "model.ash --release-input",
+        "model.ash --memory-budget min", "chain.ash --memory-budget min"}) {
+    SCOPED_TRACE(arguments);
+    const std::string folder = absl::StrCat("floats", number++);
+    Compile(arguments, folder);
+    ExpectPasses(folder);
+  }
+}
+
 struct Net {
   const char *name, *options;
 };
@@ -155,8 +169,22 @@ TEST_F(CompileCommandTest, RefusesABudgetThatIsTooSmall) {
 }
 
 TEST_F(CompileCommandTest, ListsAllOperatorsWithoutAFunction) {
-  ExpectEndings("compile ", {{"model.ash -o out", 1, "conv1 (ConvBiasForward, 5)"},
-                             {"model.ash -o out", 1, "; fc (MatrixMul, 56): no kernel on mcu0:0"}});
+  ASSERT_EQ(Ashlar("zoo inception_v1 --image 64 -o inception.ash").exit_code, 0);
+  ExpectEndings("compile ",
+                {{"inception.ash -o out", 1, "pool1/norm1 (LRN, 17)"},
+                 {"inception.ash -o out", 1, "; conv2/norm2 (LRN, 41): no kernel on mcu0:0"}});
+}
+
+TEST_F(CompileCommandTest, FloatsAreTheDesktopsToRounding) {
+  for (const char* const options : {"", "--memory-budget min"}) {
+    const std::string model = SharedData("data/int8/digits/digits.onnx");
+    const nlohmann::json document = Ashlar(absl::StrCat("compile ", model, " ", options, kQuick,
+                                                        " -o digits --name net --json"))
+                                        .Json();
+    EXPECT_LT(document["max_rel_error"].get<double>(), 2e-6);
+    EXPECT_THAT(document["kernels"].dump(), HasSubstr("depthwise"));
+    ExpectPasses("digits");
+  }
 }
 
 TEST_F(CompileCommandTest, ReportsWhatItWrote) {

@@ -5,17 +5,9 @@
 #include "runtime/mcu/c99/conv8_shape.h"
 #include "runtime/mcu/c99/conv8_sum_shape.h"
 #include "runtime/mcu/c99/dot8.h"
+#include "runtime/mcu/c99/pixel.h"
 #include "runtime/mcu/c99/round8.h"
 #include "runtime/mcu/c99/taps.h"
-
-// The output pixel to compute.
-typedef struct {
-  int32_t image, row, column;
-} ashlar_pixel;
-
-static inline int32_t ashlar_offset_of(const ashlar_steps* steps, const ashlar_pixel* at) {
-  return at->image * steps->image + at->row * steps->row + at->column * steps->column;
-}
 
 // Returns the output byte for a rounded sum. `z` is the byte to add, if `sum` is not null.
 static inline uint8_t ashlar_conv8_byte(const ashlar_conv8_shape* s,
