@@ -2,6 +2,7 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
 #elif defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -25,7 +27,7 @@ namespace {
 // Each architecture defines Detected, DetectName, and CacheBytes, which returns the size of the
 // level 1 or 2 data cache, or 0 if unknown.
 
-InstructionSet most = {Isa::kAvx512, true};
+InstructionSet most = {Isa::kAvx512, true, true};
 
 #if defined(__x86_64__)
 
@@ -36,6 +38,20 @@ bool HasF16c() {
   return (ecx & bit_F16C) != 0;
 }
 
+// Whether the processor has AMX for bytes, and the system saves its registers (the state components
+// 17 and 18).
+bool HasAmxInt8() {
+  unsigned eax, ebx, ecx = 0, edx = 0;
+  __get_cpuid(1, &eax, &ebx, &ecx, &edx);
+  if ((ecx & bit_OSXSAVE) == 0) return false;
+  constexpr unsigned kTile = 1u << 24, kInt8 = 1u << 25, kSaved = 3u << 17;
+  edx = 0;
+  __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx);
+  if ((edx & kTile) == 0 || (edx & kInt8) == 0) return false;
+  asm("xgetbv" : "=a"(eax), "=d"(edx) : "c"(0));
+  return (eax & kSaved) == kSaved;
+}
+
 InstructionSet Detected() {
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && HasF16c();
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
@@ -43,7 +59,9 @@ InstructionSet Detected() {
                       __builtin_cpu_supports("avx512vl");
   const Isa isa = std::min(most.isa, avx512 ? Isa::kAvx512 : avx2 ? Isa::kAvx2 : Isa::kBaseline);
   const bool avx512_vnni = avx512 && __builtin_cpu_supports("avx512vnni");
-  return {isa, most.vnni && (avx512_vnni || (isa == Isa::kAvx2 && HasAvxVnni()))};
+  const bool amx = isa == Isa::kAvx512 && avx512_vnni && HasAmxInt8();
+  return {isa, most.vnni && (avx512_vnni || (isa == Isa::kAvx2 && HasAvxVnni())),
+          most.amx_int8 && amx};
 }
 
 // The C library asks the processor; virtual machines may hide its features.
@@ -106,6 +124,7 @@ Processor Detect() {
   Processor processor;
   const InstructionSet detected = Detected();
   processor.isa = detected.isa, processor.vnni = detected.vnni;
+  processor.amx_int8 = detected.amx_int8;
   const int64_t l1 = CacheBytes(1), l2 = CacheBytes(2);
   if (l1 > 0 && l2 > 0) processor.l1_bytes = l1, processor.l2_bytes = l2;
   return processor;
@@ -119,6 +138,19 @@ const Processor& HostProcessor() {
 }
 
 void LimitProcessor(InstructionSet set) { most = set; }
+
+absl::Status RequestAmx() {
+#if defined(__x86_64__)
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;  // of arch_prctl; headers lack them
+  static const int refusal =
+      syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0 ? 0 : errno;
+  if (refusal == 0) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("the system refuses this process the use of AMX: ", std::strerror(refusal)));
+#else
+  return absl::UnavailableError("only x86-64 has AMX");
+#endif
+}
 
 bool HasAvxVnni() {
 #if defined(__x86_64__)

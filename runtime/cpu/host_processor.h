@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "runtime/device/processor.h"
 
 namespace ashlar::cpu {
@@ -14,6 +15,11 @@ const Processor& HostProcessor();
 
 // Whether AVX-VNNI code runs here. Some processors with AVX512-VNNI lack it.
 bool HasAvxVnni();
+
+// Asks the system to let this process use AMX's registers, once per process; the permission stays
+// until its end. Unavailable if the system refuses, as it does if a signal's own stack is too small
+// for the registers.
+absl::Status RequestAmx();
 
 // Makes HostProcessor report no more than `most`. Call it before HostProcessor.
 void LimitProcessor(InstructionSet most);

@@ -12,7 +12,7 @@ namespace ashlar {
 namespace {
 
 constexpr absl::string_view kIsaNames[] = {"baseline", "neon", "avx2", "avx512"};  // by Isa
-constexpr absl::string_view kVnni = "_vnni";
+constexpr absl::string_view kVnni = "_vnni", kAmxInt8 = "amx_int8";
 constexpr int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr int64_t kLeastCache = 4 * kKiB, kMostCache = 1024 * kMiB;
 
@@ -45,6 +45,7 @@ bool Contains(Isa best, Isa isa) {
 }
 
 std::optional<InstructionSet> InstructionSet::Parse(absl::string_view text) {
+  if (text == kAmxInt8) return InstructionSet{Isa::kAvx512, true, true};
   const bool vnni = absl::ConsumeSuffix(&text, kVnni);
   for (const Isa isa : kIsas) {
     if (text == Name(isa) && (!vnni || Contains(isa, Isa::kAvx2))) return InstructionSet{isa, vnni};
@@ -52,10 +53,12 @@ std::optional<InstructionSet> InstructionSet::Parse(absl::string_view text) {
   return std::nullopt;
 }
 
-std::string InstructionSet::ToString() const { return absl::StrCat(Name(isa), vnni ? kVnni : ""); }
+std::string InstructionSet::ToString() const {
+  return amx_int8 ? std::string(kAmxInt8) : absl::StrCat(Name(isa), vnni ? kVnni : "");
+}
 
 bool Processor::Runs(const Processor& other) const {
-  return Contains(isa, other.isa) && (vnni || !other.vnni);
+  return Contains(isa, other.isa) && (vnni || !other.vnni) && (amx_int8 || !other.amx_int8);
 }
 
 absl::StatusOr<Processor> Processor::Parse(absl::string_view text) {
@@ -63,7 +66,7 @@ absl::StatusOr<Processor> Processor::Parse(absl::string_view text) {
   if (parts.size() == 3) {
     const std::optional<InstructionSet> set = InstructionSet::Parse(parts[0]);
     const std::optional<int64_t> l1 = ParseCache(parts[1]), l2 = ParseCache(parts[2]);
-    if (set && l1 && l2) return Processor{set->isa, set->vnni, *l1, *l2};
+    if (set && l1 && l2) return Processor{set->isa, set->vnni, set->amx_int8, *l1, *l2};
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "'", text.substr(0, 64), "' is no processor; expected ", kInstructionSets,

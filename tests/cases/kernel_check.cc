@@ -360,7 +360,7 @@ std::vector<KernelOutcome> CheckKernels(Device& device, const KernelCase& test) 
 }
 
 std::vector<KernelOutcome> CheckKernels(Device& device, const KernelCase& test,
-                                        const Processor& processor) {
+                                        const Processor& processor, absl::string_view only) {
   std::vector<KernelOutcome> outcomes;
   const absl::StatusOr<Problem> problem = MakeProblem(test, processor);
   EXPECT_TRUE(problem.ok()) << test.name << ": " << problem.status();
@@ -376,6 +376,7 @@ std::vector<KernelOutcome> CheckKernels(Device& device, const KernelCase& test,
   if (!kernels.ok()) return outcomes;
   EXPECT_FALSE(kernels->empty());
   for (const std::unique_ptr<Kernel>& kernel : *kernels) {
+    if (!only.empty() && kernel->implementation() != only) continue;
     // Skips a candidate that its library would refuse in preparation: if all candidates are listed,
     // none has been prepared yet.
     constexpr int64_t kMore = int64_t{1} << 50;  // than any device has

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "runtime/device/device.h"
 #include "tests/cases/cases.h"
 
@@ -25,9 +26,10 @@ struct KernelOutcome {
 // - on the host, from the second run on, no allocations except by libraries.
 // Adds failures to the running test, with a description of the case.
 std::vector<KernelOutcome> CheckKernels(Device& device, const KernelCase& test);
-// Does the same with the kernels that the device has for a processor whose plans it runs.
+// Does the same with the kernels that the device has for a processor whose plans it runs. If `only`
+// is not empty, with that implementation alone; then there may be none.
 std::vector<KernelOutcome> CheckKernels(Device& device, const KernelCase& test,
-                                        const Processor& processor);
+                                        const Processor& processor, absl::string_view only = "");
 
 // Returns the operator's type, as the name of a test of its cases.
 inline std::string TypeOf(const ::testing::TestParamInfo<CaseFile>& info) {

@@ -542,8 +542,9 @@ TEST_F(CommandsTest, AnUnknownInstructionSetIsRefused) {
 
 TEST_F(CommandsTest, APlanForAProcessorIsTheSameOnEveryMachine) {
   for (const std::string options :
-       {"avx512/48K/2M", "avx512/32K/1M", "avx2/32K/512K", "avx2/48K/1M", "baseline/32K/256K",
-        "avx2/32K/512K --passes none", "avx512/48K/2M --memory-budget min --plan-time 20ms"}) {
+       {"amx_int8/48K/2M", "avx512/48K/2M", "avx512/32K/1M", "avx2/32K/512K", "avx2/48K/1M",
+        "baseline/32K/256K", "avx2/32K/512K --passes none",
+        "avx512/48K/2M --memory-budget min --plan-time 20ms"}) {
     SCOPED_TRACE(options);
     const std::string command = "plan model.ash --no-autotune --json --processor " + options;
     const json here = Ashlar(command).Json();
@@ -568,6 +569,8 @@ TEST_F(CommandsTest, APlanForALesserProcessorRunsAndForAGreaterOneDoesNot) {
         << command;
     EXPECT_THAT(result.err, HasSubstr("it can be planned for, not run"));
   }
+  EXPECT_THAT(Ashlar("run model.ash --processor amx_int8/48K/2M").err,
+              HasSubstr("it has no amx_int8; it can be planned for, not run"));
 }
 
 }  // namespace

@@ -7,7 +7,8 @@
  * Errors: a function that can fail returns 0 or an ashlar_status. On failure it leaves its outputs
  * unchanged, and ashlar_error_message() of the calling thread returns the reason until this
  * thread's next failure. No function throws, prints, exits, reads the environment, or changes
- * signal handlers or the caller's floating-point settings.
+ * signal handlers or the caller's floating-point settings. One property of the process changes: on
+ * a processor with AMX, the first plan with an 8-bit convolution asks the system for its use.
  *
  * Ownership: the caller owns what *_open, *_plan, *_session and *_train create, and releases each
  * object once, in any order; each object keeps alive what it needs. Returned strings and arrays

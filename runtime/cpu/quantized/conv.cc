@@ -1,5 +1,6 @@
-// 8-bit convolution in three ways: register tiles over packed weights; channel by channel if each
-// channel has its own filter (depthwise.cc); element by element if neither fits.
+// 8-bit convolution in four ways: AMX's tiles (amx_conv.cc) or register tiles over packed weights;
+// channel by channel if each channel has its own filter (depthwise.cc); element by element if none
+// fits.
 #include <algorithm>
 #include <cstring>
 
@@ -10,6 +11,7 @@
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/parallel.h"
 #include "runtime/cpu/quantized.h"
+#include "runtime/cpu/quantized/amx_conv.h"
 #include "runtime/cpu/quantized/conv_problem.h"
 
 namespace ashlar::cpu {
@@ -20,6 +22,8 @@ constexpr int64_t kCopied = 32;        // bytes copied for each shorter row of a
 // Size of arrays on the stack for a piece of work.
 constexpr int64_t kChunkPixels = 1024;
 constexpr int64_t kChunkWindows = TileCode::kMostPixels * kMostWindow;
+// The time of networks in vectors over that in AMX's tiles, roughly.
+constexpr double kTimeOverAmx = 3;
 
 RoundingSteps RoundingOf(const Requantization& to) {
   return RoundingBetween(to.least, to.most, to.zero_point);
@@ -42,9 +46,10 @@ void ForEachOutputRow(const QuantizedConvProblem& problem, const Row& row) {
 // span rows and images, and blocks of as many channels as a tile has.
 class TiledConvolution final : public Kernel {
  public:
-  TiledConvolution(QuantizedConvProblem problem, const Processor& processor)
+  TiledConvolution(QuantizedConvProblem problem, const Processor& processor, double relative_time)
       : problem_(std::move(problem)),
-        set_(processor.instruction_set()),
+        set_(processor.vectors()),
+        relative_time_(relative_time),
         code_(*TileCodeFor(processor)),
         gathers_(Gathers(problem_)),
         near_(panels() * panel_bytes() <= processor.l2_bytes / 2),
@@ -66,6 +71,7 @@ class TiledConvolution final : public Kernel {
   }
 
   std::string implementation() const override { return absl::StrCat("int8:", set_.ToString()); }
+  double relative_time() const override { return relative_time_; }
   std::optional<Packing> packing(int input) const override {
     if (input != ConvBiasForward::kFilter) return std::nullopt;
     const int64_t bytes = outside_bytes() + problem_.geometry.groups * panels() * panel_bytes();
@@ -120,6 +126,7 @@ class TiledConvolution final : public Kernel {
 
   QuantizedConvProblem problem_;
   InstructionSet set_;
+  double relative_time_;
   const TileCode& code_;
   bool gathers_;
   bool near_;  // the weights stay in the second-level cache
@@ -415,13 +422,17 @@ absl::StatusOr<KernelList> QuantizedConvolutionKernels(const ConvBiasForward& op
   KernelList kernels;
   if (request.constant[ConvBiasForward::kFilter]) {
     std::unique_ptr<Kernel> kernel = QuantizedDepthwise(problem, request.processor);
-    if (kernel == nullptr && TiledConvolution::Fits(problem) && TileCodeFor(request.processor)) {
-      kernel = std::make_unique<TiledConvolution>(problem, request.processor);
+    const bool tiled = kernel == nullptr && TiledConvolution::Fits(problem) &&
+                       TileCodeFor(request.processor) != nullptr;
+    if (kernel == nullptr) kernel = AmxConvolution(problem, request.processor);
+    const bool copies = kernel != nullptr && kernel->workspace_bytes() > kNegligibleWorkspace;
+    if (tiled && copies && request.policy.least_memory) kernel = nullptr;
+    if (kernel != nullptr) kernels.push_back(std::move(kernel));
+    if (tiled) {
+      kernels.push_back(std::make_unique<TiledConvolution>(problem, request.processor,
+                                                           kernels.empty() ? 1 : kTimeOverAmx));
     }
-    if (kernel != nullptr) {
-      kernels.push_back(std::move(kernel));
-      return kernels;
-    }
+    if (!kernels.empty()) return kernels;
   }
   const bool is_signed = problem.is_signed;
   return OnlyKernel("int8:elements", [=](const KernelArgs& args) {

@@ -38,7 +38,7 @@ void DepthwisePixels(const DepthwiseCall& call) {
 class DepthwiseConvolution final : public Kernel {
  public:
   DepthwiseConvolution(QuantizedConvProblem problem, const Processor& processor)
-      : problem_(std::move(problem)), set_(processor.instruction_set()) {
+      : problem_(std::move(problem)), set_(processor.vectors()) {
     const WindowAxis &h = problem_.geometry.h, &w = problem_.geometry.w;
     const TileCode* const code = TileCodeFor(processor);
     shares_ = code != nullptr && h.window == kShared && w.window == kShared && w.stride == 1 &&

@@ -6,18 +6,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "opr/elemwise.h"
-#include "runtime/cpu/cpu_device.h"
 #include "tests/cases/kernel_check.h"
+#include "tests/runtime/cpu/opened_device.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/status.h"
 
 namespace ashlar::testing {
 namespace {
-
-Device& CpuDevice() {
-  cpu::RegisterDevice();
-  return *Value(OpenDevice(CompNode()));
-}
 
 class CpuKernels : public ::testing::TestWithParam<CaseFile> {};
 INSTANTIATE_TEST_SUITE_P(Operators, CpuKernels, ::testing::ValuesIn(AllCaseFiles()), TypeOf);

@@ -11,19 +11,20 @@ using testing::FailsWith;
 using testing::Value;
 
 TEST(Processor, IsReadAsItIsWritten) {
-  for (const char* text : {"avx512/48K/2M", "avx512_vnni/32K/1M", "avx2_vnni/48K/1280K",
-                           "avx512/32K/1M", "avx2/32K/512K", "avx2/48K/1280K", "neon/64K/512K",
-                           "baseline/32K/256K", "baseline/32K/300000"}) {
+  for (const char* text :
+       {"amx_int8/48K/2M", "avx512/48K/2M", "avx512_vnni/32K/1M", "avx2_vnni/48K/1280K",
+        "avx512/32K/1M", "avx2/32K/512K", "avx2/48K/1280K", "neon/64K/512K", "baseline/32K/256K",
+        "baseline/32K/300000"}) {
     EXPECT_EQ(Value(Processor::Parse(text)).ToString(), text);
   }
   EXPECT_EQ(Value(Processor::Parse("avx2/32768/1024K")),
-            (Processor{Isa::kAvx2, false, 32768, 1 << 20}));
+            (Processor{.isa = Isa::kAvx2, .l1_bytes = 32768, .l2_bytes = 1 << 20}));
   EXPECT_EQ(Value(Processor::Parse("avx2/32768/1024K")).ToString(), "avx2/32K/1M");
 }
 
 TEST(Processor, WhatIsNoneIsRefused) {
   for (const char* text :
-       {"", "neon_vnni/48K/2M", "baseline_vnni/48K/2M", "_vnni/48K/2M", "avx2_vnni_vnni/48K/2M",
+       {"", "neon_vnni/48K/2M", "baseline_vnni/48K/2M", "_vnni/48K/2M", "amx_int8_vnni/48K/2M",
         "avx512", "avx512/48K", "avx512/48K/2M/32M", "avx9/48K/2M", "AVX2/48K/2M", "/48K/2M",
         "avx2//2M", "avx2/48k/2M", "avx2/K/2M", "avx2/-48K/2M", "avx2/0/2M", "avx2/1K/2M",
         "avx2/48K/2000000000M", "avx2/48K/99999999999999999999"}) {
@@ -44,8 +45,8 @@ TEST(Processor, RunsWhatItsInstructionSetContains) {
   }
 }
 
-TEST(Processor, RunsWhatItsVnniContains) {
-  const char* const sets[] = {"baseline", "avx2", "avx2_vnni", "avx512", "avx512_vnni"};
+TEST(Processor, RunsWhatItsVnniAndAmxContain) {
+  const char* const sets[] = {"baseline", "avx2", "avx2_vnni", "avx512", "avx512_vnni", "amx_int8"};
   const auto runs = [&](absl::string_view best) {
     std::string which;
     for (const char* set : sets) {
@@ -54,10 +55,11 @@ TEST(Processor, RunsWhatItsVnniContains) {
     }
     return which;
   };
-  EXPECT_EQ(runs("avx2"), "11000");
-  EXPECT_EQ(runs("avx2_vnni"), "11100");
-  EXPECT_EQ(runs("avx512"), "11010");
-  EXPECT_EQ(runs("avx512_vnni"), "11111");
+  EXPECT_EQ(runs("avx2"), "110000");
+  EXPECT_EQ(runs("avx2_vnni"), "111000");
+  EXPECT_EQ(runs("avx512"), "110100");
+  EXPECT_EQ(runs("avx512_vnni"), "111110");
+  EXPECT_EQ(runs("amx_int8"), "111111");
 }
 
 }  // namespace
