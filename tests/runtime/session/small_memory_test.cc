@@ -29,6 +29,7 @@
 #include "tests/support/sanitized.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/status.h"
+#include "tests/support/tiled_graphs.h"
 
 namespace ashlar {
 namespace {
@@ -283,10 +284,7 @@ TEST(SmallMemory, SmallestArenasInFloats) {
   }
 }
 
-HostTensor Outputs(const json& net, const std::string& tiles, bool release_input = false,
-                   bool sums_apart = true) {
-  PlanRequest request = InTiles(tiles, sums_apart);
-  request.target.release_input = release_input;
+HostTensor Outputs(const json& net, const PlanRequest& request) {
   const auto executable = Value(Executable::Compile(NetMaker(net, true).Make(), request));
   const auto session = Value(Session::Create(executable));
   const Binding& input = executable->graph().inputs()[0];
@@ -297,6 +295,18 @@ HostTensor Outputs(const json& net, const std::string& tiles, bool release_input
   return outputs[0];
 }
 
+HostTensor Outputs(const json& net, const std::string& tiles, bool release_input = false,
+                   bool sums_apart = true) {
+  PlanRequest request = InTiles(tiles, sums_apart);
+  request.target.release_input = release_input;
+  return Outputs(net, request);
+}
+
+bool SameBits(const HostTensor& a, const HostTensor& b) {
+  return a.bytes() == b.bytes() &&
+         std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
+}
+
 TEST_P(TiledSmallMemory, GivesTheBitsOfTheWhole) {
   const TiledNet& net = GetParam();
   if (net.bytes > (testing::kSanitized ? 12000 : 20000)) GTEST_SKIP() << "takes long";
@@ -304,8 +314,70 @@ TEST_P(TiledSmallMemory, GivesTheBitsOfTheWhole) {
   const json nets = Nets();
   const HostTensor whole = Outputs(nets[net.name], "");
   const HostTensor tiled = Outputs(nets[net.name], net.tiles, false, net.sums_apart);
-  ASSERT_EQ(whole.bytes(), tiled.bytes());
-  EXPECT_EQ(std::memcmp(whole.raw(), tiled.raw(), static_cast<size_t>(whole.bytes())), 0);
+  EXPECT_TRUE(SameBits(whole, tiled));
+}
+
+// Returns random tiles between two random cuts.
+TileSpec AnyTiles(std::mt19937& random, const Graph& graph) {
+  const std::vector<GraphCut> cuts = FindCuts(graph, testing::NodesInOrder(graph));
+  const auto shape = [&](size_t cut) { return graph.var(cuts[cut].var).type.shape; };
+  const auto id = [&](size_t cut) { return graph.node(graph.var(cuts[cut].var).producer).id; };
+  size_t images = 1;  // cuts from here on have a single pixel
+  while (images < cuts.size() && shape(images).rank() == 4 && shape(images)[2] > 1) ++images;
+  const size_t from = random() % (images - 1), to = from + 1 + random() % (images - 1 - from);
+  const int64_t rows = 1 + random() % shape(to)[2], columns = 1 + random() % shape(to)[3];
+  const char* const kKinds[] = {"rows", "lines", "rolling", "grid", "inputgrid"};
+  const size_t kind = random() % std::size(kKinds);
+  return Value(TileSpec::Parse(absl::StrCat(id(from), "-", id(to), ":", kKinds[kind], rows,
+                                            kind < 3 ? "" : absl::StrCat("x", columns))));
+}
+
+// Random tiles, unlike the choices of a search, and the least memory.
+struct RandomlyTiledNet {
+  const char* name;
+  bool is_large = false;
+};
+
+class RandomlyTiledNets : public ::testing::TestWithParam<RandomlyTiledNet> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Networks, RandomlyTiledNets,
+    ::testing::Values(RandomlyTiledNet{"tiny-ic"}, RandomlyTiledNet{"tiny-kws"},
+                      RandomlyTiledNet{"tiny-vww"}, RandomlyTiledNet{"mcunet-in0"},
+                      RandomlyTiledNet{"mcunet-in2", true}, RandomlyTiledNet{"mcunet-in3", true},
+                      RandomlyTiledNet{"mcunet-in4", true}, RandomlyTiledNet{"proxyless-1.0", true},
+                      RandomlyTiledNet{"mbv2-1.0-224", true}),
+    [](const auto& net) {
+      std::string name = net.param.name;
+      std::replace_if(
+          name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+      return name;
+    });
+
+TEST_P(RandomlyTiledNets, AnyTilesGiveTheBitsOfTheWhole) {
+  if (testing::kSanitized) GTEST_SKIP() << "takes long under sanitizers";
+  if (GetParam().is_large && !testing::LongTests()) GTEST_SKIP() << testing::kTakesLong;
+  cpu::RegisterDevice();
+  const json nets = Nets();
+  const json& net = nets[GetParam().name];
+  const HostTensor whole = Outputs(net, "");
+  const Graph graph = NetMaker(net, true).Make();
+  PlanRequest request = InTiles("");
+  request.planning.planner.limits.work = 0;
+  std::mt19937 random(5);
+  int tiled = 0;
+  for (int tries = 0; tiled < 5 && tries < 50; ++tries) {
+    request.target.tiles = AnyTiles(random, graph);
+    if (!PlanGraph(Graph(graph), request).ok()) continue;  // the tiles do not suit this network
+    SCOPED_TRACE(request.target.tiles.ToString());
+    EXPECT_TRUE(SameBits(whole, Outputs(net, request)));
+    ++tiled;
+  }
+  EXPECT_EQ(tiled, 5);
+  request.target.tiles = {};
+  request.target.budget = MemoryBudget{};
+  SCOPED_TRACE("the least memory");
+  EXPECT_TRUE(SameBits(whole, Outputs(net, request)));
 }
 
 // Arenas that contain the donated image, as `plan --memory-budget min --release-input` finds them.
@@ -331,7 +403,7 @@ TEST(SmallMemory, AnImageThatIsGivenUpMakesRoom) {
     EXPECT_LT(row.released, row.least + row.image);
     const HostTensor whole = Outputs(nets[row.name], "");
     const HostTensor tiled = Outputs(nets[row.name], row.tiles, /*release_input=*/true);
-    EXPECT_EQ(std::memcmp(whole.raw(), tiled.raw(), static_cast<size_t>(whole.bytes())), 0);
+    EXPECT_TRUE(SameBits(whole, tiled));
   }
 }
 
