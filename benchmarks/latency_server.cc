@@ -23,7 +23,7 @@
 #include "graph/tiling/tile_spec.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device/device_library.h"
-#include "runtime/plan/record/recorded_tiles.h"
+#include "runtime/plan/request/request_options.h"
 #include "runtime/session/bind_tensors.h"
 #include "serialization/kernel_record_file.h"
 #include "serialization/kernel_record_path.h"

@@ -18,13 +18,6 @@ int DefaultThreads() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-absl::StatusOr<DType> ParsePrecision(absl::string_view text) {
-  if (text == "fp32") return DType::kFloat32;
-  if (text == "fp16") return DType::kFloat16;
-  if (text == "bf16") return DType::kBFloat16;
-  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not fp32, fp16 or bf16"));
-}
-
 std::shared_ptr<const KernelRecord> RecordFor(const std::string& path, const PlanTarget& target,
                                               const NoteListener& note) {
   const absl::StatusOr<Device*> device = OpenDevice(target.comp_node);

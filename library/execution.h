@@ -17,9 +17,6 @@ namespace ashlar {
 // Returns the number of processors that this process may use.
 int DefaultThreads();
 
-// Parses "fp32", "fp16" or "bf16".
-absl::StatusOr<DType> ParsePrecision(absl::string_view text);
-
 // Reads the kernel record from a file, for the requested processor or the device's. A record only
 // saves time: if it cannot be read or the device is missing, returns null and sends a note.
 std::shared_ptr<const KernelRecord> RecordFor(const std::string& path, const PlanTarget& target,

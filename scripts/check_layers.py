@@ -33,7 +33,7 @@ LAYERS = {
     "runtime/cuda": "runtime/device",
     "runtime/cuda/toolkit": "runtime/cuda",
     "runtime/schedule": "memory graph",
-    "runtime/plan/request": "runtime/schedule runtime/device graph/tiling",
+    "runtime/plan/request": "runtime/schedule runtime/device graph/passes graph/tiling",
     "runtime/plan/stages": "runtime/plan/request graph/passes graph/tiling",
     "runtime/plan/tiling": "runtime/plan/stages",
     "runtime/plan/record": "runtime/plan/tiling",

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tools/parse.h"
+#include "graph/parse.h"
 
 namespace ashlar {
 namespace {

@@ -21,6 +21,7 @@
 #include "absl/strings/strip.h"
 #include "graph/host_memory.h"
 #include "graph/nearest_name.h"
+#include "graph/parse.h"
 #include "graph/status.h"
 #include "library/printable.h"
 #include "runtime/cpu/cpu_device.h"
@@ -35,7 +36,6 @@
 #include "tools/option_words.h"
 #include "tools/options.h"
 #include "tools/output_files.h"
-#include "tools/parse.h"
 #include "tools/version.h"
 
 namespace ashlar {
@@ -128,13 +128,14 @@ std::string OtherWaysToFit(const CLI::App& app) {
       {"--precision", false, "--precision fp16"},
       {"--release-input", false, "--release-input (the input shares the arena)"},
       {"--threads", false, "fewer --threads"},
-      {"--batch", false, "a smaller --batch"},
   };
   std::vector<std::string> ways;
   for (const Way& way : kWays) {
     const int times = count(way.option);
     if (way.if_given ? times > 0 : times == 0) ways.push_back(way.advice);
   }
+  // `plan` and others have the option for --train.
+  if (count("--batch") == 0 && count("--train") != 0) ways.push_back("a smaller --batch");
   if (count("--shape") >= 0) ways.push_back("a smaller image or batch (--shape)");
   ways.push_back("8 bits (`ashlar quantize`)");
   return absl::StrCat("\n  it may fit with: ", absl::StrJoin(ways, ", "));
@@ -155,7 +156,7 @@ void Declare(CLI::App& app, Entry& entry) {
       ->group("Output");
   entry.app
       ->add_flag("-q,--quiet", entry.flags.quiet,
-                 "no progress and no notes; where -o writes the result to a file, no text either")
+                 "no progress and no notes; no text either if -o writes the result to a file")
       ->group("Output");
   entry.app->set_help_flag("-h,--help", "this text")->group("Output");
 }

@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "graph/parse.h"
 #include "graph/status.h"
 #include "runtime/measure/process_memory.h"
 #include "serialization/plan_file.h"
 #include "tools/exit_code.h"
-#include "tools/parse.h"
 
 namespace ashlar {
 namespace {

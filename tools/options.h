@@ -4,21 +4,17 @@
 
 #include <CLI/App.hpp>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "graph/comp_node.h"
 #include "library/execution.h"
-#include "memory/planner.h"
-#include "memory/problem/solution.h"
-#include "memory/problem/work.h"
 #include "runtime/device/processor.h"
 #include "runtime/plan/request/plan_request.h"
+#include "runtime/plan/request/request_options.h"
 #include "tools/console.h"
 #include "tools/picture_options.h"
 
@@ -47,40 +43,26 @@ absl::StatusOr<std::optional<Processor>> DefaultProcessor();
 
 // The options of planning.
 struct PlanningFlags {
-  std::optional<Processor> processor;  // from DefaultProcessor; nullopt: this machine's
-  std::string planner = "auto";
-  Order order = Order::kLeastPeak;
-  std::string passes = "all";
-  bool inplace = true;
-  bool release_input = false;
-  bool prefer_memory = false;
-  bool exact = false;
+  PlanRequest request;  // as the given options say; without what ToPlanRequest adds
+  OptionTexts given;
   std::string record;  // file of tuned kernels, from DefaultKernelRecordPath; empty: none
   bool autotune = true;
-  int64_t extra_scratch = 0;  // bytes
-  int64_t align = 0;          // bytes; 0: the device's
-  absl::Duration plan_time =
-      absl::Milliseconds(memory::SearchLimits().work / memory::kWorkPerMillisecond);
-  int64_t plan_work() const;  // as an amount of work
-  TileSpec tiles;
-  bool tuned_tiles = true;     // use tuned tiles if neither tiles nor a budget are requested
-  int64_t memory_budget = -1;  // bytes; 0: as few as possible; -1: none
-  int64_t total_budget = -1;   // bytes; -1: none
-  double max_extra_flops = std::numeric_limits<double>::infinity();
-  std::string plan_file;  // AddPlanFileFlag; empty: none
+  bool tuned_tiles = true;  // use tuned tiles if neither tiles nor a budget are requested
+  std::string plan_file;    // AddPlanFileFlag; empty: none
 
+  // Sets an option. InvalidArgument as RequestOption::set.
+  absl::Status Set(const RequestOption& option, absl::string_view text);
+  // Sets the given options of other flags, instead of own ones that conflict with them.
+  void SetAll(const PlanningFlags& others);
   // Whether an option ("--tile") is on the command line, with or without the suffix.
   bool Given(const std::string& option) const;
   const CLI::App* app = nullptr;  // which declares these options
   std::string suffix;
+
+ private:
+  void Update();  // `request`, by `given`
 };
 
-// Parses a size in bytes; "min" is 0.
-absl::StatusOr<int64_t> ParseBudget(absl::string_view text);
-// Parses a number of at least 0.
-absl::StatusOr<double> ParseRatio(absl::string_view text);
-// Checks the name of a planner. Returns an error that lists the planners; empty for a valid name.
-std::string CheckPlanner(const std::string& name);
 // Adds the planning options. `suffix` is appended to the name of every option, as in "--planner-b",
 // and puts them into kUnlistedGroup.
 void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& suffix = "");

@@ -3,9 +3,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "graph/parse.h"
 #include "graph/status.h"
 #include "tools/option_kinds.h"
-#include "tools/parse.h"
 
 namespace ashlar {
 namespace {

@@ -3,17 +3,19 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "graph/parse.h"
 #include "graph/status.h"
 #include "tools/exit_code.h"
 #include "tools/option_kinds.h"
-#include "tools/parse.h"
 
 namespace ashlar {
 namespace {
 
 std::string CheckPlanners(const std::string& list) {
   for (absl::string_view name : absl::StrSplit(list, ',')) {
-    if (std::string error = CheckPlanner(std::string(name)); !error.empty()) return error;
+    PlanRequest request;
+    const absl::Status set = FindRequestOption("planner")->set(name, request);
+    if (!set.ok()) return std::string(set.message());
   }
   return "";
 }
@@ -81,7 +83,9 @@ absl::Status PlanOptions::CheckOptions() const {
   if (!diff_.empty()) ASHLAR_RETURN_IF_ERROR(CheckDiffOptions());
   ASHLAR_RETURN_IF_ERROR(CheckShareOptions());
   if (format() == PlanFormat::kPlan && workspace_ == WorkspaceSource::kRecorded) {
-    return UsageError("--workspace recorded: such a plan cannot be run, and so is in no file");
+    return UsageError(
+        "--workspace recorded: a plan with recorded workspaces cannot run, so it is not written to "
+        "a file");
   }
   if (app_->count("--format") == 0 && output_ != "-") {
     ASHLAR_RETURN_IF_ERROR(CheckEnding("-o", output_, kPlanEndings));
@@ -100,7 +104,7 @@ std::vector<IdleOptions> PlanOptions::Idle(const ConsoleFlags& console) const {
     idle.push_back({{"--validate"}, absl::StrCat(model_.path, " is no .csv file of buffers")});
   }
   if (!console.prints() && output_.empty()) {
-    idle.push_back({{"--format"}, "--json takes stdout; say with -o where the plan goes"});
+    idle.push_back({{"--format"}, "--json writes to stdout; -o names the file of the plan"});
   }
   if (console.json.empty()) {
     idle.push_back({{"--buffers"}, "they are a part of what --json writes"});
@@ -125,7 +129,7 @@ std::optional<int64_t> PlanOptions::capacity() const {
 }
 
 memory::SearchLimits PlanOptions::limits() const {
-  return {.work = planning_.plan_work(), .capacity = capacity()};
+  return {.work = planning_.request.planning.planner.limits.work, .capacity = capacity()};
 }
 
 absl::Status PlanOptions::CheckNone(absl::Span<const char* const> options,
@@ -141,7 +145,7 @@ absl::Status PlanOptions::CheckFrontierOptions() const {
   ASHLAR_RETURN_IF_ERROR(CheckNone({"--tile", "--memory-budget", "--total-budget", "--tile-info",
                                     "--capacity", "--compare", "--workspace", "--format"},
                                    " is about one plan, and --frontier shows many"));
-  if (planning_.planner == "naive") {
+  if (planning_.request.planning.planner.planner == "naive") {
     return UsageError("--frontier with --planner naive: no two tensors would share memory");
   }
   return CheckEnding("-o", output_, {".svg"});

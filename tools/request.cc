@@ -4,30 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
+#include "runtime/plan/record/packing_options.h"
 #include "runtime/plan/record/plan_as_recorded.h"
 #include "tools/exit_code.h"
 
 namespace ashlar {
 namespace {
-
-bool SameBudget(const MemoryBudget& budget, const PlanningFlags& planning) {
-  return budget.bytes == planning.memory_budget &&
-         budget.max_extra_flops == planning.max_extra_flops;
-}
-
-// Uses the options that the file was packed under for options that are not given. If the budget
-// differs from the file's, tiles and kernels are chosen anew.
-void TakePackedOptions(const PackingOptions& packed, PlanningFlags& planning) {
-  if (!planning.Given("--passes")) planning.passes = packed.passes;
-  if (!planning.Given("--exact")) planning.exact = packed.exact;
-  if (!planning.Given("--inplace")) planning.inplace = packed.inplace;
-  planning.tuned_tiles = false;
-  const bool budget = planning.memory_budget >= 0;
-  if (budget && !(packed.budget && SameBudget(*packed.budget, planning))) return;
-  if (budget) planning.memory_budget = -1;
-  if (!planning.Given("--prefer")) planning.prefer_memory = packed.least_memory;
-  if (!planning.Given("--tile")) planning.tiles = packed.tiles;
-}
 
 // Checks that the plan was made for the options on the command line.
 absl::Status CheckGiven(const RecordedPlan& plan, const ExecutionFlags& execution,
@@ -49,8 +31,9 @@ absl::Status CheckGiven(const RecordedPlan& plan, const ExecutionFlags& executio
   if (planning.Given("--allow-tf32") && !plan.planning.kernels.allow_tf32) {
     return UsageError(absl::StrCat("--allow-tf32: the plan ", plan.path, " was made without"));
   }
-  if (planning.processor && !(*planning.processor == plan.processor)) {
-    return differs(kProcessorVariable, planning.processor->ToString(), plan.processor.ToString());
+  const std::optional<Processor>& processor = planning.request.target.processor;
+  if (processor && !(*processor == plan.processor)) {
+    return differs(kProcessorVariable, processor->ToString(), plan.processor.ToString());
   }
   return absl::OkStatus();
 }
@@ -87,8 +70,11 @@ absl::StatusOr<PlanRequest> RequestFor(const Model& model, ExecutionFlags& execu
     ASHLAR_ASSIGN_OR_RETURN(request, RequestOfPlanFile(model, planning, execution));
   } else {
     if (model.packed.has_value() && execution.device.type == CompNode::Type::kCpu) {
-      const absl::StatusOr<PackingOptions> packed = PackingOptions::Parse(model.packed->options);
-      if (packed.ok()) TakePackedOptions(*packed, planning);
+      planning.tuned_tiles = false;
+      const auto given = [&](absl::string_view name) {
+        return planning.Given(absl::StrCat("--", name));
+      };
+      TakePackedOptions(model.packed->options, given, planning.request);
     }
     request = ToPlanRequest(execution, planning, console);
   }

@@ -33,7 +33,7 @@ void Add(CLI::App& app, TrainingFlags& flags, const std::string& group) {
   AddNumber(app, "--batch", flags.batch, 1, 1 << 20, "images of a step (default: the model's)")
       ->group(group);
   AddParsed(app, "--optimizer", optimizer.kind, ParseOptimizer, "sgd|adam|adamw",
-            "what the step is computed by (default sgd)")
+            "the optimizer (default sgd)")
       ->group(group);
   app.add_option("--momentum", optimizer.momentum, "of sgd (default 0.9)")
       ->option_text("X")
@@ -49,14 +49,14 @@ void Add(CLI::App& app, TrainingFlags& flags, const std::string& group) {
             "cross-entropy (default) is of class labels")
       ->group(group);
   app.add_option("--freeze", flags.options.parameters.freeze,
-                 "constants whose names match do not learn (`inspect --nodes`)")
+                 "freeze constants with names that match (`inspect --nodes`)")
       ->option_text("REGEX")
       ->group(group);
   AddNumber(app, "--classes", flags.classes, 2, 1 << 20,
             "a new last fully connected layer for so many classes")
       ->group(group);
   AddParsed(app, "--recompute", flags.options.recompute, ParseRecompute, "none|cheap|ID[:N],...",
-            "what is made again instead of kept (default none)")
+            "tensors to recompute instead of keeping them (default none)")
       ->group(group);
   AddParsed(app, "--batch-norm", flags.options.parameters.batch_statistics, ParseStatistics,
             "batch|frozen", "by statistics of the batch (default), or by the model's")
@@ -167,7 +167,7 @@ absl::StatusOr<TrainingGraph> GraphToTrain(Model model, const TrainingFlags& fla
 absl::Status FitIntoBudget(const PlanRequest& request, TrainingGraph& graph, TrainingFlags& flags,
                            Console& console) {
   if (flags.memory_budget < 0) return absl::OkStatus();
-  console.Progress("searching what is made again");
+  console.Progress("searching for tensors to recompute");
   absl::StatusOr<FittedTraining> fitted =
       FitTraining(graph, flags.options, flags.memory_budget, flags.max_extra_flops, request);
   if (!fitted.ok()) {
@@ -190,11 +190,13 @@ absl::StatusOr<Model> WithTraining(Model model, TrainingFlags& flags,
                                    const ExecutionFlags& execution, PlanningFlags& planning,
                                    Console& console) {
   if (!flags.train) return model;
-  if (planning.memory_budget >= 0) {
-    flags.memory_budget = std::exchange(planning.memory_budget, -1);
-    flags.max_extra_flops = planning.max_extra_flops;
+  PlanTarget& target = planning.request.target;
+  if (target.budget) {
+    flags.memory_budget = target.budget->bytes;
+    flags.max_extra_flops = target.budget->max_extra_flops;
+    target.budget.reset();
   }
-  flags.options.tiles = std::exchange(planning.tiles, {});  // gradients are tiled, too
+  flags.options.tiles = std::exchange(target.tiles, {});  // gradients are tiled, too
   Model step = model;
   ASHLAR_ASSIGN_OR_RETURN(TrainingGraph graph, GraphToTrain(std::move(model), flags));
   ASHLAR_RETURN_IF_ERROR(

@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/passes/pass.h"
+#include "absl/strings/str_format.h"
 #include "graph/status.h"
 #include "library/c/border.h"
 #include "library/c/objects.h"
 #include "library/execution.h"
-#include "runtime/plan/record/recorded_tiles.h"
+#include "runtime/plan/record/packing_options.h"
+#include "runtime/plan/request/request_options.h"
 #include "training/checkpoint.h"
 
 namespace ashlar::c {
@@ -18,7 +19,7 @@ namespace {
 
 constexpr int kMostThreads = 1024;
 
-absl::Status SetBudget(const ashlar_plan_options& options, PlanTarget& target) {
+absl::Status AddBudget(const ashlar_plan_options& options, OptionTexts& texts) {
   if (options.memory_budget == 0) {
     if (options.max_extra_flops == 0) return absl::OkStatus();
     return InvalidArgument("max_extra_flops is of a memory_budget, and there is none");
@@ -28,32 +29,37 @@ absl::Status SetBudget(const ashlar_plan_options& options, PlanTarget& target) {
                                         "; expected bytes, 0 for none, or ASHLAR_LEAST"));
   }
   if (std::isnan(options.max_extra_flops)) return InvalidArgument("max_extra_flops is no number");
-  MemoryBudget budget;
-  budget.bytes = std::max<int64_t>(options.memory_budget, 0);
-  if (options.max_extra_flops != 0) budget.max_extra_flops = std::max(0.0, options.max_extra_flops);
-  target.budget = budget;
+  texts["memory-budget"] =
+      options.memory_budget == ASHLAR_LEAST ? "min" : absl::StrCat(options.memory_budget);
+  if (options.max_extra_flops != 0) {
+    texts["max-extra-flops"] = absl::StrFormat("%.17g", std::max(0.0, options.max_extra_flops));
+  }
   return absl::OkStatus();
 }
 
-// Takes the options that the file was packed with, if the caller sets none of them.
-void TakePackedOptions(const PackedModel& packed, bool tile_given, bool passes_given,
-                       PlanRequest& request) {
-  const absl::StatusOr<PackingOptions> options = PackingOptions::Parse(packed.options);
-  if (!options.ok()) return;
-  request.target.tuned_tiles = false;
-  if (!passes_given) request.planning.passes = options->passes;
-  request.planning.inplace = options->inplace;
-  request.planning.kernels.exact = request.planning.kernels.exact || options->exact;
-  if (request.target.budget.has_value()) {
-    const MemoryBudget& budget = *request.target.budget;
-    const bool same = options->budget.has_value() && options->budget->bytes == budget.bytes &&
-                      options->budget->max_extra_flops == budget.max_extra_flops;
-    if (!same) return;
-    request.target.budget.reset();  // its tiles were found when the file was packed
+// Returns the options of a request that the caller sets, in fields of their own and in `more`.
+absl::StatusOr<OptionTexts> TextsOf(const ashlar_plan_options& options) {
+  OptionTexts texts;
+  for (const auto& [name, text] : {std::pair("precision", options.precision),
+                                   {"tile", options.tile},
+                                   {"passes", options.passes}}) {
+    if (text != nullptr && *text != '\0') texts[name] = text;
   }
-  request.planning.kernels.least_memory =
-      request.planning.kernels.least_memory || options->least_memory;
-  if (!tile_given) request.target.tiles = options->tiles;
+  if (options.exact != 0) texts["exact"] = "on";
+  if (options.prefer_memory != 0) texts["prefer"] = "memory";
+  if (options.release_input != 0) texts["release-input"] = "on";
+  ASHLAR_RETURN_IF_ERROR(AddBudget(options, texts));
+  if (options.more == nullptr) return texts;
+  ASHLAR_ASSIGN_OR_RETURN(const OptionTexts more, ParseOptionTexts(options.more));
+  for (const auto& [name, text] : more) {
+    if (name == "total-budget") {
+      return InvalidArgument("more: total-budget is of a process of the command");
+    }
+    if (!texts.emplace(name, text).second) {
+      return InvalidArgument(absl::StrCat("more: ", name, " is also in a field of its own"));
+    }
+  }
+  return texts;
 }
 
 // Returns the requested shapes; InvalidArgument names an invalid one.
@@ -82,8 +88,8 @@ absl::StatusOr<Model> ModelFor(const ashlar_model& model, const ashlar_plan_opti
   if (IsCheckpoint(model.model.graph)) {
     return InvalidArgument(
         absl::StrCat(model.model.file.name,
-                     ": a checkpoint of a training, which is no model; make the same training of "
-                     "its model, resume it from this file and save what it trained"));
+                     ": a checkpoint of a training, not a model; create the same training of its "
+                     "model, resume it from this file, and save the trained model"));
   }
   if (shapes.empty()) {
     ASHLAR_RETURN_IF_ERROR(model.needs_shapes);
@@ -110,33 +116,16 @@ absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_opt
   if (options.device != nullptr) {
     ASHLAR_ASSIGN_OR_RETURN(target.comp_node, CompNode::Parse(options.device));
   }
-  if (options.precision != nullptr) {
-    const absl::StatusOr<DType> precision = ParsePrecision(options.precision);
-    if (!precision.ok()) return Annotate(precision.status(), "precision");
-    target.precision = *precision;
-  }
-  const bool tile_given = options.tile != nullptr && *options.tile != '\0';
-  if (tile_given) {
-    ASHLAR_ASSIGN_OR_RETURN(target.tiles, ParseTilesOrNone(options.tile));
-  }
-  const bool passes_given = options.passes != nullptr && *options.passes != '\0';
-  if (passes_given) {
-    ASHLAR_RETURN_IF_ERROR(SelectPasses(options.passes).status());
-    planning.passes = options.passes;
-  }
-  ASHLAR_RETURN_IF_ERROR(SetBudget(options, target));
-  if (target.budget.has_value() && tile_given) {
-    return InvalidArgument("tile and memory_budget together: a budget finds its own tiles");
-  }
-  target.tuned_tiles = !tile_given && !target.budget.has_value();
-  planning.kernels.exact = options.exact != 0;
-  planning.kernels.least_memory = options.prefer_memory != 0;
-  target.release_input = options.release_input != 0;
+  ASHLAR_ASSIGN_OR_RETURN(const OptionTexts texts, TextsOf(options));
+  ASHLAR_RETURN_IF_ERROR(SetOptions(texts, request));
+  target.tuned_tiles = !texts.contains("tile") && !target.budget.has_value();
   if (options.kernel_record != nullptr && *options.kernel_record != '\0') {
     planning.record = RecordFor(options.kernel_record, target, Log);
   }
   if (model.packed.has_value() && target.comp_node.type == CompNode::Type::kCpu) {
-    TakePackedOptions(*model.packed, tile_given, passes_given, request);
+    TakePackedOptions(
+        model.packed->options, [&](absl::string_view name) { return texts.contains(name); },
+        request);
   }
   return request;
 }

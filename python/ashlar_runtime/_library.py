@@ -103,7 +103,8 @@ class PlanOptions(Sized):
                 ("memory_budget", c_int64), ("max_extra_flops", c_double), ("device", c_char_p), ("tile", c_char_p),
                 ("precision", c_char_p), ("kernel_record", c_char_p), ("shapes", POINTER(Shape)),
                 ("num_shapes", c_size_t), ("share", c_void_p), ("release_input", c_int32), ("time_limit", c_double),
-                ("progress", PROGRESS), ("progress_context", c_void_p), ("passes", c_char_p)]
+                ("progress", PROGRESS), ("progress_context", c_void_p), ("passes", c_char_p),
+                ("more", c_char_p)]
 
 
 class Memory(Sized):

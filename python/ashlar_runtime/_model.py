@@ -201,7 +201,8 @@ def _plan_options(budget: Union[int, str, None] = None, threads: int = 0,
                   shapes: Optional[Mapping[str, Union[str, Sequence[int]]]] = None, prefer: str = "speed", exact: bool = False,
                   max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,
                   precision: Optional[str] = None, kernel_record: Optional[str] = None,
-                  release_input: bool = False, time_limit: float = 0, passes: Optional[str] = None) -> c.PlanOptions:
+                  release_input: bool = False, time_limit: float = 0, passes: Optional[str] = None,
+                  **more: Union[str, int]) -> c.PlanOptions:
     if prefer not in ("speed", "memory"):
         raise c.InvalidArgument(f"prefer is {prefer!r}; expected 'speed' or 'memory'")
     if shapes is not None and not isinstance(shapes, Mapping):
@@ -220,7 +221,16 @@ def _plan_options(budget: Union[int, str, None] = None, threads: int = 0,
         memory_budget=0 if budget is None else budget_bytes,
         max_extra_flops=0.0 if max_extra_flops is None else (max_extra_flops or -1.0), device=_encoded(device),
         tile=_encoded(tile), precision=_encoded(precision), kernel_record=_encoded(kernel_record), shapes=array,
-        num_shapes=len(given), release_input=int(release_input), time_limit=time_limit, passes=_encoded(passes))
+        num_shapes=len(given), release_input=int(release_input), time_limit=time_limit, passes=_encoded(passes),
+        more=_encoded(" ".join(f"{name}={_option(name, value)}" for name, value in more.items())))
+
+
+def _option(name: str, value: Union[str, int]) -> str:
+    """Write a planning option as the command spells it."""
+    text = ("off", "on")[value] if isinstance(value, bool) else str(value)
+    if not text or not text.isprintable() or " " in text:
+        raise c.InvalidArgument(f"{name} is {value!r}; expected a word")
+    return text
 
 
 def _shape(name: str, shape: Union[str, Sequence[int]]) -> List[int]:
@@ -320,7 +330,7 @@ class Model:
              max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,
              precision: Optional[str] = None, kernel_record: Optional[str] = None, share: Optional["Plan"] = None,
              release_input: bool = False, time_limit: float = 0, progress: Optional[ProgressFunction] = None,
-             passes: Optional[str] = None) -> "Plan":
+             passes: Optional[str] = None, **more: Union[str, int]) -> "Plan":
         """Plan the memory of a run, to the byte, without allocating it.
 
         Parameters
@@ -360,6 +370,9 @@ class Model:
             planning, as Ctrl-C does.
         passes : str, optional
             The passes over the graph, in the format of the command's --passes. The default is all.
+        **more : str, int or bool
+            Other planning options of the command, with underscores: planner="exact", inplace=False,
+            scheduler="megengine", align=256, plan_time="1s", processor="avx2/32K/512K".
 
         Returns
         -------
@@ -375,7 +388,8 @@ class Model:
         """
         options = {"budget": budget, "threads": threads, "shapes": shapes, "prefer": prefer, "exact": exact,
                    "max_extra_flops": max_extra_flops, "tile": tile, "device": device, "precision": precision,
-                   "kernel_record": kernel_record, "release_input": release_input, "passes": passes}
+                   "kernel_record": kernel_record, "release_input": release_input, "passes": passes,
+                   **more}
         return Plan(self, options, share, time_limit, progress)
 
     def pack(self, path: Union[str, "os.PathLike[str]"], plan: "Plan") -> None:
@@ -524,7 +538,7 @@ class Plan:
     def __reduce__(self) -> Any:
         """Pickle the model and the options; the model is planned again when unpickled."""
         if self._shares:
-            raise TypeError("a plan that shares weights cannot be pickled, because what it shares is this process's memory")
+            raise TypeError("a plan that shares weights cannot be pickled, because the shared weights are in the memory of this process")
         return Plan, (self._model, self._given)
 
 

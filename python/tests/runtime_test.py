@@ -122,7 +122,7 @@ class RuntimeTest(support.ModelTest):
             place = session.released_input()
             place[...] = x
             np.testing.assert_array_equal(session(place), expected)
-        with self.assertRaisesRegex(ashlar.NotBound, "given up by the run before"):
+        with self.assertRaisesRegex(ashlar.NotBound, "overwritten by the run before"):
             session(place)
         with self.assertRaises(ashlar.InvalidArgument):
             self.model.compile(threads=1).released_input()
@@ -193,6 +193,17 @@ class RuntimeTest(support.ModelTest):
         with self.assertRaisesRegex(ashlar.InvalidArgument, "no_pass"):
             self.model.plan(passes="no_pass")
 
+    def test_every_planning_option_of_the_command(self):
+        plain = self.model.plan(threads=1)
+        self.assertEqual(self.model.plan(threads=1, planner="auto", inplace=True, plan_time="250ms").memory.arena,
+                         plain.memory.arena)
+        self.assertGreater(self.model.plan(threads=1, planner="naive").memory.arena, plain.memory.arena)
+        self.assertEqual(self.model.plan(threads=1, align=4096).memory.arena % 4096, 0)
+        for options, message in (({"planer": "naive"}, "the nearest is planner"), ({"planner": "best"}, "unknown planner"),
+                                 ({"inplace": "a b"}, "expected a word"), ({"memory_budget": 0}, "no bytes")):
+            with self.assertRaisesRegex(ashlar.InvalidArgument, message):
+                self.model.plan(**options)
+
     def test_a_total_that_grows_under_a_budget_is_warned_of(self):
         resnet = ashlar.load(support.zoo(COMMAND, "resnet18", self.folder.name, "--image", "64"))
         grew = False
@@ -252,7 +263,7 @@ class RuntimeTest(support.ModelTest):
             pickle.dumps(training)
         state = os.path.join(self.folder.name, "state.ash")
         training.checkpoint(state)
-        with self.assertRaisesRegex(ashlar.InvalidArgument, "state.ash: a checkpoint of a training, which is no model"):
+        with self.assertRaisesRegex(ashlar.InvalidArgument, "state.ash: a checkpoint of a training, not a model"):
             ashlar.load(state).plan()
         kept = os.path.join(self.folder.name, "checkpoint.ash")
         training.checkpoint(kept)

@@ -11,6 +11,7 @@
 #include "runtime/device/changed_bytes.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/plan/record/packed_parts.h"
+#include "runtime/plan/record/packing_options.h"
 #include "runtime/plan/record/plan_as_recorded.h"
 #include "runtime/plan/stages/kernel_choice.h"
 #include "runtime/plan/stages/shared_pool.h"
@@ -99,8 +100,8 @@ bool MoveTo(const PackedPlaces& places, PlannedGraph& planned) {
 // tiles.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanPacked(Graph graph, const PackedModel& packed,
                                                          const PlanRequest& request) {
-  ASHLAR_ASSIGN_OR_RETURN(const PackingOptions options, PackingOptions::Parse(packed.options));
-  if (request.planning.recorded != nullptr && options.tiles.empty()) {
+  ASHLAR_ASSIGN_OR_RETURN(const PlanRequest options, ParsePackingOptions(packed.options));
+  if (request.planning.recorded != nullptr && options.target.tiles.empty()) {
     return PlanRewrittenAsRecorded({std::move(graph), {}}, request);
   }
   return PlanWithKernels(std::move(graph), packed.kernels, request);
@@ -222,7 +223,7 @@ PackedModel Executable::ToPacked(std::shared_ptr<const Executable> executable) {
   const PlannedGraph& planned = executable->planned();
   PackedModel packed;
   packed.processor = std::string(Name(planned.processor().isa));
-  packed.options = PackingOptions::Of(planned.target, planned.planning).ToString();
+  packed.options = PackingOptionsText({planned.target, planned.planning, {}});
   packed.graph = planned.graph;
   for (size_t i = 0; i < planned.kernels.size(); ++i) {
     const Kernel* const kernel = planned.kernels[i].get();

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "tests/library/c_program.h"
 #include "tests/library/library_test.h"
@@ -237,6 +238,37 @@ TEST_F(PlanLibraryTest, ChoicesRepeatAPlan) {
       EXPECT_EQ(plan.Memory().total_without_budget > 0, budget != 0);
       EXPECT_GT(plan.Memory().total, plan.Memory().arena + plan.Memory().weights);
     }
+  }
+}
+
+TEST_F(PlanLibraryTest, TakesEveryOptionOfTheCommand) {
+  const Model model(path_);
+  const auto arena = [&](const char* more) {
+    auto options = Threads(1);
+    options.more = more;
+    return model.NewPlan(options).Memory().arena;
+  };
+  const int64_t plain = arena(nullptr);
+  EXPECT_EQ(arena(""), plain);
+  EXPECT_EQ(arena("planner=auto scheduler=memory inplace=on plan_time=250ms"), plain);
+  EXPECT_GT(arena("planner=naive"), plain);
+  EXPECT_GT(arena("inplace=off passes=none"), arena("passes=none"));
+  EXPECT_LT(arena("memory-budget=min"), plain);
+  EXPECT_EQ(arena("align=4096") % 4096, 0);
+  const std::pair<const char*, const char*> kRefused[] = {
+      {"planer=naive", "no option 'planer'; the nearest is planner"},
+      {"planner=best", "planner: unknown planner 'best'"},
+      {"passes=all", "passes is also in a field of its own"},
+      {"tile=0-1:rows2 memory_budget=min", "memory-budget excludes tile"},
+      {"total-budget=9MB", "total-budget"},
+  };
+  for (const auto& [more, message] : kRefused) {
+    auto options = Threads(1);
+    options.more = more;
+    options.passes = "all";
+    EXPECT_EQ(StatusOf([&] { model.NewPlan(options); }), ASHLAR_INVALID_ARGUMENT) << more;
+    EXPECT_NE(std::string(ashlar_error_message()).find(message), std::string::npos)
+        << ashlar_error_message();
   }
 }
 

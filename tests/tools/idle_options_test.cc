@@ -33,7 +33,7 @@ TEST_F(IdleOptionsTest, AreRefusedBeforeAnyWork) {
       {"inspect none.ash --dot --nodes", "--nodes has no effect: --dot prints the graph"},
       {"inspect none.ash --own-plan x.csv", "--own-plan has no effect: it is for profile dumps"},
       {"inspect none.json --shape data=1x3x4x4", "--shape has no effect: a profile dump is shown"},
-      {"compare none.json other.json --atol 1", "--atol has no effect: profile dumps are what was"},
+      {"compare none.json other.json --atol 1", "--atol has no effect: profile dumps are records"},
       {"compare none.ash --fail-fast", "--fail-fast has no effect: it is for --layers all"},
       {"ops --onnx --device cpu", "--device has no effect: --onnx lists what can be read"},
       {"ops --markdown --json", "--markdown has no effect: --json takes stdout"},

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/plan/record/packing_options.h"
 #include "runtime/session/bind_tensors.h"
 #include "runtime/session/session.h"
 #include "serialization/checksum.h"
@@ -276,21 +277,21 @@ TEST_F(PackedModelTest, OptionsThatDifferAreNamed) {
 }
 
 TEST_F(PackedModelTest, OptionsAreReadAsTheyAreWritten) {
-  PackingOptions options;
-  EXPECT_EQ(options.ToString(), "layouts 2, passes all");
-  options.passes = "fuse,layout";
-  options.exact = options.least_memory = true;
-  options.inplace = false;
-  options.tiles = Value(TileSpec::Parse("2-180:batch10(2-96:lines14;96-117:rows2)"));
-  options.budget = MemoryBudget{4096, 0.25, false};
-  const std::string text = options.ToString();
+  PlanRequest options;
+  EXPECT_EQ(PackingOptionsText(options), "layouts 2, passes all");
+  options.planning.passes = "fuse,layout";
+  options.planning.kernels = {.exact = true, .least_memory = true};
+  options.planning.inplace = false;
+  options.target.tiles = Value(TileSpec::Parse("2-180:batch10(2-96:lines14;96-117:rows2)"));
+  options.target.budget = MemoryBudget{4096, 0.25, false};
+  const std::string text = PackingOptionsText(options);
   EXPECT_EQ(text,
-            "layouts 2, passes fuse,layout, exact on, prefer memory, inplace off, tile "
+            "layouts 2, passes fuse,layout, inplace off, prefer memory, exact on, tile "
             "2-180:batch10(2-96:lines14;96-117:rows2), budget 4096, max extra FLOPs 0.25");
-  EXPECT_EQ(Value(PackingOptions::Parse(text)).ToString(), text);
+  EXPECT_EQ(PackingOptionsText(Value(ParsePackingOptions(text))), text);
   for (const char* other : {"layouts 1, passes all", "layouts 2, passes all, in parts", "",
                             "layouts 2, passes fast", "layouts 2, passes all, budget -1"}) {
-    EXPECT_EQ(PackingOptions::Parse(other).status().code(), absl::StatusCode::kFailedPrecondition)
+    EXPECT_EQ(ParsePackingOptions(other).status().code(), absl::StatusCode::kFailedPrecondition)
         << other;
   }
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "graph/nearest_name.h"
+#include "graph/parse.h"
 #include "runtime/session/run_values.h"
 #include "serialization/input_shapes.h"
 #include "tests/support/command/small_model.h"
@@ -12,7 +13,6 @@
 #include "tools/difference.h"
 #include "tools/exit_code.h"
 #include "tools/format.h"
-#include "tools/parse.h"
 #include "tools/plan_picture.h"
 #include "tools/report/dot.h"
 #include "tools/report/layer_values.h"

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "graph/parse.h"
 #include "graph/status.h"
 #include "runtime/measure/process_memory.h"
 #include "runtime/plan/record/recorded_plan.h"
@@ -17,7 +18,6 @@
 #include "tools/interrupt.h"
 #include "tools/model.h"
 #include "tools/option_kinds.h"
-#include "tools/parse.h"
 #include "tools/report/record_use.h"
 #include "tools/report/statistics.h"
 #include "tools/report/table.h"
@@ -154,7 +154,7 @@ class BenchCommand final : public Command {
 
   absl::Status CheckOptions() const override {
     if (training_.train && pipeline_.in_flight > 1) {
-      return UsageError("--in-flight with --train: a step begins where the one before has ended");
+      return UsageError("--in-flight with --train: a step begins after the one before");
     }
     return CheckTogether(execution_, planning_);
   }

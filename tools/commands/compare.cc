@@ -107,8 +107,9 @@ class CompareCommand final : public Command {
     AddExecutionFlags(app, execution_);
     AddPlanningFlags(app, planning_);
     AddPlanFileFlag(app, planning_);
-    AddParsed(app, "--device-b", execution_b_.device, CompNode::Parse, "cpu0:0|gpu0:0",
-              "of the other side, for which all planning options have -b behind the name")
+    AddParsed(
+        app, "--device-b", execution_b_.device, CompNode::Parse, "cpu0:0|gpu0:0",
+        "the device of the other side; other planning options have twins with -b, too (--passes-b)")
         ->group("Planning");
     AddPlanningFlags(app, planning_b_, "-b");
   }
@@ -125,7 +126,7 @@ class CompareCommand final : public Command {
   std::vector<IdleOptions> Idle(const ConsoleFlags&) const override {
     std::vector<IdleOptions> idle;
     if (ComparesDumps()) {
-      idle.push_back({AllBut(*app_, {"MODEL", "OTHER"}), "profile dumps are what was recorded"});
+      idle.push_back({AllBut(*app_, {"MODEL", "OTHER"}), "profile dumps are records"});
     }
     if (layers_ != "all") idle.push_back({{"--fail-fast"}, "it is for --layers all"});
     return idle;
@@ -204,14 +205,7 @@ class CompareCommand final : public Command {
                                    ": to be compared they have to take the same"));
   }
 
-  bool HasOtherPlan() const {
-    for (const char* option : {"--processor-b", "--planner-b", "--scheduler-b", "--passes-b",
-                               "--inplace-b", "--align-b", "--tile-b", "--memory-budget-b",
-                               "--device-b", "--prefer-b", "--exact-b", "--plan-time-b"}) {
-      if (app_->count(option) > 0) return true;
-    }
-    return false;
-  }
+  bool HasOtherPlan() const { return app_->count("--device-b") > 0 || !planning_b_.given.empty(); }
 
   absl::Status CheckReference() const {
     const bool file = !reference_.empty() && reference_ != "host";
@@ -235,24 +229,7 @@ class CompareCommand final : public Command {
       execution.device = execution_b_.device;
       if (execution.device.type == CompNode::Type::kCpu) execution.precision = DType::kFloat32;
     }
-    if (app_->count("--processor-b") > 0) planning.processor = planning_b_.processor;
-    if (app_->count("--planner-b") > 0) planning.planner = planning_b_.planner;
-    if (app_->count("--scheduler-b") > 0) planning.order = planning_b_.order;
-    if (app_->count("--passes-b") > 0) planning.passes = planning_b_.passes;
-    if (app_->count("--inplace-b") > 0) planning.inplace = planning_b_.inplace;
-    if (app_->count("--align-b") > 0) planning.align = planning_b_.align;
-    if (app_->count("--prefer-b") > 0) planning.prefer_memory = planning_b_.prefer_memory;
-    if (app_->count("--exact-b") > 0) planning.exact = planning_b_.exact;
-    if (app_->count("--plan-time-b") > 0) planning.plan_time = planning_b_.plan_time;
-    if (app_->count("--tile-b") > 0) {
-      planning.tiles = planning_b_.tiles;
-      planning.memory_budget = -1;
-    }
-    if (app_->count("--memory-budget-b") > 0) {
-      planning.tiles = TileSpec();
-      planning.memory_budget = planning_b_.memory_budget;
-      planning.max_extra_flops = planning_b_.max_extra_flops;
-    }
+    planning.SetAll(planning_b_);
     return {execution, planning};
   }
 

@@ -45,8 +45,9 @@ class CompileCommand final : public Command {
                                      ": expected a letter, then letters, digits "
                                      "and underscores"));
     }
-    if (planning_.align > 0 && planning_.align < mcu::kArenaAlignment) {
-      return UsageError(absl::StrCat("--align ", planning_.align, ": expected at least ",
+    const int64_t alignment = planning_.request.debug.alignment;
+    if (alignment > 0 && alignment < mcu::kArenaAlignment) {
+      return UsageError(absl::StrCat("--align ", alignment, ": expected at least ",
                                      mcu::kArenaAlignment, ", for every type of C"));
     }
     return CheckTogether(ExecutionFlags(), planning_);
@@ -86,7 +87,7 @@ class CompileCommand final : public Command {
  private:
   PlanRequest Request(Console& console) const {
     PlanningFlags planning = planning_;
-    planning.processor.reset();
+    planning.request.target.processor.reset();
     planning.autotune = false;
     ExecutionFlags execution;
     execution.device = mcu::kCompNode;

@@ -95,7 +95,7 @@ class PlanCommand final : public PlanOptions {
       return UsageError(absl::StrCat("plan files are of models; ", model_.path, " holds buffers"));
     }
     console.Progress(absl::StrCat("reading ", model_.path));
-    const int64_t align = std::max<int64_t>(planning_.align, 1);
+    const int64_t align = std::max<int64_t>(planning_.request.debug.alignment, 1);
     absl::StatusOr<memory::CsvProblem> problem =
         model_.path == "-" ? memory::ReadCsv(std::cin, "standard input", align)
                            : memory::ReadCsvFile(model_.path, align);
@@ -106,8 +106,8 @@ class PlanCommand final : public PlanOptions {
     planned.names = planned.problem.names.empty() ? planned.problem.ids : planned.problem.names;
     planned.title = model_.path;
     console.Progress("planning");
-    absl::StatusOr<memory::PlanResult> result =
-        memory::PlanMemory(planned.problem.problem, {planning_.planner, limits()});
+    absl::StatusOr<memory::PlanResult> result = memory::PlanMemory(
+        planned.problem.problem, {planning_.request.planning.planner.planner, limits()});
     if (!result.ok()) {
       return WithExitCode(
           Annotate(result.status(), model_.path),
@@ -154,12 +154,13 @@ class PlanCommand final : public PlanOptions {
                             LoadWithTraining(model_, training_, execution_, planning_, console));
     const int first_added_id = model.graph.next_id();
     // The search for the budget decides, even if the file is packed in less memory.
-    if (planning_.memory_budget > 0) model.packed.reset();
+    const std::optional<MemoryBudget>& budget = planning_.request.target.budget;
+    if (budget && budget->bytes > 0) model.packed.reset();
     ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(model, execution_, planning_, console));
     request.planning.planner.limits = limits();
     request.planning.workspace = workspace_;
     request.debug.measure_passes = true;
-    request.debug.keep_untiled = planning_.memory_budget >= 0;
+    request.debug.keep_untiled = budget.has_value();
     if (request.target.budget) request.target.budget->find_smallest = true;
     if (request.target.total) request.target.total->find_smallest = true;
     if (int8_twin_) request.target.tuned_tiles = false;  // as the twin is
@@ -239,11 +240,11 @@ class PlanCommand final : public PlanOptions {
   // file, as in `made`; nothing without a budget, or if there is no such plan.
   std::optional<MemoryNeed> NeedWithoutBudget(const PlannedModel& made, const Graph& packed_graph,
                                               PlanRequest request) const {
-    if (planning_.memory_budget < 0 || !made.plan().device->is_host()) return std::nullopt;
+    if (!planning_.request.target.budget || !made.plan().device->is_host()) return std::nullopt;
     std::shared_ptr<const PlannedGraph> untiled = made.plan().untiled;
     if (made.packed != nullptr) {  // in the tiles that met this budget before
       request.target.tiles = TileSpec();
-      request.planning.kernels.least_memory = planning_.prefer_memory;
+      request.planning.kernels.least_memory = planning_.request.planning.kernels.least_memory;
       absl::StatusOr<std::unique_ptr<PlannedGraph>> planned = PlanGraph(packed_graph, request);
       if (planned.ok()) untiled = *std::move(planned);
     }
@@ -285,7 +286,7 @@ class PlanCommand final : public PlanOptions {
   absl::Status ShowStepFrontier(Console& console) {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModelToTrain(model_, training_, console));
     ASHLAR_ASSIGN_OR_RETURN(const TrainingGraph graph, GraphToTrain(std::move(model), training_));
-    console.Progress("searching what is made again");
+    console.Progress("searching for tensors to recompute");
     ASHLAR_ASSIGN_OR_RETURN(
         const std::vector<FrontierPoint> points,
         PlanStepFrontier(graph, training_.options, ToPlanRequest(execution_, planning_, console),
@@ -327,10 +328,11 @@ class PlanCommand final : public PlanOptions {
       viewed.push_back(std::move(recorded));
     } else if (!planned.target.tiles.empty()) {
       PlanningFlags whole = planning_;
-      whole.tiles = TileSpec();
+      whole.request.target.tiles = {};
+      whole.request.target.budget.reset();
+      whole.request.target.total.reset();
       whole.tuned_tiles = false;
       whole.plan_file.clear();
-      whole.memory_budget = whole.total_budget = -1;
       ASHLAR_ASSIGN_OR_RETURN(NamedPlan plan, PlanOf(model_.path, whole, console));
       plan.view.title = absl::StrCat(FileName(model_.path), ", whole");
       viewed.push_back(std::move(plan.view));

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "graph/parse.h"
 #include "graph/status.h"
 #include "runtime/measure/process_memory.h"
 #include "tools/child_process.h"
@@ -16,7 +17,6 @@
 #include "tools/format.h"
 #include "tools/model.h"
 #include "tools/option_kinds.h"
-#include "tools/parse.h"
 #include "tools/probe_ladder.h"
 #include "tools/probe_subject.h"
 #include "tools/report/table.h"
@@ -87,8 +87,8 @@ class ProbeCommand final : public Command {
               "the memory that there is (default 64MiB)")
         ->group("Probe");
     AddParsed(app, "--enforce", enforcement_, ParseEnforcement, "ashlar|rlimit|device",
-              "who refuses what is beyond: ashlar (default), rlimit: the system, a child a row, "
-              "device: a GPU, whose other memory is taken before")
+              "the limit that refuses: ashlar (default), rlimit (the system, in a child per row), "
+              "device (a GPU, whose other memory is taken before)")
         ->group("Probe");
     AddNumber(app, "--rounds", settings_.rounds, 1, 1 << 10, "times from the smallest (default 4)")
         ->group("Probe");

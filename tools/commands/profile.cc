@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "graph/parse.h"
 #include "graph/status.h"
 #include "runtime/cpu/conv/peak.h"
 #include "runtime/measure/measure.h"
@@ -22,7 +23,6 @@
 #include "tools/format.h"
 #include "tools/inputs.h"
 #include "tools/option_kinds.h"
-#include "tools/parse.h"
 #include "tools/report/statistics.h"
 #include "tools/report/table.h"
 #include "tools/request.h"

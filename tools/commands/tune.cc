@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "graph/parse.h"
 #include "graph/status.h"
 #include "runtime/cpu/measured_speeds.h"
 #include "runtime/measure/autotune.h"
@@ -21,7 +22,6 @@
 #include "tools/model.h"
 #include "tools/option_kinds.h"
 #include "tools/options.h"
-#include "tools/parse.h"
 #include "tools/report/processor_share.h"
 #include "tools/report/table.h"
 
@@ -47,8 +47,7 @@ class TuneCommand final : public Command {
     AddParsed(app, "--duration,--seconds", duration_, ParseSeconds, "TIME",
               "begin no trial after so long of timing, of kernels and of tiles each (default 5s)")
         ->group("Measurement");
-    app.add_flag("--anew", anew_,
-                 "measure again what is recorded: the model's kernels, and the processor's speeds")
+    app.add_flag("--anew", anew_, "measure recorded kernels and speeds of the processor again")
         ->group("Measurement");
     AddExecutionFlags(app, execution_);
     AddPlanningFlags(app, planning_);
@@ -77,7 +76,7 @@ class TuneCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(execution_.device));
     ASHLAR_RETURN_IF_ERROR(device->ready());
     const std::string processor =
-        device->measured_as(planning_.processor.value_or(device->processor()));
+        device->measured_as(planning_.request.target.processor.value_or(device->processor()));
     const absl::StatusOr<KernelRecord> record = LoadKernelRecord(planning_.record, processor);
     if (!record.ok()) return WithExitCode(record.status(), ExitCode::kRejectedInput);
     const PlanRequest request = ToPlanRequest(execution_, planning_, console);
@@ -137,7 +136,7 @@ class TuneCommand final : public Command {
   // Measures, once for a processor, the speeds of one thread and of the requested threads.
   // Estimates of plans' times use them. Skipped if memory is short.
   void MeasureMissingSpeeds(const Device& device, KernelRecord& record, Console& console) const {
-    const Processor processor = planning_.processor.value_or(device.processor());
+    const Processor processor = planning_.request.target.processor.value_or(device.processor());
     // Tuning for another processor is refused later.
     if (!device.is_host() || !device.processor().Runs(processor)) return;
     for (const int threads : std::set<int>{1, execution_.threads}) {

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "graph/parse.h"
 #include "graph/status.h"
 #include "runtime/measure/measure.h"
 #include "tools/command.h"
@@ -11,7 +12,6 @@
 #include "tools/inputs.h"
 #include "tools/model.h"
 #include "tools/option_kinds.h"
-#include "tools/parse.h"
 #include "tools/plan_values.h"
 #include "tools/report/plan_report.h"
 #include "tools/report/record_use.h"
@@ -42,8 +42,7 @@ class VerifyCommand final : public Command {
     AddParsed(app, "--understate", understate_, ParseSize, "SIZE",
               "negative control: claim a chunk smaller than it is; exit 4")
         ->group("Measurement");
-    app.add_flag("--no-values", no_values_,
-                 "do not compare the plan's values with those of the whole model")
+    app.add_flag("--no-values", no_values_, "do not compare values with the untiled model")
         ->group("Measurement");
     AddPlanningFlags(app, planning_);
     AddPlanFileFlag(app, planning_);
@@ -94,7 +93,8 @@ class VerifyCommand final : public Command {
   // Whether the process stays below --total-budget. Without that option its memory is reported, but
   // not limited. Not checked without heap counting: sanitizers use memory of their own.
   bool StaysBelow(const Measurement& m) const {
-    return planning_.total_budget < 0 || !HeapCountingAvailable() || m.rss_peak <= m.need.total();
+    return !planning_.request.target.total || !HeapCountingAvailable() ||
+           m.rss_peak <= m.need.total();
   }
 
   // Compares values, unless a total budget leaves no memory for the whole model in addition to the
@@ -102,10 +102,10 @@ class VerifyCommand final : public Command {
   absl::StatusOr<PlanValues> Values(const PlanRequest& request, const InputTensors& inputs,
                                     Console& console) const {
     PlanValues none;
-    none.left_out = no_values_                    ? "--no-values"
-                    : training_.train             ? "a step of training"
-                    : planning_.total_budget >= 0 ? "the total is limited"
-                                                  : "";
+    none.left_out = no_values_                       ? "--no-values"
+                    : training_.train                ? "a step of training"
+                    : planning_.request.target.total ? "the total is limited"
+                                                     : "";
     if (!none.left_out.empty()) return none;
     console.Progress("comparing values with the whole model");
     const absl::StatusOr<Model> model = LoadModel(model_, console, WeightsUse::kAll);
@@ -156,16 +156,16 @@ class VerifyCommand final : public Command {
       document["total"] = TotalDocument(m.need, m.addresses);
       document["total"]["actual_bytes"] = m.rss_peak;
       document["total"]["method"] = kPeakMethod;
-      if (planning_.total_budget >= 0) {
-        document["total"]["budget_bytes"] = planning_.total_budget;
-        document["total"]["fits"] = m.rss_peak <= planning_.total_budget;
+      if (planning_.request.target.total) {
+        document["total"]["budget_bytes"] = planning_.request.target.total->bytes;
+        document["total"]["fits"] = m.rss_peak <= planning_.request.target.total->bytes;
       }
       const bool below = m.rss_peak <= m.need.total();
       table.AddRow({"total", FormatBytes(m.need.total()), FormatBytes(m.rss_peak),
                     absl::StrCat(m.need.total()), absl::StrCat(m.rss_peak),
-                    below                        ? "ok"
-                    : planning_.total_budget < 0 ? "above the estimate"
-                                                 : "EXCEEDS",
+                    below                             ? "ok"
+                    : !planning_.request.target.total ? "above the estimate"
+                                                      : "EXCEEDS",
                     kPeakMethod});
       if (!StaysBelow(m) && excess.empty()) {
         excess = absl::StrCat("resident set: ", m.rss_peak, " bytes at its peak, ", m.need.total(),
@@ -178,7 +178,7 @@ class VerifyCommand final : public Command {
     document["values"] = values.ToJson();
     document["ok"] = m.ok && values.ok();
     console.Print(table.ToText());
-    if (above && planning_.total_budget < 0) {
+    if (above && !planning_.request.target.total) {
       console.Print(
           "the total is an estimate, as code, libraries and reading the model are no part of a "
           "plan; --total-budget makes it a promise\n");

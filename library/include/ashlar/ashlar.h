@@ -161,6 +161,8 @@ typedef struct ashlar_plan_options {
                                   separate thread */
   void* progress_context;
   const char* passes; /* as the command's --passes; NULL: all */
+  const char* more;   /* NULL: none; other planning options of the command, separated by spaces:
+                         "planner=exact scheduler=megengine inplace=off align=256" */
 } ashlar_plan_options;
 
 /* Plans. All of the following is known before memory is taken. */

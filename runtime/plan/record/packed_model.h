@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +26,7 @@ struct PackedWeight {
 
 struct PackedModel {
   std::string processor;             // the instruction set of the kernels that packed it
-  std::string options;               // PackingOptions, as text
+  std::string options;               // PackingOptionsText
   Graph graph;                       // rewritten; constants that are only in the pool have no data
   std::vector<std::string> kernels;  // by node: KernelIdentity; "" if no kernel runs
   std::vector<PackedWeight> weights;
@@ -35,26 +34,6 @@ struct PackedModel {
   std::shared_ptr<const void> owner;  // keeps the pool alive
   const void* pool = nullptr;         // starts at a multiple of the device's alignment
   int64_t pool_bytes = 0;
-};
-
-// The options that decide how a graph is rewritten and which weights its kernels use. Models packed
-// with different options cannot replace each other.
-struct PackingOptions {
-  std::string passes = "all";
-  bool exact = false;
-  bool least_memory = false;
-  bool inplace = true;
-  TileSpec tiles;
-  DType precision = DType::kFloat32;
-  // The budget that the tiles were found for. A request for these tiles need not repeat it.
-  std::optional<MemoryBudget> budget;
-
-  static PackingOptions Of(const PlanTarget& target, const PlanningOptions& planning);
-  // "layouts 2, passes all, prefer memory, tile 0-216:lines112". Omitted options have the defaults
-  // above.
-  std::string ToString() const;
-  // FailedPrecondition for the text of another version.
-  static absl::StatusOr<PackingOptions> Parse(absl::string_view text);
 };
 
 // Converts the weights of a plan to entries of a PackedModel.

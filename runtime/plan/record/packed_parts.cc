@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/status.h"
+#include "runtime/plan/record/packing_options.h"
 #include "runtime/plan/record/plan_as_recorded.h"
 #include "runtime/plan/stages/rewrite.h"
 
@@ -49,8 +50,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithPackedParts(const PackedMo
                                                                   const PlanRequest& request) {
   ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(request.target.comp_node));
   ASHLAR_RETURN_IF_ERROR(CheckPackedFor(packed, *device, request.target, request.planning));
-  ASHLAR_ASSIGN_OR_RETURN(const PackingOptions options, PackingOptions::Parse(packed.options));
-  if (!options.tiles.empty()) {
+  ASHLAR_ASSIGN_OR_RETURN(const PlanRequest options, ParsePackingOptions(packed.options));
+  if (!options.target.tiles.empty()) {
     return absl::FailedPreconditionError("weights are packed in tiles, not whole");
   }
   ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten,

@@ -25,10 +25,6 @@ std::string TilesKey(const Graph& graph, const PlanTarget& target,
                       planning.inplace ? "" : ", copies", target.release_input ? ", released" : "");
 }
 
-absl::StatusOr<TileSpec> ParseTilesOrNone(absl::string_view text) {
-  return text == "none" ? TileSpec() : TileSpec::Parse(text);
-}
-
 TileSpec TilesOnRecord(const Graph& graph, const PlanRequest& request) {
   const auto& [target, planning, debug] = request;
   if (!target.tuned_tiles || target.tiled()) return {};

@@ -19,10 +19,6 @@ namespace ashlar {
 // kernels.
 std::string TilesKey(const Graph& graph, const PlanTarget& target, const PlanningOptions& planning);
 
-// Parses an option: a spec, or "none", which gives an empty spec: untiled, even if there are tuned
-// tiles.
-absl::StatusOr<TileSpec> ParseTilesOrNone(absl::string_view text);
-
 // Returns the tuned tiles for a graph before the passes and the requested threads. Empty if there
 // are none, or if the request does not ask for them (PlanTarget::tuned_tiles). Also empty if the
 // request has its own tiles or a budget.

@@ -1,6 +1,6 @@
-// Parses values of the command line.
-#ifndef ASHLAR_TOOLS_PARSE_H_
-#define ASHLAR_TOOLS_PARSE_H_
+// Parses values of options: sizes, durations, shapes, numbers, names.
+#ifndef ASHLAR_GRAPH_PARSE_H_
+#define ASHLAR_GRAPH_PARSE_H_
 
 #include <cstdint>
 #include <initializer_list>
@@ -58,4 +58,4 @@ absl::StatusOr<T> ParseName(absl::string_view text,
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_TOOLS_PARSE_H_
+#endif  // ASHLAR_GRAPH_PARSE_H_

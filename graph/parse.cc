@@ -1,4 +1,4 @@
-#include "tools/parse.h"
+#include "graph/parse.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,0 +1,59 @@
+// The options of a plan request, in one table. The command line, the C and Python interfaces and
+// packed files iterate over it, so names, texts and defaults are the same everywhere.
+#ifndef ASHLAR_RUNTIME_PLAN_REQUEST_REQUEST_OPTIONS_H_
+#define ASHLAR_RUNTIME_PLAN_REQUEST_REQUEST_OPTIONS_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "runtime/plan/request/plan_request.h"
+
+namespace ashlar {
+
+struct RequestOption {
+  std::string name;          // "memory-budget", which is --memory-budget of the command
+  std::string metavar = {};  // of its value, in help texts; empty: a switch, "on" or "off"
+  std::string help;          // with the default
+  // Sets the option in a request; InvalidArgument quotes the text and says what is expected.
+  absl::Status (*set)(absl::string_view text, PlanRequest& request);
+  // Returns the option of a request as text that `set` takes.
+  std::string (*get)(const PlanRequest& request);
+  // The name in packed files, if weights or their graph depend on the option. Otherwise null.
+  const char* packed = nullptr;
+  std::vector<std::string> excludes = {};  // names of options before it that conflict with it
+  std::string needs = {};                  // the name of an option before it; empty: none
+};
+
+const std::vector<RequestOption>& RequestOptions();
+
+// Returns null if there is no such option. Takes "memory_budget" for "memory-budget".
+const RequestOption* FindRequestOption(absl::string_view name);
+
+// Texts of options, by name.
+using OptionTexts = std::map<std::string, std::string, std::less<>>;
+
+// Parses "planner=exact inplace=off"; a name without a value is a switch.
+absl::StatusOr<OptionTexts> ParseOptionTexts(absl::string_view text);
+
+// Sets options in a request, in the order of the table. InvalidArgument names the option: unknown,
+// in conflict with another one, or with an invalid text.
+absl::Status SetOptions(const OptionTexts& texts, PlanRequest& request);
+
+// Parses "fp32", "fp16" or "bf16".
+absl::StatusOr<DType> ParsePrecision(absl::string_view text);
+
+// Parses tiles: a spec, or "none", which is an empty spec: untiled, even if there are tuned tiles.
+absl::StatusOr<TileSpec> ParseTilesOrNone(absl::string_view text);
+
+// Parses a size in bytes; "min" is 0.
+absl::StatusOr<int64_t> ParseBudget(absl::string_view text);
+
+// Parses a number of at least 0.
+absl::StatusOr<double> ParseRatio(absl::string_view text);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_PLAN_REQUEST_REQUEST_OPTIONS_H_
