@@ -117,7 +117,9 @@ absl::StatusOr<std::unique_ptr<TiledPlans>> TiledPlans::Create(const RewrittenGr
   ASHLAR_ASSIGN_OR_RETURN(Schedule order,
                           OrderOf(rewritten.graph, request.target, request.planning));
   ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(request.target.comp_node));
-  return std::unique_ptr<TiledPlans>(new TiledPlans(rewritten, request, *device, std::move(order)));
+  std::unique_ptr<TiledPlans> plans(new TiledPlans(rewritten, request, *device, std::move(order)));
+  plans->search_.Search();
+  return plans;
 }
 
 const FoundTilings& TiledPlans::smaller_tilings() {
@@ -131,6 +133,7 @@ const FoundTilings& TiledPlans::rolling_tilings() {
     TilingProblem problem = Problem();
     problem.rolling = true;
     rolling_.emplace(problem);
+    rolling_->Search();
     rolling_->LookForSmaller();
   }
   return rolling_->found();

@@ -53,7 +53,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiles(TiledGraph tiled, const 
 // fits a budget does not depend on the budget.
 class TiledPlans {
  public:
-  // Both arguments must outlive it.
+  // Searches for tilings. Both arguments must outlive it.
   static absl::StatusOr<std::unique_ptr<TiledPlans>> Create(const RewrittenGraph& rewritten,
                                                             const PlanRequest& request);
 

@@ -65,20 +65,20 @@ bool AreTiledAlike(const TileSpec& a, const TileSpec& b) {
 
 }  // namespace
 
-TilingSearch::TilingSearch(const TilingProblem& problem) : problem_(problem), ways_(problem) {
-  const Graph& graph = problem.graph;
-  const StorageModel model = BuildStorageModel(graph, problem.arena.storage);
+void TilingSearch::Search() {
+  const Graph& graph = problem_.graph;
+  const StorageModel model = BuildStorageModel(graph, problem_.arena.storage);
   Tiling whole;
   whole.arena_bytes =
-      SimulatePeak(graph, model, problem.order, problem.arena.workspace(graph, model));
-  whole.ms = EstimateTime(graph, model, problem.speed);
+      SimulatePeak(graph, model, problem_.order, problem_.arena.workspace(graph, model));
+  whole.ms = EstimateTime(graph, model, problem_.speed);
   tilings_.push_back(whole);
   const std::vector<GraphCut>& cuts = ways_.cuts();
   if (cuts.size() >= 2) {
     few_ = CountOperators(graph) <= kFewOperators && cuts.size() <= kMaxCuts;
     ChooseFirst();
     TrySegments();
-    if (few_) ways_.Try(TrialsOfAllKinds(graph, cuts, ways_.images(), problem.rolling));
+    if (few_) ways_.Try(TrialsOfAllKinds(graph, cuts, ways_.images(), problem_.rolling));
     if (few_ && graph.outputs().size() > 1) {
       ways_.Try(TrialsOfBranches(graph, cuts, ways_.images()));
     }

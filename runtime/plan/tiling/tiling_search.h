@@ -34,9 +34,10 @@ struct FoundTilings {
 // executed in lines, rows or a grid of tiles.
 class TilingSearch {
  public:
-  // Searches between few cuts.
-  explicit TilingSearch(const TilingProblem& problem);
+  explicit TilingSearch(const TilingProblem& problem) : problem_(problem), ways_(problem) {}
 
+  // Searches between few cuts. Call once, first.
+  void Search();
   const FoundTilings& found() const { return found_; }
   // Extends the search to all cuts (slow; for the smallest plan). Call once.
   void LookForSmaller();

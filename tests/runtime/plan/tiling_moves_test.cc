@@ -27,7 +27,9 @@ FoundTilings Search(const Graph& graph) {
                            return std::vector<int64_t>(tiled.nodes().size(), 0);
                          }};
   const std::vector<int> order = NodesInOrder(graph);
-  return TilingSearch({graph, order, {}, arena}).found();
+  TilingSearch search({graph, order, {}, arena});
+  search.Search();
+  return search.found();
 }
 
 TEST(TilingMovesTest, EachIsAnotherTilingOfTheGraph) {
