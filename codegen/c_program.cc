@@ -248,9 +248,10 @@ class ProgramWriter {
       define("ZERO_POINT", absl::StrCat("(", tensor.quantization.zero_point(), ")"));
     }
     if (tensor.offset >= 0) {
-      absl::StrAppend(
-          &text, "// Where the caller writes it in the arena, before every run, which leaves\n",
-          "// nothing of it.\n");
+      absl::StrAppend(&text,
+                      "// The place in the arena at which the caller writes it before every run, "
+                      "which leaves\n",
+                      "// nothing of it.\n");
       define("OFFSET", absl::StrCat(tensor.offset));
     }
     return text;
@@ -272,10 +273,10 @@ class ProgramWriter {
     for (const CTensor& output : border_.outputs)
       absl::StrAppend(&text, TensorMacros(output), "\n");
     absl::StrAppend(
-        &text, "// What a run returns.\n", "#define ", macro_, "_OK 0\n", "#define ", macro_,
+        &text, "// The results of a run.\n", "#define ", macro_, "_OK 0\n", "#define ", macro_,
         "_NULL 1        // a pointer is null\n", "#define ", macro_,
         "_MISALIGNED 2  // arena or tensor lies at no multiple of its alignment\n\n",
-        "// Fails to compile where an array is too small for the arena: ", macro_,
+        "// Fails to compile if an array is too small for the arena: ", macro_,
         "_REQUIRE_ARENA(memory);\n#define ", macro_, "_REQUIRE_ARENA(array) \\\n  typedef char ",
         options_.name, "_arena_is_large_enough[sizeof(array) >= ", macro_,
         "_ARENA_BYTES ? 1 : -1]\n\n", "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
@@ -436,11 +437,9 @@ std::string ProgramWriter::Test() const {
                     "ul},\n");
   }
   if (traces.empty()) traces = "    {\"\", 0},\n";
-  std::string text =
-      absl::StrCat(kWrittenBy,
-                   "// A test of the program: exit code 0 if its results are those of the "
-                   "desktop.\n",
-                   own(kTestBegin));
+  std::string text = absl::StrCat(
+      kWrittenBy, "// A test of the program: exit code 0 if its results equal the desktop's.\n",
+      own(kTestBegin));
   std::string fill, arguments = "memory", checks;
   for (size_t i = 0; i < border_.inputs.size(); ++i) {
     const CTensor& input = border_.inputs[i];

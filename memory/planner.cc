@@ -78,9 +78,9 @@ std::vector<std::unique_ptr<const Planner>> MakePlanners() {
       "best_fit", "smallest free block, in the order of birth", PlaceBestFit));
   planners.push_back(std::make_unique<HeuristicPlanner>(
       "pushdown", "best fit for the vertical order, then everything sinks", PlacePushdown));
-  planners.push_back(std::make_unique<HeuristicPlanner>(
-      "interval_move", "long lives first, shoving up what is in the way", PlaceIntervalMove,
-      kMaxIntervalMoveGroups));
+  planners.push_back(std::make_unique<HeuristicPlanner>("interval_move",
+                                                        "long lives first, moving others up",
+                                                        PlaceIntervalMove, kMaxIntervalMoveGroups));
   planners.push_back(std::make_unique<PortfolioPlanner>(
       "first_fit", "largest first, each in the lowest gap that holds it", PlaceByFirstFits,
       kMaxFirstFitGroups));

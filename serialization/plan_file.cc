@@ -315,7 +315,7 @@ absl::StatusOr<RecordedChunk> ReadChunk(const JsonPlace& place, int64_t count, i
   ASHLAR_RETURN_IF_ERROR(fields.ReadBytes("bytes", b.size));
   ASHLAR_RETURN_IF_ERROR(fields.Read("alignment", 1, int64_t{1} << 30, b.alignment));
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<JsonPlace> steps, fields["lifetime"].Elements());
-  if (steps.size() != 2) return fields["lifetime"].Error("expected [first step, step behind]");
+  if (steps.size() != 2) return fields["lifetime"].Error("expected [first step, last step + 1]");
   ASHLAR_ASSIGN_OR_RETURN(b.lower, steps[0].Integer(0, kMaxId));
   ASHLAR_ASSIGN_OR_RETURN(b.upper, steps[1].Integer(b.lower + 1, kMaxId));
   ASHLAR_RETURN_IF_ERROR(fields.Read("group", 0, count - 1, group));

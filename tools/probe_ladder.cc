@@ -94,7 +94,7 @@ std::string ProbeReport::reason() const {
                           planned.bytes);
     }
     if (round.held != 0) {
-      return absl::StrCat(which, round.held, " bytes stay allocated behind it");
+      return absl::StrCat(which, round.held, " bytes stay allocated after it");
     }
   }
   return "";

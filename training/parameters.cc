@@ -161,8 +161,8 @@ absl::StatusOr<Parameters> FindParameters(const Graph& model, const ParameterOpt
   if (frozen && std::none_of(nodes.begin(), nodes.end(), [&](const OperatorNode& node) {
         return node.op->role() == Role::kConstant && std::regex_search(node.name, *frozen);
       })) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", options.freeze, "' freezes nothing: no constant has such a name"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", options.freeze, "' freezes nothing: no constant has a name that matches"));
   }
   Parameters found = Finder(model, std::move(frozen), options.batch_statistics).Find();
   const bool learns = std::any_of(found.all.begin(), found.all.end(),

@@ -35,7 +35,7 @@ absl::Status Select(const Graph& graph, int loss, const RecomputeSpec::Node& sel
   }
   if (found) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "recompute: ", selected.id, " is no node on the way to the loss that can be made again"));
+      "recompute: ", selected.id, " is not a node on the way to the loss that can be recomputed"));
 }
 
 }  // namespace
@@ -92,10 +92,10 @@ absl::StatusOr<RecomputeSpec> ParseRecompute(absl::string_view text) {
         spec.nodes.push_back({id, static_cast<uint8_t>(times)});
       }
     } else {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "'", text.substr(0, 200),
-          "': expected none, cheap or a list of cheap and ids of nodes, ID:N for one that is made "
-          "again N times, -ID for one that is kept"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", text.substr(0, 200),
+                       "': expected none, cheap or a list of cheap and ids of nodes, ID:N to "
+                       "recompute it N times, -ID to keep it"));
     }
   }
   return spec;

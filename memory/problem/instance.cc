@@ -149,9 +149,10 @@ absl::Status Instance::ConstrainGroups(const Problem& problem) {
     const Buffer& b = problem.buffers[i];
     const int group = group_of(i);
     if (((residue(group) + offset_in_group(i)) & (b.alignment - 1)) != 0) {
-      return Contradiction(problem, i,
-                           absl::StrCat("its alignment ", b.alignment,
-                                        " contradicts that of a buffer it shares memory with"));
+      return Contradiction(
+          problem, i,
+          absl::StrCat("its alignment ", b.alignment,
+                       " contradicts the alignment of a buffer in the same memory"));
     }
     if (!b.offset.has_value()) continue;
     const int64_t base = *b.offset - offset_in_group(i);

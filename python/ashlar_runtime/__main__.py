@@ -15,7 +15,7 @@ def main() -> int:
     parser.add_argument("model", help=".ash or .onnx")
     parser.add_argument("--budget", help="of the arena: bytes, 3.3MB, 512KiB or min")
     parser.add_argument("--threads", type=int, default=0, help="default: as many as this process may use")
-    parser.add_argument("--svg", metavar="FILE", help="where the picture of the plan goes")
+    parser.add_argument("--svg", metavar="FILE", help="file for the picture of the plan")
     options = parser.parse_args()
     try:
         plan = load(options.model).plan(budget=options.budget, threads=options.threads)

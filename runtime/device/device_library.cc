@@ -48,10 +48,10 @@ absl::StatusOr<const DeviceLibrary*> Load(const std::string& file) {
   const std::string path = Locate(file);
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
-    return absl::UnavailableError(absl::StrCat(
-        "the library of this kind of device was not opened (", dlerror(),
-        "); it is built from Ashlar's sources and lies beside the program or the library, or "
-        "where the system looks"));
+    return absl::UnavailableError(
+        absl::StrCat("the library of this kind of device was not opened (", dlerror(),
+                     "); build it from Ashlar's sources, and put it next to the program or the "
+                     "library, or into the search path of libraries"));
   }
   const auto* library = static_cast<const DeviceLibrary*>(dlsym(handle, kDeviceLibrarySymbol));
   if (library == nullptr) {

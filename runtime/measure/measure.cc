@@ -140,7 +140,7 @@ class GuardListener final : public RunListener {
     for (const Guard& guard : guards_) {
       if (step < guard.lower || step >= guard.upper || !IsChanged(guard)) continue;
       const OperatorNode& node = planned_.graph.node(planned_.schedule.order[step]);
-      overruns_.push_back(absl::StrCat(Describe(node), " wrote behind the chunk of ", guard.chunk));
+      overruns_.push_back(absl::StrCat(Describe(node), " wrote past the chunk of ", guard.chunk));
       Fill(guard);
     }
   }
@@ -306,7 +306,7 @@ absl::StatusOr<Measurement> MeasurePlan(
                     in_file ? plan.weights.bytes : executable->weights_written(),
                     in_file ? "read-only, packed in the mapped file"
                             : "highest byte changed in a patterned pool"};
-  result.state = {plan.state.bytes, state_highest, "highest byte changed behind the planned ones"};
+  result.state = {plan.state.bytes, state_highest, "highest byte changed past the planned ones"};
   // Donated inputs are copied into the arena here; a caller may write them there directly.
   const int64_t released = plan.released_bytes();
   result.input = {plan.input_bytes(), tensors.input_bytes() - released,

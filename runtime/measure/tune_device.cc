@@ -266,7 +266,7 @@ absl::StatusOr<std::optional<MedianInterval>> TuneOnDevice(const Graph& graph, P
   if (any) return Confirm(graph, request, tune, found, record, shared);
   if (found.problems.empty() || tune.stopped()) return std::nullopt;
   return absl::DeadlineExceededError(
-      absl::StrCat("nothing was timed: none of the kernels for ", found.problems.size(),
+      absl::StrCat("nothing was timed: no kernel for ", found.problems.size(),
                    " problems ran as it was asked to; the record stays as it is"));
 }
 

@@ -42,7 +42,7 @@ absl::Status CheckReleases(const PlanTarget& target) {
   ASHLAR_ASSIGN_OR_RETURN(const Device* const device, OpenDevice(target.comp_node));
   if (device->is_host()) return absl::OkStatus();
   return absl::UnimplementedError(
-      absl::StrCat("inputs cannot be given up to the arena of ", device->comp_node().ToString(),
+      absl::StrCat("inputs cannot be donated to the arena of ", device->comp_node().ToString(),
                    ", which copies them into memory of its own: only on the CPU"));
 }
 

@@ -125,8 +125,8 @@ absl::Status Binder::CheckBound() const {
       if (side.tensors[i].place != nullptr && side.tensors[i].data == side.tensors[i].place) {
         return absl::FailedPreconditionError(
             absl::StrCat("input '", (*side.names)[i].name,
-                         "' was given up by the run before: it has to be written again, to the "
-                         "place in the arena that is asked for before each run"));
+                         "' was overwritten by the run before: write it again, to the address in "
+                         "the arena that is requested before each run"));
       }
       return absl::FailedPreconditionError(
           absl::StrCat(side.kind, " '", (*side.names)[i].name, "' is not bound"));

@@ -138,7 +138,7 @@ class Importer {
     }
     if (waiting.empty()) return order;
     return Reject(OperatorPlace(waiting.begin()->first), ": depends on itself, with ",
-                  waiting.size() - 1, " other operators on a cycle or behind it");
+                  waiting.size() - 1, " other operators on a cycle or after it");
   }
 
   absl::Status AddOperator(int id) {

@@ -25,7 +25,7 @@ TEST_F(GpuCommandTest, WithoutTheLibraryEveryCommandSaysHowToGetIt) {
     EXPECT_EQ(result.exit_code, 1);
     EXPECT_THAT(result.err, HasSubstr("device gpu0:0: "));
     EXPECT_THAT(result.err, HasSubstr("libashlar_cuda.so"));
-    EXPECT_THAT(result.err, HasSubstr("built from Ashlar's sources"));
+    EXPECT_THAT(result.err, HasSubstr("build it from Ashlar's sources"));
   }
   EXPECT_EQ(AshlarAlone("run model.ash --quiet").exit_code, 0) << "the CPU needs no such library";
   const ProcessResult doctor = AshlarAlone("doctor");

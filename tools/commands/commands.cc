@@ -14,7 +14,7 @@ constexpr CommandRow kCommands[] = {
      "  ashlar bench resnet50.ash --duration 5s --percentile 50,99,99.9 --json=bench.json\n"
      "  ashlar bench resnet50.ash --device gpu0:0 --in-flight 2",
      MakeBenchCommand},
-    {"profile", "Show where the time of a run goes, operator by operator",
+    {"profile", "Show the time of each operator in a run",
      "  ashlar profile resnet50.ash --by op\n"
      "  ashlar profile resnet50.ash --dump profile.json --trace trace.json",
      MakeProfileCommand},
@@ -59,7 +59,7 @@ constexpr CommandRow kCommands[] = {
      "  ashlar convert yolo.onnx --shape images=1x3x320x320 -o yolo.ash\n"
      "  ashlar convert profile.json -o resnet50.ash",
      MakeConvertCommand},
-    {"quantize", "Make a model of 8 bits of one of floats, by what it computes on data",
+    {"quantize", "Convert a model to 8 bits, with ranges measured on data",
      "  ashlar quantize resnet50.onnx --calibrate photos/ -o resnet50.int8.ash\n"
      "  ashlar quantize net.ash --calibrate digits.npz --method percentile -o net.int8.onnx\n"
      "  ashlar quantize net.ash --calibrate digits.npz --keep conv1,fc -o net.int8.ash",

@@ -36,7 +36,7 @@ class InspectCommand final : public Command {
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_);
     app.add_option("--recorded-plan", dump_.recorded_plan,
-                   "of a profile dump: where its vars lay (.csv, .svg or .html)")
+                   "addresses of the vars of a profile dump (.csv, .svg or .html)")
         ->option_text("FILE")
         ->group("Profile dumps");
     app.add_option("--own-plan", dump_.own_plan,
@@ -44,10 +44,10 @@ class InspectCommand final : public Command {
         ->option_text("FILE")
         ->group("Profile dumps");
     app.add_flag("--dot", dot_, "the graph for Graphviz, and nothing else");
-    app.add_option("--onnx", onnx_, "the graph that runs, behind all passes, as a model for Netron")
+    app.add_option("--onnx", onnx_, "the graph that runs, after all passes, as a model for Netron")
         ->option_text("FILE.onnx");
     app.add_flag("--check", check_,
-                 "compare all weights with their checksums; exit 6 where they differ");
+                 "compare all weights with their checksums; exit 6 if they differ");
     app.add_flag("--nodes", nodes_, "every operator, with its shapes and parameters");
   }
 

@@ -104,7 +104,7 @@ class TrainCommand final : public Command {
     AddTrainingFlags(app, flags_);
     AddNumber(
         app, "--micro-batch", micro_batch_, 1, 1 << 20,
-        "images at a time, whose gradients a step sums up: exact, so not with batch statistics")
+        "images at a time; a step sums up their gradients (exact, so not with batch statistics)")
         ->needs(app.get_option("--batch"))
         ->group("Training");
     AddText(app, "-o,--output", output_, "FILE", "the trained model (.ash or .onnx)")
@@ -117,7 +117,7 @@ class TrainCommand final : public Command {
                                             "all that it takes to go on, as it is now")
                                         ->group("Files");
     AddNumber(app, "--checkpoint-every", checkpoint_every_, 1, 1 << 30,
-              "steps (default: those of an epoch)")
+              "steps (default: one epoch)")
         ->needs(checkpoint)
         ->group("Files");
     app.add_flag("--resume", resume_, "go on from the checkpoint, if there is one")
@@ -273,7 +273,7 @@ class TrainCommand final : public Command {
         FormatBytes(session_->state_bytes()), FormatBytes(planned.weights.bytes)));
     if (progress_.steps > 0) {
       console.Print(
-          absl::StrFormat("going on behind step %d of %s\n", progress_.steps, checkpoint_));
+          absl::StrFormat("resuming after step %d of %s\n", progress_.steps, checkpoint_));
     }
   }
 

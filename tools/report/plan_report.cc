@@ -127,7 +127,7 @@ std::string PoolTable(const std::string& path, const PlannedModel& made) {
     if (need.planning > 0) row("while planning", need.planning);
     row("total", need.total());
     below = absl::StrFormat("%saddresses that the process needs (ulimit -v): %s\n",
-                            need.file > 0 ? "weights are used where they lie in the file; " : "",
+                            need.file > 0 ? "weights are used directly from the file; " : "",
                             FormatBytes(AddressesNeeded(made)));
   }
   const std::string processor =

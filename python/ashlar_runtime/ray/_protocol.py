@@ -137,7 +137,7 @@ def decode(body: bytes, header: Optional[str], inputs: Sequence[TensorInfo], out
     if missing := [name for name in infos if name not in arrays]:
         raise Refused("inputs are missing: " + ", ".join(missing))
     if length != len(body):
-        raise Refused(f"{len(body) - length} bytes behind the last input")
+        raise Refused(f"{len(body) - length} bytes after the last input")
     if rows is not None and len({array.shape[0] for array in arrays.values()}) > 1:
         raise Refused("inputs of different numbers of rows")
     identity = request.get("id")

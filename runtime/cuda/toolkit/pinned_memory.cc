@@ -53,7 +53,7 @@ absl::Status PinnedMemory::Unpin(void* data) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto it = blocks_.find(static_cast<const char*>(data));
   if (it == blocks_.end()) {
-    return absl::InvalidArgumentError("memory to be unpinned does not begin where some was pinned");
+    return absl::InvalidArgumentError("memory to unpin does not begin at a pinned address");
   }
   const bool ours = it->second.ours;
   blocks_.erase(it);

@@ -207,7 +207,7 @@ OnnxVars AttentionOf(OnnxNode& node) {
 constexpr OnnxRow kAttentionRows[] = {
     OnnxRow("Attention", 3, 7, AttentionOf)
         .Since(23)
-        .Limits("in steps where it is capped or its products are an output"),
+        .Limits("in steps if it is capped or its products are an output"),
 };
 
 }  // namespace

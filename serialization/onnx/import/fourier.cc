@@ -83,7 +83,7 @@ OnnxVars Dft(OnnxNode& node) {
   const int axis = node.Axis(
       node.version() < 20 ? node.Int("axis", 1) : IntegerOr(node, 2, "the axis", -2), rank);
   if (!node.ok()) return kNoOnnxVar;
-  if (axis == rank - 1) return node.Invalid("the axis is that of real and imaginary parts");
+  if (axis == rank - 1) return node.Invalid("the axis holds the real and imaginary parts");
   const bool to_real = one_side && t.inverse;
   if (one_side && t.from_complex != t.inverse) {
     return node.Unsupported("of one side of what has two");

@@ -15,7 +15,7 @@ absl::Status MissingOperators::ToStatus() const {
   if (found_.empty()) return absl::OkStatus();
   std::string text = absl::StrCat("not supported: ", found_.size(),
                                   found_.size() == 1 ? " operator" : " operators",
-                                  " (`ashlar ops --onnx` lists those that are)");
+                                  " (`ashlar ops --onnx` lists the supported ones)");
   for (const auto& [op, nodes] : found_) {
     absl::StrAppend(&text, "\n  ", op.type, " (", op.domain.empty() ? "ai.onnx" : op.domain, " ",
                     op.version, "), ", op.folding ? "in folding" : "at run time", ", ", nodes.count,

@@ -31,7 +31,7 @@ OnnxVars GridSampleOf(OnnxNode& node) {
   param.align_corners = node.Int("align_corners", 0) != 0;
   const bool volume = node.rank(x) == 5 && param.mode != Mode::kCubic;
   if (node.rank(x) != 4 && !volume) {
-    return node.Unsupported("in other than two dimensions, or three where it is not cubic");
+    return node.Unsupported("in other than two dimensions, or three unless it is cubic");
   }
   return node.Add<GridSample>(param, {x, grid});
 }
@@ -157,7 +157,7 @@ OnnxVars RoiAlign(OnnxNode& node) {
 
 constexpr OnnxRow kSamplingRows[] = {
     OnnxRow("AffineGrid", 2, 2, AffineGrid).Limits("to a size known before the run"),
-    OnnxRow("GridSample", 2, 2, GridSampleOf).Limits("2 dimensions, or 3 where it is not cubic"),
+    OnnxRow("GridSample", 2, 2, GridSampleOf).Limits("2 dimensions, or 3 unless it is cubic"),
     OnnxRow("RoiAlign", 3, 3, RoiAlign).Limits("means of a given number of samples")};
 
 }  // namespace

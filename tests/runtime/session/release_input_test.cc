@@ -206,7 +206,7 @@ TEST_F(ReleaseInput, IsWrittenInTheArenaBeforeEachRun) {
   // The input was consumed: a run without a new one fails, and a tensor bound afterwards works.
   const absl::Status again = session->Run();
   EXPECT_TRUE(absl::IsFailedPrecondition(again));
-  EXPECT_NE(again.message().find("'x' was given up by the run before"), std::string::npos);
+  EXPECT_NE(again.message().find("'x' was overwritten by the run before"), std::string::npos);
   ASSERT_TRUE(session->BindInput("x", image.raw(), image.bytes()).ok());
   for (int run = 0; run < 2; ++run) EXPECT_TRUE(testing::IsOk(session->Run()));
   EXPECT_EQ(CountDifferences(outputs[0], expected), 0);
