@@ -15,7 +15,9 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
 PEERS = ROOT / "benchmarks" / "peers"
-PROGRAMS = {"onnxruntime": ["onnx_runtime.py", "bursts"], "openvino": ["open_vino.py"]}  # in peers/
+# In peers/. OpenVINO computes in f32, or as it decides by itself: bf16 on processors with AMX.
+PROGRAMS = {"onnxruntime": ["onnx_runtime.py", "bursts"], "openvino": ["open_vino.py", "f32"],
+            "openvino_default": ["open_vino.py", "default"]}
 PAUSE = 0.1  # seconds
 ZOO = ["resnet50", "vgg19", "mobilenet_v2", "inception_v1", "squeezenet"]
 
@@ -107,8 +109,7 @@ def python(peer, *arguments):
 
 
 def start(system, files, threads, source, target, ashlar_options=()):
-    """Starts a Server for "ashlar", "onnxruntime", "openvino", or another build of Ashlar by its
-    folder.
+    """Starts a Server for "ashlar", a name of PROGRAMS, or another build of Ashlar by its folder.
 
     `files` is a result of make_model.
     """

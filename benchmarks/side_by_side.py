@@ -90,7 +90,7 @@ def print_row(row):
 def main():
     parser = cpu_peers.argument_parser(__doc__, batch=[1, 10], threads=[1, 2], rounds=10, program="latency_server")
     parser.add_argument("--peers", nargs="+", default=["onnxruntime"],
-                        help="onnxruntime, openvino, or the folder of another build of Ashlar")
+                        help="onnxruntime, openvino (f32), openvino_default, or the folder of another build of Ashlar")
     parser.add_argument("--seconds", type=float, default=1e9, help="no further round after so long; one is always done")
     parser.add_argument("--runs", type=int, help="runs in a burst (default: 20 / batch, at least 2)")
     parser.add_argument("--contended", action="store_true", help="beside a busy process on the same cores")
