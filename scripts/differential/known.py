@@ -165,6 +165,21 @@ KNOWN = [
           "border: 'use border values for out-of-bound grid locations'; onnx.reference moves a location as well, if it is more than "
           "half an element outside",
           lambda n: n.get("mode") in ("cubic", "bicubic") and n.get("padding_mode") == "border"),
+    Known(_REFERENCE, "AffineGrid", "Ashlar, ONNX Runtime and PyTorch",
+          "'if align_corners=1, consider -1 and 1 to refer to the centers of the corner pixels': a single pixel has one centre, which "
+          "onnx.reference gets by a division by 0",
+          lambda n: n.get("align_corners") == 1 and 1 in n.inputs[1][2:]),
+    Known(_RUNTIME, "Celu", "Ashlar and onnx.reference",
+          "'max(0,x) + min(0,alpha*(exp(x/alpha)-1))': ONNX Runtime takes 1 from a Float32 exponential, which leaves no bits of small x",
+          lambda n: np.abs(n.outputs[0]).min(initial=1) < 1e-6),
+    Known(_REFERENCE, "LogSoftmax", _OTHER,
+          "'LogSoftmax(input, axis) = Log(Softmax(input, axis=axis))': below -87 onnx.reference takes the logarithm of a subnormal number, "
+          "which has few bits",
+          lambda n: n.dtype() != "float64" and n.outputs[0].min(initial=0) < -87),
+    Known(_REFERENCE, "OneHot", _OTHER,
+          "'The locations represented by the index values in the indices input tensor will have on_value and the other locations will "
+          "have off_value': onnx.reference computes off + (on - off), which rounds",
+          lambda n: n.inputs[2].dtype.kind == "f"),
     Known("both", "OneHot", "Ashlar",
           "'In case indices is of non-integer type, the values will be casted to int64 before use': onnx.reference takes the remainder "
           "by the depth before it casts, ONNX Runtime compares fractions",

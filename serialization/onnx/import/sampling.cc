@@ -60,8 +60,9 @@ OnnxVars AffineGrid(OnnxNode& node) {
       const int64_t length = dims[static_cast<size_t>(axes - axis)];
       const auto at = static_cast<double>(rest % length), whole = static_cast<double>(length);
       rest /= length;
+      // A single point is in the middle, as in PyTorch and ONNX Runtime.
       const double place =
-          align_corners ? 2 * at / std::max(whole - 1, 1.0) - 1 : (2 * at + 1) / whole - 1;
+          align_corners && length > 1 ? 2 * at / (whole - 1) - 1 : (2 * at + 1) / whole - 1;
       grid->Set(i * (axes + 1) + axis, place);
     }
     grid->Set(i * (axes + 1) + axes, 1);

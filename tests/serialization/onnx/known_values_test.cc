@@ -587,6 +587,21 @@ TEST(OnnxKnownValues, OneHotCastsIndicesAndDepthToIntegers) {
   }
 }
 
+// Regression: the only point along an axis was at -1 (scripts/differential.py --seed 7757).
+TEST(OnnxKnownValues, AffineGridOfOnePointIsInTheMiddle) {
+  const Tensors theta = {{"x", Floats({1, 2, 3}, {1, 0, 0, 0, 1, 0})}};
+  const Tensors size = {{"size", Ints({1, 1, 1, 3})}};
+  for (const int corners : {0, 1}) {
+    const std::string node =
+        NodeText("AffineGrid", "'x', 'size'", IntAttribute("align_corners", corners));
+    const HostTensor y = Value(Computed(node, theta, size));
+    const double most = corners ? 1 : 2.0 / 3;
+    const std::vector<double> expected = {-most, 0, 0, 0, most, 0};
+    ASSERT_EQ(y.shape(), (Shape{1, 1, 3, 2}));
+    for (int64_t i = 0; i < 6; ++i) EXPECT_NEAR(y.At(i), expected[i], 1e-6) << corners << " " << i;
+  }
+}
+
 TEST(OnnxKnownValues, RefusesSequencesWhereTensorsAreNeeded) {
   const Tensors x = {{"x", Floats({2}, {1, 2})}};
   const std::string list = NodeText("SequenceConstruct", "'x', 'x'", "", "'s'");
