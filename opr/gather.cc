@@ -17,7 +17,7 @@ absl::StatusOr<std::vector<TensorType>> GatheringOperator::InferGathered(
   ASHLAR_RETURN_IF_ERROR(RunsOf(x.shape, indices.shape).status());
   ASHLAR_ASSIGN_OR_RETURN(const Shape output, OutputOf(x.shape, indices.shape));
   ASHLAR_RETURN_IF_ERROR(Shape::Make(output.dims()).status());
-  return std::vector<TensorType>{{x.dtype, output}};
+  return std::vector<TensorType>{x.Reshaped(output)};
 }
 
 absl::StatusOr<std::vector<HostTensor>> GatheringOperator::EvaluateGathered(

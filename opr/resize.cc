@@ -28,7 +28,7 @@ Shape Resized(Shape shape, const std::vector<ResizeAxis>& axes) {
 // Resizes one axis of a tensor of any dtype; each output is a copy of one input.
 HostTensor Repeat(const HostTensor& x, const ResizeAxis& axis, const ResizeTaps& taps) {
   const AxisView around = AroundAxis(x.shape(), axis.axis);
-  HostTensor y = HostTensor::Zeros(x.dtype(), Resized(x.shape(), {axis}));
+  HostTensor y = HostTensor::ZerosLike(x, Resized(x.shape(), {axis}));
   const int64_t bytes = around.inner * SizeOf(x.dtype());
   const char* from = static_cast<const char*>(x.raw());
   char* to = static_cast<char*>(y.mutable_raw());
@@ -80,7 +80,11 @@ absl::StatusOr<std::vector<TensorType>> Resize::Infer(absl::Span<const InputInfo
   const Shape shape = Resized(x.shape, axes);
   ASHLAR_RETURN_IF_ERROR(Shape::Make(shape.dims()).status());
   ASHLAR_RETURN_IF_ERROR(CheckMadeOfElements("input", x, shape));
-  return std::vector<TensorType>{{x.dtype, shape}};
+  if (IsQuantized(x.dtype) && param().coordinates == ResizeCoordinates::kTfCropAndResize) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input is ", x.ToString(), ", and elements outside of it are no integers"));
+  }
+  return std::vector<TensorType>{x.Reshaped(shape)};
 }
 
 absl::StatusOr<std::vector<HostTensor>> Resize::Evaluate(

@@ -18,12 +18,14 @@ TensorType AnyBytes(const Shape& shape) {
 bool MovesBytes(const Graph& graph, const OperatorNode& node, const Device& device) {
   std::vector<InputInfo> infos = graph.InputInfos(node);
   for (size_t i = 0; i < infos.size(); ++i) {
-    if (infos[i].type.dtype != DType::kFloat32) continue;
+    const bool tensor = node.op->input_use(static_cast<int>(i)) == InputUse::kDeviceValue;
+    if (!tensor || infos[i].type.dtype != DType::kFloat32) continue;
     infos[i] = {AnyBytes(infos[i].type.shape), nullptr};
   }
+  std::vector<TensorType> bytes;
+  for (const TensorType& type : graph.OutputTypes(node)) bytes.push_back(AnyBytes(type.shape));
   const absl::StatusOr<std::vector<TensorType>> outputs = node.op->Infer(infos);
-  const Shape& shape = graph.var(node.outputs[0]).type.shape;
-  if (!outputs.ok() || *outputs != std::vector<TensorType>{AnyBytes(shape)}) return false;
+  if (!outputs.ok() || *outputs != bytes) return false;
   const KernelFactory* const factory = device.kernels().Find(node.op->type());
   if (factory == nullptr) return false;
   KernelRequest request;
@@ -71,18 +73,21 @@ class LayerPlanner {
       return Treatment::kFloats;
     };
     const std::vector<size_t> inputs = ComputedInputs(graph_, node);
-    if (node.outputs.size() != 1 || inputs.empty() ||
-        graph_.var(node.outputs[0]).type.dtype != DType::kFloat32) {
-      return floats("no operator of 8 bits");
-    }
+    const std::vector<TensorType> outputs = graph_.OutputTypes(node);
+    const bool of_floats = std::all_of(outputs.begin(), outputs.end(), [](const TensorType& type) {
+      return type.dtype == DType::kFloat32;
+    });
+    if (inputs.empty() || !of_floats) return floats("no operator of 8 bits");
     if (keep_.count(node.name) > 0) return floats("kept in floats");
     const QuantizationRule rule = node.op->quantization_rule(graph_.SiteOf(node));
-    if (rule == QuantizationRule::kLeads) return Treatment::kRounded;
+    if (rule == QuantizationRule::kLeads && outputs.size() == 1) return Treatment::kRounded;
     const bool follows = std::any_of(inputs.begin(), inputs.end(), [&](size_t i) {
       return plan_.IsBytes(graph_, node.inputs[i]);
     });
     const bool moves = rule == QuantizationRule::kFloats && MovesBytes(graph_, node, device_);
-    if (rule == QuantizationRule::kFloats && !moves) return floats("no operator of 8 bits");
+    if (!moves && (rule == QuantizationRule::kFloats || outputs.size() > 1)) {
+      return floats("no operator of 8 bits");
+    }
     if (!follows) return floats("behind floats alone");
     if (Saturates(node)) return Treatment::kSaturated;
     return moves ? Treatment::kMoved : Treatment::kRounded;
@@ -98,8 +103,11 @@ class LayerPlanner {
   // Assigns 8-bit types to the node's tensors, and joins the types that must be equal.
   void Type(const OperatorNode& node, Treatment treatment) {
     const int output = node.outputs[0];
-    plan_.type_of[static_cast<size_t>(output)] = output;
-    plan_.ranged[static_cast<size_t>(output)] = true;
+    for (const int each : node.outputs) {  // several: moved bytes, which have one type
+      plan_.type_of[static_cast<size_t>(each)] = each;
+      plan_.ranged[static_cast<size_t>(each)] = true;
+      joined_[static_cast<size_t>(RootOf(each))] = RootOf(output);
+    }
     for (const size_t i : ComputedInputs(graph_, node)) {
       const auto input = static_cast<size_t>(node.inputs[i]);
       if (plan_.type_of[input] < 0) plan_.ranged[input] = true;  // float, quantised here

@@ -105,7 +105,8 @@ class EightBitRewriter {
       const bool is_computed = next < computed.size() && computed[next] == i;
       next += is_computed;
       // A constant input takes the type of the other inputs.
-      const bool known_part = !is_computed && treatment == Treatment::kMoved &&
+      const bool is_tensor = node.op->input_use(static_cast<int>(i)) == InputUse::kDeviceValue;
+      const bool known_part = !is_computed && is_tensor && treatment == Treatment::kMoved &&
                               source().var(var).type.dtype == DType::kFloat32;
       if (is_computed) {
         ASHLAR_ASSIGN_OR_RETURN(const int input, InBytes(var, types_[static_cast<size_t>(var)]));
@@ -120,11 +121,16 @@ class EightBitRewriter {
         inputs.push_back(rewriter_.Map(var));
       }
     }
-    int made;
     if (treatment == Treatment::kMoved) {
       ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> outputs, builder().Add(node.op, inputs));
-      made = outputs[0];
-    } else if (treatment == Treatment::kSaturated && IsWithin(type, *node.op->Saturation())) {
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        builder().TakeIdentity(outputs[i], source(), node.outputs[i]);
+        bytes_[static_cast<size_t>(node.outputs[i])] = outputs[i];
+      }
+      return absl::OkStatus();
+    }
+    int made;
+    if (treatment == Treatment::kSaturated && IsWithin(type, *node.op->Saturation())) {
       made = inputs[0];
     } else {
       ASHLAR_ASSIGN_OR_RETURN(

@@ -112,7 +112,7 @@ IndexedRuns RunsAlongAxis(const Shape& x, const Shape& indices, int axis) {
 
 absl::StatusOr<HostTensor> GatherRuns(const IndexedRuns& runs, const HostTensor& x,
                                       const HostTensor& indices, const Shape& shape) {
-  HostTensor y = HostTensor::Zeros(x.dtype(), shape);
+  HostTensor y = HostTensor::ZerosLike(x, shape);
   if (y.num_elements() == 0) return y;
   ASHLAR_RETURN_IF_ERROR(runs.CheckIndices(indices.raw(), indices.dtype()));
   const int64_t bytes = runs.length * SizeOf(x.dtype());

@@ -201,7 +201,7 @@ std::optional<Planes> PlanesOf(const ResizeParam& param, const std::vector<Resiz
   // are longer.
   if (first == last && last + 1 == shape.rank() && last > 0) --first;
   if (first == last && last + 1 < shape.rank()) ++last;
-  if (IsBlocked(x.format)) first = 2, last = 3;
+  if (x.format != Format::kDefault) first = 2, last = 3;
   Planes p;
   p.h = first == last ? Taps() : AllOf(shape[first]);
   p.w = AllOf(shape[last]);
@@ -222,8 +222,13 @@ std::optional<Planes> PlanesOf(const ResizeParam& param, const std::vector<Resiz
     p.to = {to.n, to.c, to.h};
     return p;
   }
-  for (int i = 0; i < std::min(first, last); ++i) p.images *= shape[i];
-  for (int i = last + 1; i < shape.rank(); ++i) p.lanes *= shape[i];
+  if (x.format == Format::kNHWC) {
+    p.images = shape[0];
+    p.lanes = shape[1];
+  } else {
+    for (int i = 0; i < std::min(first, last); ++i) p.images *= shape[i];
+    for (int i = last + 1; i < shape.rank(); ++i) p.lanes *= shape[i];
+  }
   p.from.row = shape[last] * p.lanes;
   p.from.image = p.from.row * (first == last ? 1 : shape[first]);
   p.to.row = p.w.outputs * p.lanes;

@@ -1,6 +1,6 @@
 #include "opr/gather.h"
 
-#include "tests/cases/cases.h"
+#include "tests/cases/quantized.h"
 
 namespace ashlar::testing {
 namespace {
@@ -37,6 +37,14 @@ void AddCases<Gather>(Cases& cases) {
   AddOf<Gather>(cases, {0}, {1000, 64}, {40}, 1000);
   AddOf<Gather>(cases, {0}, {4, 3}, {0}, 4);
   AddOf<Gather>(cases, {0}, {5}, {2, 2}, 5);
+  for (const DType dtype : kBytes) {
+    KernelCase test{"gather",
+                    Make<Gather>({1}),
+                    {QuantizedTensor(cases, dtype, {2, 9, 5}, {0.25f}, dtype == kBytes[0] ? 5 : 0),
+                     Indices(cases, DType::kInt32, {4}, 9)}};
+    test.tolerance = 0;
+    cases.Add(test);
+  }
 }
 
 template <>

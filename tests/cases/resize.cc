@@ -1,6 +1,6 @@
 #include "opr/resize.h"
 
-#include "tests/cases/cases.h"
+#include "tests/cases/quantized.h"
 #include "tests/support/shapes.h"
 
 namespace ashlar::testing {
@@ -117,6 +117,22 @@ void AddOthers(Cases& cases) {
                     {cases.Tensor(dtype, {1, 3, 5, 4}, -50, 50), Int64Vector({7, 9})}};
     test.tolerance = 0;
     cases.Add(test);
+  }
+  for (const DType dtype : kBytes) {
+    for (const Shape& shape : {Shape{2, 35, 5, 7}, Shape{1, 3, 9, 11}, Shape{1, 16, 6, 3}}) {
+      for (const HostTensor& target :
+           {Int64Vector({11, 13}), Scales({2, 2}), Scales({0.6f, 1.7f}), Scales({1, 3})}) {
+        KernelCase test{"nearest",
+                        Make<Resize>(Param({2, 3}, ResizeMode::kNearest,
+                                           ResizeCoordinates::kAsymmetric, ResizeRounding::kFloor)),
+                        {QuantizedTensor(cases, dtype, shape, {0.25f}, 5), target}};
+        test.tolerance = 0;
+        cases.Add(test);
+        test.formats = {Format::kNHWC, Format::kDefault};
+        test.output_format = Format::kNHWC;
+        cases.Add(test);
+      }
+    }
   }
   for (const ResizeMode mode : kResizeModes) {
     ResizeParam param = Param({2, 3}, mode, ResizeCoordinates::kTfCropAndResize);

@@ -115,6 +115,15 @@ const NetCase kNets[] = {
        return std::move(net).Build(net.Softmaxed(net.Dense(hidden, 7)));
      },
      25, 1},
+    {"Neck",
+     [](uint64_t seed) {
+       NetOfFloats net(seed, kImage);
+       const std::vector<int> a = net.Pieces(net.Apply(F::kRelu, {net.Conv(net.x(), 10)}), {6, 4});
+       const int b = net.Apply(F::kRelu, {net.Conv(a[0], 5)});
+       const int c = net.Conv(net.Doubled(net.Joined({b, a[1]})), 4, 1);
+       return std::move(net).Build(c);
+     },
+     27, 0},
     {"Means",
      [](uint64_t seed) {
        NetOfFloats net(seed, kImage);

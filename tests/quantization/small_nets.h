@@ -13,7 +13,9 @@
 #include "opr/matrix_mul.h"
 #include "opr/pooling.h"
 #include "opr/reshape.h"
+#include "opr/resize.h"
 #include "opr/softmax.h"
+#include "opr/split.h"
 #include "quantization/calibration.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/tensors.h"
@@ -67,6 +69,22 @@ class NetOfFloats {
   }
   int Joined(std::vector<int> parts) {
     return maker_.Add<Concat>({1}, std::move(parts), Name("concat"));
+  }
+  // Splits channels.
+  std::vector<int> Pieces(int x, std::vector<int64_t> channels) {
+    return maker_.AddSeveral(std::make_shared<const Split>(SplitParam{1, std::move(channels)}),
+                             {x});
+  }
+  // Repeats each row and column, as detectors do before they join images of two sizes.
+  int Doubled(int x) {
+    ResizeParam param;
+    param.axes = {2, 3};
+    param.mode = ResizeMode::kNearest;
+    param.coordinates = ResizeCoordinates::kAsymmetric;
+    param.rounding = ResizeRounding::kFloor;
+    const int scales =
+        maker_.Constant(HostTensor::FromValues<float>(DType::kFloat32, {2}, {2.0f, 2.0f}));
+    return maker_.Add<Resize>(param, {x, scales}, Name("up"));
   }
   int Pool(int x, PoolingMode mode, int64_t window_h, int64_t window_w) {
     PoolingParam param;

@@ -32,6 +32,10 @@ class GraphMaker {
   int Add(typename Op::Param param, std::vector<int> inputs, const std::string& name = "") {
     return Add(std::make_shared<const Op>(std::move(param)), std::move(inputs), name);
   }
+  // Returns all outputs of an operator with several.
+  std::vector<int> AddSeveral(OperatorPtr op, std::vector<int> inputs) {
+    return Value(builder_.Add(std::move(op), std::move(inputs)));
+  }
   void Output(int var) { Add(Value(Operators().Make("OutputCallback", {})), {var}); }
 
   const Var& var(int index) const { return builder_.graph().var(index); }
