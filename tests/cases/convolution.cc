@@ -83,6 +83,10 @@ std::vector<Layer> Layers() {
       {"depthwise of one row", 2, 64, 64, 1, 9, 3, 3, 64, Window(1, 1)},
       {"depthwise of narrow images", 1, 96, 96, 6, 4, 3, 3, 96, Window(1, 1)},
       {"depthwise of few columns", 1, 64, 64, 5, 7, 3, 3, 64, Window(1, 0)},
+      {"of a column", 1, 32, 48, 37, 1, 5, 1, 1, Asymmetric(1, 1, 2, 0, 2, 0)},
+      {"of columns, strided", 2, 19, 16, 23, 1, 3, 1, 1, Asymmetric(2, 1, 1, 0, 1, 0)},
+      {"depthwise of columns", 2, 32, 32, 29, 1, 3, 1, 32,
+       Dilated(Asymmetric(1, 1, 2, 0, 2, 0), 2, 1)},
   };
 }
 
@@ -92,6 +96,7 @@ std::vector<Layer> CroppedLayers() {
   return {
       {"cropped rows", 1, 16, 16, 12, 9, 3, 3, 1, Asymmetric(1, 1, -3, 1, -2, 1)},
       {"cropped in both", 2, 8, 24, 9, 14, 3, 3, 1, Asymmetric(1, 2, 1, -2, -4, -5)},
+      {"cropped column", 1, 16, 32, 20, 1, 3, 1, 1, Asymmetric(1, 1, -3, 0, 1, 0)},
       {"cropped depthwise", 1, 8, 8, 9, 8, 3, 3, 8, Asymmetric(1, 2, -2, 1, 0, -1)},
       {"cropped depthwise of blocks", 1, 64, 64, 7, 12, 3, 3, 64, Asymmetric(1, 1, -2, 1, -1, 1)},
   };

@@ -124,6 +124,25 @@ TEST(ConvTest, PoliciesLeaveTheDirectKernels) {
   }
 }
 
+// Regression: along a column kernels compute one pixel at a time. A convolution of sequences with
+// their time along H took three times as long as with their time along W.
+TEST(ConvTest, AColumnIsComputedAsARow) {
+  Layer column{"column", 1, 256, 256, 512, 1, 5, 1, 1, Window(1, 0)};
+  column.param.pad_h = 2;
+  column.param.pad_h_end = 1;
+  Layer row{"row", 1, 256, 256, 1, 512, 1, 5, 1, Window(1, 0)};
+  row.param.pad_w = 2;
+  row.param.pad_w_end = 1;
+  for (const bool residual : {false, true}) {
+    const KernelList a = Candidates(column, residual, 2), b = Candidates(row, residual, 2);
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+      EXPECT_EQ(a[i]->implementation(), b[i]->implementation());
+      EXPECT_EQ(a[i]->workspace_bytes(), b[i]->workspace_bytes());
+    }
+  }
+}
+
 // Winograd's kernel does not multiply the operands themselves.
 TEST(ConvTest, ProductsThatAreToBeSummedAsTheyAreAreNotTransformed) {
   Layer layer{"3x3", 1, 128, 128, 28, 28, 3, 3, 1, Window(1, 1)};
