@@ -291,7 +291,10 @@ ASHLAR_FORMULA T MishGrad(T a) {
   ROW(Sinh, Row("SINH", 1).InFloat32().Onnx("Sinh").Gradient("MUL(COSH(a), g)"), std::sinh(a))     \
   ROW(Cosh, Row("COSH", 1).InFloat32().Onnx("Cosh").Gradient("MUL(SINH(a), g)"), std::cosh(a))     \
   ROW(Asinh, Row("ASINH", 1).InFloat32().Onnx("Asinh")                                             \
-      .Gradient("TRUE_DIV(g, SQRT(ADD(1, MUL(a, a))))"), std::asinh(a))
+      .Gradient("TRUE_DIV(g, SQRT(ADD(1, MUL(a, a))))"), std::asinh(a))                            \
+  ROW(PRelu, Row("PRELU", 2).Integers().Arithmetic().Onnx("PRelu")                                 \
+      .Gradient("ADD(COND_LEQ_MOV(0, a, g), COND_LT_MOV(a, 0, MUL(b, g)))",                        \
+                "COND_LT_MOV(a, 0, MUL(a, g))"), a < 0 ? a * b : a)
 // clang-format on
 
 enum class ScalarFunction : uint8_t {

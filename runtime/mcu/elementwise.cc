@@ -76,6 +76,8 @@ std::optional<int32_t> BinaryFunction(ScalarFunction mode) {
       return ASHLAR_MINIMUM;
     case ScalarFunction::kMul:
       return ASHLAR_MULTIPLY;
+    case ScalarFunction::kPRelu:
+      return ASHLAR_PRELU;
     case ScalarFunction::kSub:
       return ASHLAR_SUBTRACT;
     default:

@@ -175,6 +175,8 @@ const std::vector<ModeCase>& Modes() {
        [](double a, double, double) { return (std::exp(a) + std::exp(-a)) / 2; }},
       {ScalarFunction::kAsinh, "ASINH", 1, false,
        [](double a, double, double) { return std::log(a + std::hypot(a, 1)); }},
+      {ScalarFunction::kPRelu, "PRELU", 2, false,
+       [](double a, double b, double) { return std::fmax(a, 0) + b * std::fmin(a, 0); }},
   };
   return *modes;
 }

@@ -100,9 +100,9 @@ class RandomGraph {
         return Apply(kFunctions[Pick(0, 11)], {x});
       }
       case 1: {
-        constexpr F kFunctions[] = {F::kAdd, F::kSub, F::kMul, F::kMax, F::kFuseAddRelu};
+        constexpr F kFunctions[] = {F::kAdd, F::kSub, F::kMul, F::kMax, F::kFuseAddRelu, F::kPRelu};
         const Shape other = Pick(0, 1) == 0 ? in : Shape{1, in[1], 1, 1};
-        return Apply(kFunctions[Pick(0, 4)], {x, Input(other)});
+        return Apply(kFunctions[Pick(0, 5)], {x, Input(other)});
       }
       case 2: {
         ConvolutionParam param;

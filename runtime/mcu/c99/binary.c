@@ -25,6 +25,8 @@ static float ashlar_binary_of(int32_t function, float a, float b) {
       return -ashlar_maximum(-a, -b);
     case ASHLAR_MULTIPLY:
       return a * b;
+    case ASHLAR_PRELU:
+      return a < 0 ? a * b : a;
     default:
       return a - b;
   }

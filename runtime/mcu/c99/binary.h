@@ -13,6 +13,7 @@ enum {
   ASHLAR_MAXIMUM,
   ASHLAR_MINIMUM,
   ASHLAR_MULTIPLY,
+  ASHLAR_PRELU,  // b is the slope of negative a
   ASHLAR_SUBTRACT
 };
 

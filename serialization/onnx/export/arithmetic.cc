@@ -153,6 +153,12 @@ absl::StatusOr<OnnxValues> OnnxElemwise(OnnxEmitter& emitter) {
   ASHLAR_RETURN_IF_ERROR(CheckElemwiseType(emitter, param.mode));
   std::vector<std::string> inputs;
   for (size_t i = 0; i < emitter.num_inputs(); ++i) inputs.push_back(emitter.input(i));
+  // The slope of ONNX's broadcasts to the other input, not the reverse.
+  if (param.mode == ScalarFunction::kPRelu &&
+      emitter.input_type(0).shape != emitter.output_type().shape) {
+    const std::string negative = emitter.Add("Less", {inputs[0], emitter.Scalar(0)});
+    return emitter.Add("Where", {negative, emitter.Add("Mul", inputs), inputs[0]});
+  }
   return OnnxScalarFunction(emitter, param, inputs);
 }
 

@@ -112,7 +112,7 @@ OnnxVars PRelu(OnnxNode& node) {
     return node.Invalid(absl::StrCat("slope is ", node.shape(slope).ToString(),
                                      ", which does not broadcast to ", node.shape(x).ToString()));
   }
-  return node.Sum(node.Function(F::kRelu, {x}), node.Product(slope, node.Least(x, 0)));
+  return node.Function(F::kPRelu, {x, slope});
 }
 
 // Clamps x. If low > high, all elements become `high`.
