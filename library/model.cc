@@ -146,6 +146,38 @@ absl::StatusOr<Model> OpenOnnx(const OpenOptions& open, OnnxReader read) {
   return model;
 }
 
+// Returns Model::reopen: `open` with the same options, but for the shapes, and without notes.
+template <typename Open>
+std::function<absl::StatusOr<Model>(const InputShapes&)> Reopening(OpenOptions options, Open open) {
+  options.note = nullptr;
+  return [options, open](const InputShapes& shapes) {
+    OpenOptions again = options;
+    for (const auto& [name, shape] : shapes) again.shapes[name] = shape;
+    return open(again);
+  };
+}
+
+std::vector<OpenAxis> OpenAxesIn(const absl::StatusOr<OnnxSignature>& signature) {
+  std::vector<OpenAxis> open;
+  if (!signature.ok()) return open;  // the model's reader has said so
+  for (const OnnxTensor& input : signature->inputs) {
+    if (!input.dims) continue;
+    for (size_t i = 0; i < input.dims->size(); ++i) {
+      if ((*input.dims)[i] < 0) open.push_back({input.name, static_cast<int>(i)});
+    }
+  }
+  return open;
+}
+
+// Returns the graph for inputs of other shapes, unless dimensions that change are fixed.
+absl::StatusOr<Graph> Reshaped(const Model& model, const InputShapes& shapes) {
+  for (const Binding& input : model.graph.inputs()) {
+    const Shape& shape = model.graph.var(input.var).type.shape;
+    ASHLAR_RETURN_IF_ERROR(CheckFixedAxes(input.name, shape, model.file.fixed_axes, shapes));
+  }
+  return WithInputShapes(model.graph, shapes);
+}
+
 // Opens a model that is no ONNX file: `read` reads its graph.
 absl::StatusOr<Model> OpenNative(const std::string& path, const OpenOptions& options,
                                  absl::FunctionRef<absl::StatusOr<Graph>(ModelFile*)> read) {
@@ -161,7 +193,7 @@ absl::StatusOr<Model> OpenNative(const std::string& path, const OpenOptions& opt
   Model model;
   ASHLAR_ASSIGN_OR_RETURN(model.graph, read(&model.file));
   if (!options.shapes.empty()) {
-    absl::StatusOr<Graph> reshaped = WithInputShapes(model.graph, options.shapes);
+    absl::StatusOr<Graph> reshaped = Reshaped(model, options.shapes);
     if (!reshaped.ok()) return Unsuited(reshaped.status());
     model.graph = *std::move(reshaped);
   } else if (model.file.mapping != nullptr && options.use != WeightsUse::kPlain) {
@@ -188,10 +220,19 @@ absl::StatusOr<Model> OpenModel(const ModelSource& source, const OpenOptions& op
   const std::string& path = source.path;
   const auto& piped = source.piped;
   if (source.is_onnx) {
-    return OpenOnnx(options, [&](const OnnxReadOptions& read, Model& model) {
+    const auto read = [&](const OnnxReadOptions& read, Model& model) {
       return piped != nullptr ? ReadOnnxFromBytes(piped->bytes(), path, read, &model.reading_bytes)
                               : ReadOnnx(path, read, &model.data_files, &model.reading_bytes);
-    });
+    };
+    ASHLAR_ASSIGN_OR_RETURN(Model model, OpenOnnx(options, read));
+    model.reopen =
+        Reopening(options, [source](const OpenOptions& again) { return OpenModel(source, again); });
+    model.open_axes = [source] {
+      return OpenAxesIn(source.piped != nullptr
+                            ? ReadOnnxSignatureFromBytes(source.piped->bytes(), source.path)
+                            : ReadOnnxSignature(source.path));
+    };
+    return model;
   }
   ASHLAR_RETURN_IF_ERROR(CheckKnownKind(path, FirstBytesOf(source)));
   return OpenNative(path, options, [&](ModelFile* file) {
@@ -208,20 +249,36 @@ absl::StatusOr<Model> OpenModel(const std::string& path, const OpenOptions& opti
 absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes,
                                         const OpenOptions& options) {
   if (!HasNativeMagic(bytes)) {
-    return OpenOnnx(options, [&](const OnnxReadOptions& read, Model& model) {
+    const auto read = [&](const OnnxReadOptions& read, Model& model) {
       return ReadOnnxFromBytes(bytes, kInMemory, read, &model.reading_bytes);
-    });
+    };
+    ASHLAR_ASSIGN_OR_RETURN(Model model, OpenOnnx(options, read));
+    model.reopen = Reopening(
+        options, [bytes](const OpenOptions& again) { return OpenModelInMemory(bytes, again); });
+    model.open_axes = [bytes] { return OpenAxesIn(ReadOnnxSignatureFromBytes(bytes, kInMemory)); };
+    return model;
   }
   const std::shared_ptr<const void> owner(bytes.data(), [](const void*) {});  // the caller
   Model model;
   model.file.name = kInMemory;
-  ASHLAR_ASSIGN_OR_RETURN(model.graph, ReadModelFromBytes(bytes, owner, model.file.name));
+  ASHLAR_ASSIGN_OR_RETURN(
+      model.graph, ReadModelFromBytes(bytes, owner, model.file.name, &model.file.fixed_axes));
   ASHLAR_ASSIGN_OR_RETURN(model.packed, ReadPackedModelFromBytes(bytes, owner, model.file.name));
   return model;
 }
 
+std::vector<FixedAxis> FixedAxesOf(const Model& model) {
+  if (!model.reopen) return model.file.fixed_axes;
+  return FindFixedAxes(model.graph, model.open_axes(),
+                       [&](const InputShapes& shapes) -> absl::StatusOr<Graph> {
+                         ASHLAR_ASSIGN_OR_RETURN(Model read, model.reopen(shapes));
+                         return std::move(read.graph);
+                       });
+}
+
 absl::StatusOr<Model> WithShapes(Model model, const InputShapes& shapes) {
-  ASHLAR_ASSIGN_OR_RETURN(model.graph, WithInputShapes(model.graph, shapes));
+  if (model.reopen) return model.reopen(shapes);
+  ASHLAR_ASSIGN_OR_RETURN(model.graph, Reshaped(model, shapes));
   ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
   return model;
 }

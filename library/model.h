@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "runtime/session/executable.h"
+#include "serialization/fixed_axes.h"
 #include "serialization/input_shapes.h"
 #include "serialization/model_identity.h"
 #include "serialization/native/reader.h"
@@ -26,7 +27,15 @@ struct Model {
   std::optional<PackedModel> packed;  // from the file; nothing if inputs got other shapes
   std::vector<std::shared_ptr<const MappedFile>> data_files;  // external data of an ONNX model
   int64_t reading_bytes = 0;  // peak bytes used while reading the model (PlanTarget)
+  // Reads an ONNX model again with other shapes, on which more than shapes may depend. Otherwise
+  // empty: then `file` has the dimensions that are fixed.
+  std::function<absl::StatusOr<Model>(const InputShapes&)> reopen;
+  std::function<std::vector<OpenAxis>()> open_axes;  // of an ONNX model
 };
+
+// Returns the dimensions of the model's inputs that are fixed, for a file that is made of it. Reads
+// an ONNX model several times.
+std::vector<FixedAxis> FixedAxesOf(const Model& model);
 
 // Which weights of a native file will be read. Their checksums are verified before anything else
 // reads them.
@@ -76,7 +85,7 @@ absl::StatusOr<Model> OpenModel(const std::string& path, const OpenOptions& opti
 // Opens a model in memory; its first bytes tell the format.
 // - Ashlar's format: at a multiple of 64. The bytes must outlive everything made from the model.
 //   Checksums are not read, and options are not supported.
-// - ONNX: nothing is borrowed from the bytes.
+// - ONNX: nothing is borrowed from the bytes, but Model::reopen reads them again.
 absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes,
                                         const OpenOptions& options = {});
 

@@ -314,8 +314,17 @@ absl::StatusOr<const Table*> VerifiedRoot(absl::Span<const uint8_t> section,
   return flatbuffers::GetRoot<Table>(section.data());
 }
 
+std::vector<FixedAxis> FixedAxesOf(const fbs::Model& model) {
+  std::vector<FixedAxis> axes;
+  for (size_t i = 0; i < Count(model.fixed_axes()); ++i) {
+    const fbs::FixedAxis& axis = *model.fixed_axes()->Get(i);
+    axes.push_back({axis.input()->str(), std::max(axis.axis(), 0), axis.node()->str()});
+  }
+  return axes;
+}
+
 absl::StatusOr<Graph> Read(absl::Span<const uint8_t> bytes, std::shared_ptr<const void> owner,
-                           NativeHeader* header) {
+                           NativeHeader* header, std::vector<FixedAxis>* fixed) {
   ASHLAR_ASSIGN_OR_RETURN(*header, DecodeHeader(bytes));
   const absl::Span<const uint8_t> section =
       bytes.subspan(header->graph_offset, header->graph_bytes);
@@ -325,6 +334,7 @@ absl::StatusOr<Graph> Read(absl::Span<const uint8_t> bytes, std::shared_ptr<cons
                      bytes.subspan(header->weights_offset, header->weights_bytes),
                      std::move(owner));
   absl::StatusOr<Graph> graph = reader.Read(*model);
+  if (graph.ok() && fixed != nullptr) *fixed = FixedAxesOf(*model);
   // Checked last: an error inside a damaged section says more.
   if (graph.ok() && header->has_checksums) {
     ASHLAR_RETURN_IF_ERROR(CheckSection("graph section", section, header->graph_checksum));
@@ -398,19 +408,21 @@ absl::StatusOr<Graph> ReadModel(const std::string& path, ModelFile* file) {
 absl::StatusOr<Graph> ReadMappedModel(std::shared_ptr<const MappedFile> mapping,
                                       const std::string& name, ModelFile* file) {
   NativeHeader header;
-  absl::StatusOr<Graph> graph = Named(name, Read(mapping->bytes(), mapping, &header));
+  std::vector<FixedAxis> fixed;
+  absl::StatusOr<Graph> graph = Named(name, Read(mapping->bytes(), mapping, &header, &fixed));
   if (graph.ok() && file != nullptr) {
-    *file = {std::move(mapping), static_cast<int64_t>(header.weights_bytes), name};
+    *file = {std::move(mapping), static_cast<int64_t>(header.weights_bytes), name,
+             std::move(fixed)};
   }
   return graph;
 }
 
 absl::StatusOr<Graph> ReadModelFromBytes(absl::Span<const uint8_t> bytes,
-                                         std::shared_ptr<const void> owner,
-                                         absl::string_view name) {
+                                         std::shared_ptr<const void> owner, absl::string_view name,
+                                         std::vector<FixedAxis>* fixed) {
   ASHLAR_RETURN_IF_ERROR(CheckAligned(bytes, name));
   NativeHeader header;
-  return Named(name, Read(bytes, std::move(owner), &header));
+  return Named(name, Read(bytes, std::move(owner), &header, fixed));
 }
 
 ConstantChecksums RecordedChecksums(const ModelFile& file) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
@@ -15,6 +16,7 @@
 #include "absl/types/span.h"
 #include "graph/graph.h"
 #include "runtime/plan/record/packed_model.h"
+#include "serialization/fixed_axes.h"
 #include "serialization/mapped_file.h"
 #include "serialization/model_identity.h"
 
@@ -25,6 +27,7 @@ struct ModelFile {
   std::shared_ptr<const MappedFile> mapping;  // DropResidentPages() after weights are packed
   int64_t weights_bytes = 0;                  // size of the weights section
   std::string name;                           // for messages
+  std::vector<FixedAxis> fixed_axes;
 };
 
 // Returns the packed section of a file, or nothing if the file has none. The pool stays in the
@@ -54,7 +57,8 @@ absl::StatusOr<Graph> ReadMappedModel(std::shared_ptr<const MappedFile> mapping,
 // The same for bytes that `owner` keeps alive; they start at a multiple of 64. `name` is for
 // messages.
 absl::StatusOr<Graph> ReadModelFromBytes(absl::Span<const uint8_t> bytes,
-                                         std::shared_ptr<const void> owner, absl::string_view name);
+                                         std::shared_ptr<const void> owner, absl::string_view name,
+                                         std::vector<FixedAxis>* fixed = nullptr);
 absl::StatusOr<std::optional<PackedModel>> ReadPackedModelFromBytes(
     absl::Span<const uint8_t> bytes, std::shared_ptr<const void> owner, absl::string_view name);
 

@@ -155,8 +155,8 @@ Offset<fbs::Node> EncodeNode(FlatBufferBuilder& builder, const Graph& graph,
                          constant != nullptr && !stored, checksum);
 }
 
-Offset<fbs::Model> EncodeGraph(FlatBufferBuilder& builder, const Graph& graph,
-                               WeightPool& weights) {
+Offset<fbs::Model> EncodeGraph(FlatBufferBuilder& builder, const Graph& graph, WeightPool& weights,
+                               const std::vector<FixedAxis>& fixed = {}) {
   const std::vector<uint32_t> indices = FileIndices(graph);
   std::vector<Offset<fbs::Node>> nodes;
   for (const OperatorNode& node : graph.nodes()) {
@@ -164,8 +164,14 @@ Offset<fbs::Model> EncodeGraph(FlatBufferBuilder& builder, const Graph& graph,
   }
   const std::string comp_node =
       (graph.vars().empty() ? CompNode() : graph.var(0).comp_node).ToString();
+  std::vector<Offset<fbs::FixedAxis>> axes;
+  for (const FixedAxis& axis : fixed) {
+    axes.push_back(fbs::CreateFixedAxis(builder, builder.CreateString(axis.input), axis.axis,
+                                        builder.CreateString(axis.node)));
+  }
   return fbs::CreateModel(builder, builder.CreateString(comp_node), graph.next_id(),
-                          builder.CreateVector(nodes));
+                          builder.CreateVector(nodes),
+                          axes.empty() ? 0 : builder.CreateVector(axes));
 }
 
 Offset<fbs::Packed> EncodePacked(FlatBufferBuilder& builder, const PackedModel& packed,
@@ -207,11 +213,12 @@ absl::Status CheckWritable(const Graph& graph, bool pooled) {
   return absl::OkStatus();
 }
 
-absl::Status Write(const Graph& graph, const PackedModel* packed, const std::string& path) {
+absl::Status Write(const Graph& graph, const PackedModel* packed, const std::string& path,
+                   const std::vector<FixedAxis>& fixed) {
   ASHLAR_RETURN_IF_ERROR(Annotate(CheckWritable(graph, /*pooled=*/false), path));
   FlatBufferBuilder builder, index;
   WeightPool weights;
-  builder.Finish(EncodeGraph(builder, graph, weights));
+  builder.Finish(EncodeGraph(builder, graph, weights, fixed));
   if (packed != nullptr) {
     ASHLAR_RETURN_IF_ERROR(Annotate(CheckWritable(packed->graph, /*pooled=*/true), path));
     index.Finish(EncodePacked(index, *packed, weights));
@@ -259,12 +266,14 @@ absl::Status Write(const Graph& graph, const PackedModel* packed, const std::str
 
 }  // namespace
 
-absl::Status WriteModel(const Graph& graph, const std::string& path) {
-  return Write(graph, nullptr, path);
+absl::Status WriteModel(const Graph& graph, const std::string& path,
+                        const std::vector<FixedAxis>& fixed) {
+  return Write(graph, nullptr, path, fixed);
 }
 
-absl::Status WriteModel(const Graph& graph, const PackedModel& packed, const std::string& path) {
-  return Write(graph, &packed, path);
+absl::Status WriteModel(const Graph& graph, const PackedModel& packed, const std::string& path,
+                        const std::vector<FixedAxis>& fixed) {
+  return Write(graph, &packed, path, fixed);
 }
 
 }  // namespace ashlar

@@ -3,20 +3,24 @@
 #define ASHLAR_SERIALIZATION_NATIVE_WRITER_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "graph/graph.h"
 #include "runtime/plan/record/packed_model.h"
+#include "serialization/fixed_axes.h"
 
 namespace ashlar {
 
 // Replaces the file after everything is written; on an error, an existing file stays unchanged.
 // Returns InvalidArgument for a graph that the format cannot store: several comp nodes, a constant
 // without data.
-absl::Status WriteModel(const Graph& graph, const std::string& path);
+absl::Status WriteModel(const Graph& graph, const std::string& path,
+                        const std::vector<FixedAxis>& fixed = {});
 
 // The same, followed by a packed form of the graph.
-absl::Status WriteModel(const Graph& graph, const PackedModel& packed, const std::string& path);
+absl::Status WriteModel(const Graph& graph, const PackedModel& packed, const std::string& path,
+                        const std::vector<FixedAxis>& fixed = {});
 
 }  // namespace ashlar
 

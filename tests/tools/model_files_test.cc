@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/command/command_process.h"
+#include "tests/support/shared_data.h"
 
 namespace ashlar::testing {
 namespace {
@@ -28,6 +29,25 @@ class ModelFilesTest : public CommandTest {
         [=] { std::system(absl::StrCat("cd ", Path("."), " && ", command, " > ", name).c_str()); });
   }
 };
+
+// Regression: m.ash took the first of three rows for the last one.
+TEST_F(ModelFilesTest, WrittenModelsRefuseSizesTheyWereNotReadFor) {
+  const std::string source = SharedData("data/models/last_row.onnx");
+  EXPECT_EQ(Ashlar("run " + source + " --shape x=3x4").exit_code, 0);
+  for (const char* file : {"row.ash", "row.onnx"}) {
+    SCOPED_TRACE(file);
+    ASSERT_EQ(Ashlar(absl::StrCat("convert ", source, " -o ", file)).exit_code, 0);
+    EXPECT_EQ(Ashlar(absl::StrCat("run ", file)).exit_code, 0);
+    EXPECT_EQ(Ashlar(absl::StrCat("run ", file, " --shape x=1x4")).exit_code, 0);
+    const ProcessResult other = Ashlar(absl::StrCat("run ", file, " --shape x=3x4"));
+    EXPECT_EQ(other.exit_code, 2) << other.err;
+    EXPECT_THAT(other.err, HasSubstr("depends on dimension 0"));
+    EXPECT_THAT(other.err, HasSubstr("{1,4}, and asked for is {3,4}"));
+  }
+  // Packed, too.
+  ASSERT_EQ(Ashlar("convert --pack " + source + " -o packed.ash").exit_code, 0);
+  EXPECT_EQ(Ashlar("run packed.ash --shape x=3x4").exit_code, 2);
+}
 
 // Regression: an ONNX file without its ending was "not an Ashlar model (.ash): wrong magic number".
 TEST_F(ModelFilesTest, OnnxModelsAreKnownByTheirFirstBytes) {

@@ -17,12 +17,11 @@ namespace {
 
 struct Writer {
   const char* ending;
-  absl::Status (*write)(const Graph& graph, const std::string& path);
+  absl::Status (*write)(const Graph& graph, const std::string& path,
+                        const std::vector<FixedAxis>& fixed);
 };
 
-constexpr Writer kWriters[] = {
-    {".ash", [](const Graph& graph, const std::string& path) { return WriteModel(graph, path); }},
-    {".onnx", WriteOnnx}};
+constexpr Writer kWriters[] = {{".ash", WriteModel}, {".onnx", WriteOnnx}};
 
 class ConvertCommand final : public Command {
  public:
@@ -68,7 +67,7 @@ class ConvertCommand final : public Command {
       if (!HasEnding(output_, writer.ending)) continue;
       ASHLAR_ASSIGN_OR_RETURN(const Model model, LoadModel(model_, console, WeightsUse::kPlain));
       console.Progress(absl::StrCat("writing ", output_));
-      ASHLAR_RETURN_IF_ERROR(writer.write(model.graph, output_));
+      ASHLAR_RETURN_IF_ERROR(writer.write(model.graph, output_, FixedAxesOf(model)));
       const GraphSummary summary = Summarize(model.graph);
       console.Print(absl::StrFormat("%s -> %s: %s, weights %s\n", model_.path, output_,
                                     Counted(summary.num_operators, "operator"),
@@ -91,7 +90,7 @@ class ConvertCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(const PackedModel packed,
                             PackModel(model, ToPlanRequest(execution, planning_, console)));
     console.Progress(absl::StrCat("writing ", output_));
-    ASHLAR_RETURN_IF_ERROR(WriteModel(model.graph, packed, output_));
+    ASHLAR_RETURN_IF_ERROR(WriteModel(model.graph, packed, output_, FixedAxesOf(model)));
     console.Print(absl::StrFormat("%s -> %s: packed for %s, %s in %s\n", model_.path, output_,
                                   packed.processor, FormatBytes(packed.pool_bytes),
                                   Counted(packed.weights.size(), "part")));

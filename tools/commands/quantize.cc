@@ -142,8 +142,9 @@ class QuantizeCommand final : public Command {
                  : status;
     }
     console.Progress(absl::StrCat("writing ", output_));
-    ASHLAR_RETURN_IF_ERROR(HasEnding(output_, ".onnx") ? WriteOnnx(made->graph, output_)
-                                                       : WriteModel(made->graph, output_));
+    const std::vector<FixedAxis> fixed = FixedAxesOf(model);
+    ASHLAR_RETURN_IF_ERROR(HasEnding(output_, ".onnx") ? WriteOnnx(made->graph, output_, fixed)
+                                                       : WriteModel(made->graph, output_, fixed));
     PlanRequest request;
     request.target = options_.target;
     PlannedModel before, after;

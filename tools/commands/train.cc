@@ -384,10 +384,11 @@ class TrainCommand final : public Command {
   }
 
   // Returns the model as in its file, with the file's batch size and the trained parameters.
-  absl::StatusOr<Graph> TrainedAsTheFile(Console& console) const {
+  absl::StatusOr<Graph> TrainedAsTheFile(Console& console, std::vector<FixedAxis>& fixed) const {
     TrainingFlags flags = flags_;
     flags.batch = 0;
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kPlain));
+    fixed = FixedAxesOf(model);
     ASHLAR_ASSIGN_OR_RETURN(model, ModelToTrain(std::move(model), flags));
     return session_->Trained(model.graph, flags.options.parameters);
   }
@@ -397,16 +398,18 @@ class TrainCommand final : public Command {
     ConsoleFlags nothing;  // notes about the file were already printed
     nothing.quiet = true;
     Console silent("train", nothing);
-    absl::StatusOr<Graph> trained = TrainedAsTheFile(silent);
+    std::vector<FixedAxis> fixed;
+    absl::StatusOr<Graph> trained = TrainedAsTheFile(silent, fixed);
     if (!trained.ok()) {  // save the weights in any case
       const Shape& images = session_->graph().images_type.shape;
+      fixed = {{session_->graph().images, 0, ""}};
       console.Note(absl::StrCat(output_, " is written for a batch of ", images[0], ": ",
                                 trained.status().message()));
       trained = session_->Trained(images);
     }
     ASHLAR_RETURN_IF_ERROR(trained.status());
-    ASHLAR_RETURN_IF_ERROR(HasEnding(output_, ".onnx") ? WriteOnnx(*trained, output_)
-                                                       : WriteModel(*trained, output_));
+    ASHLAR_RETURN_IF_ERROR(HasEnding(output_, ".onnx") ? WriteOnnx(*trained, output_, fixed)
+                                                       : WriteModel(*trained, output_, fixed));
     if (!curve_.empty()) {
       ASHLAR_RETURN_IF_ERROR(
           WriteFile(curve_, DrawLossCurve(absl::StrCat("Loss of ", model_.path, " on ", data_),

@@ -88,7 +88,8 @@ class Stream final : public google::protobuf::io::CopyingOutputStream {
 
 }  // namespace
 
-absl::Status WriteOnnx(const Graph& graph, const std::string& path) {
+absl::Status WriteOnnx(const Graph& graph, const std::string& path,
+                       const std::vector<FixedAxis>& fixed) {
   const auto too_large = [&](int64_t bytes) {
     return absl::InvalidArgumentError(absl::StrCat(
         path, ": the model has ", bytes, " bytes; an ONNX file holds at most ", kMaxMessageBytes));
@@ -102,6 +103,11 @@ absl::Status WriteOnnx(const Graph& graph, const std::string& path) {
   absl::StatusOr<onnx::ModelProto> model = Convert(composed, kWidestOnnxSet);
   if (absl::IsUnimplemented(model.status())) model = Convert(composed, kRichestOnnxSet);
   if (!model.ok()) return Annotate(model.status(), path);
+  for (const FixedAxis& axis : fixed) {
+    onnx::StringStringEntryProto* const entry = model->add_metadata_props();
+    entry->set_key(kFixedAxisKey);
+    entry->set_value(ToText(axis));
+  }
   const size_t bytes = model->ByteSizeLong();
   if (bytes > kMaxMessageBytes) return too_large(static_cast<int64_t>(bytes));
 

@@ -3,9 +3,11 @@
 #define ASHLAR_SERIALIZATION_ONNX_EXPORT_WRITER_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "graph/graph.h"
+#include "serialization/fixed_axes.h"
 
 namespace ashlar {
 
@@ -14,7 +16,8 @@ namespace ashlar {
 // have the graph's names, made unique. Operators that only compute shapes are left out: shapes are
 // constants in the model. Returns Unimplemented with everything that ONNX cannot express. Returns
 // InvalidArgument for a model above 2 GiB, the limit of a protobuf message.
-absl::Status WriteOnnx(const Graph& graph, const std::string& path);
+absl::Status WriteOnnx(const Graph& graph, const std::string& path,
+                       const std::vector<FixedAxis>& fixed = {});
 
 }  // namespace ashlar
 

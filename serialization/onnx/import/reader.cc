@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "graph/status.h"
+#include "serialization/fixed_axes.h"
 #include "serialization/onnx/external_data.h"
 #include "serialization/onnx/import/graph_reader.h"
 #include "serialization/onnx/shown.h"
@@ -67,10 +68,30 @@ absl::StatusOr<onnx::ModelProto> Parse(absl::Span<const uint8_t> bytes, const Ma
   return model;
 }
 
+// Refuses other sizes of dimensions that were fixed when the file was written.
+absl::Status CheckFixed(const onnx::ModelProto& model, const OnnxReadOptions& options) {
+  std::vector<FixedAxis> fixed;
+  for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
+    if (entry.key() != kFixedAxisKey) continue;
+    ASHLAR_ASSIGN_OR_RETURN(fixed.emplace_back(), ParseFixedAxis(entry.value()));
+  }
+  for (const onnx::ValueInfoProto& input : model.graph().input()) {
+    std::vector<int64_t> dims;
+    for (const auto& dim : input.type().tensor_type().shape().dim()) {
+      dims.push_back(std::max<int64_t>(dim.dim_value(), 0));
+    }
+    const absl::StatusOr<Shape> shape = Shape::Make(dims);
+    if (!shape.ok()) continue;  // the graph's reader says so
+    ASHLAR_RETURN_IF_ERROR(CheckFixedAxes(input.name(), *shape, fixed, options.shapes));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Graph> ReadMessage(onnx::ModelProto model, const OnnxReadOptions& options,
                                   ExternalData& external, const std::string& name, int64_t* taken) {
   const int64_t in_message = kReading + kReadingNode * model.graph().node_size();
   int64_t folded_bytes = 0;
+  if (absl::Status fixed = CheckFixed(model, options); !fixed.ok()) return Annotate(fixed, name);
   absl::StatusOr<Graph> graph = ReadOnnxGraph(model, options, external, folded_bytes);
   if (!graph.ok()) return Annotate(graph.status(), name);
   if (taken != nullptr) *taken = in_message + folded_bytes;

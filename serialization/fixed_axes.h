@@ -1,0 +1,54 @@
+// Dimensions that a model's file leaves open, and on which more than shapes depends.
+//
+// A reader folds values that follow from shapes (the number of rows, the start of the last one),
+// and leaves out operators without effect at these shapes (a mean of one image). The graph is then
+// right for these sizes alone, although shapes of other sizes can be inferred. They are found by
+// comparison: the graph inferred for another size must be the one that is read at that size.
+#ifndef ASHLAR_SERIALIZATION_FIXED_AXES_H_
+#define ASHLAR_SERIALIZATION_FIXED_AXES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "serialization/input_shapes.h"
+
+namespace ashlar {
+
+struct FixedAxis {
+  std::string input;  // its binding
+  int axis = 0;
+  std::string node;  // the first one that differs at another size
+  friend bool operator==(const FixedAxis&, const FixedAxis&) = default;
+};
+
+// Reads the model that `graph` was read from at other shapes; inputs that are not listed keep
+// `graph`'s.
+using ReadAtShapes = absl::FunctionRef<absl::StatusOr<Graph>(const InputShapes&)>;
+
+// A dimension that the model's file leaves open.
+struct OpenAxis {
+  std::string input;
+  int axis = 0;
+};
+
+// Returns the open dimensions that are fixed in the graph: reads the model at twice the size of
+// each, one after the other, and at most kMostAxes of them.
+std::vector<FixedAxis> FindFixedAxes(const Graph& graph, const std::vector<OpenAxis>& open,
+                                     ReadAtShapes read);
+
+// Returns InvalidArgument, naming input, dimension and node, if the shapes change a fixed dimension
+// of the input, whose shape is `shape`.
+absl::Status CheckFixedAxes(const std::string& input, const Shape& shape,
+                            const std::vector<FixedAxis>& fixed, const InputShapes& shapes);
+
+// The key of fixed dimensions in the metadata of an ONNX file, and such a dimension as text.
+inline constexpr char kFixedAxisKey[] = "ashlar.fixed_axis";
+std::string ToText(const FixedAxis& axis);
+absl::StatusOr<FixedAxis> ParseFixedAxis(absl::string_view text);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_FIXED_AXES_H_

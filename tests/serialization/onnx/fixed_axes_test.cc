@@ -1,0 +1,81 @@
+// Dimensions on which more than shapes depends: a model that was read for one size, and is written,
+// must not be used for another one.
+#include "serialization/fixed_axes.h"
+
+#include <gtest/gtest.h>
+
+#include "serialization/onnx/export/writer.h"
+#include "serialization/onnx/import/reader.h"
+#include "tests/serialization/files.h"
+#include "tests/serialization/onnx/model_text.h"
+#include "tests/support/status.h"
+
+namespace ashlar::testing {
+namespace {
+
+std::string OneNode(const std::string& type, const std::string& inputs, const std::string& output,
+                    const std::string& attributes = "") {
+  return absl::StrCat("node { op_type: '", type, "' input: [", inputs, "] output: '", output, "' ",
+                      attributes, "} ");
+}
+
+struct Case {
+  const char* name;
+  std::string nodes;  // from x, {1,2,4,4}, to m
+  bool is_fixed;      // whether m depends on the number of images, not only on shapes
+};
+
+std::vector<Case> Cases() {
+  const std::string one = IntsText("one", {1}), zero = IntsText("zero", {0});
+  return {
+      {"one by one", OneNode("Exp", "'x'", "m"), false},
+      {"flattened", OneNode("Flatten", "'x'", "m"), false},
+      {"mean of each", OneNode("ReduceMean", "'x'", "m", IntsAttribute("axes", {1, 2, 3})), false},
+      {"mean of all", OneNode("ReduceMean", "'x'", "m", IntsAttribute("axes", {0})), true},
+      {"the last one",
+       one + zero + IntsText("last", {-1}) + IntsText("end", {1000}) +
+           OneNode("Slice", "'x', 'last', 'end', 'zero', 'one'", "m"),
+       true},
+      {"the last one by Shape",
+       one + zero + OneNode("Shape", "'x'", "s") + OneNode("Gather", "'s', 'zero'", "n") +
+           OneNode("Sub", "'n', 'one'", "i") + OneNode("Gather", "'x', 'i'", "m"),
+       true},
+      {"all in a row", IntsText("row", {1, -1}) + OneNode("Reshape", "'x', 'row'", "m"), true},
+  };
+}
+
+// Regression: written models computed other values for another number of images, without a word.
+TEST(FixedAxes, AreRefusedInWrittenFiles) {
+  const TempDir dir;
+  const std::string path = dir / "m.onnx", written = dir / "w.onnx";
+  OnnxReadOptions three;
+  three.shapes = {{"x", {3, 2, 4, 4}}};
+  const auto read = [&](const InputShapes& shapes) {
+    OnnxReadOptions options;
+    options.shapes = shapes;
+    return ReadOnnx(path, options);
+  };
+  for (const Case& c : Cases()) {
+    SCOPED_TRACE(c.name);
+    WriteWholeFile(path, Serialized(ModelText(c.nodes + OneNode("Relu", "'m'", "y"))));
+    const Graph graph = Value(ReadOnnx(path));
+    EXPECT_TRUE(FindFixedAxes(graph, {}, read).empty());
+    const std::vector<FixedAxis> fixed = FindFixedAxes(graph, {{"x", 0}}, read);
+    EXPECT_EQ(fixed.size(), c.is_fixed ? 1u : 0u);
+    ASSERT_TRUE(IsOk(WriteOnnx(graph, written, fixed)));
+    EXPECT_TRUE(IsOk(ReadOnnx(written).status()));
+    const absl::Status status = ReadOnnx(written, three).status();
+    EXPECT_TRUE(c.is_fixed ? FailsWith(status, "depends on dimension 0") : IsOk(status));
+  }
+}
+
+TEST(FixedAxes, AreReadAsTheyAreWritten) {
+  const FixedAxis axis = {"images: x", 2, "a/b 'c'"};
+  EXPECT_EQ(Value(ParseFixedAxis(ToText(axis))), axis);
+  for (const char* text : {"", "0", "x\ny\nz", "-1\ny\nz", "0\na\nb\nc"}) {
+    EXPECT_FALSE(ParseFixedAxis(text).ok()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace ashlar::testing
