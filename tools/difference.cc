@@ -48,6 +48,11 @@ Difference Compare(const HostTensor& actual, const HostTensor& reference,
                    const Tolerance& tolerance) {
   Difference result;
   double largest = 0, square_error = 0, square_sum = 0;
+  for (int64_t i = 0; i < reference.num_elements(); ++i) {
+    if (std::isfinite(reference.At(i))) largest = std::max(largest, std::abs(reference.At(i)));
+  }
+  const bool scaled = tolerance.atol_of_largest && largest > 0;
+  const double atol = tolerance.atol * (scaled ? std::min(1.0, largest) : 1.0);
   bool elements_ok = true, finite = true;
   for (int64_t i = 0; i < reference.num_elements(); ++i) {
     const double a = actual.At(i), r = reference.At(i);
@@ -58,12 +63,9 @@ Difference Compare(const HostTensor& actual, const HostTensor& reference,
     }
     finite = finite && std::isfinite(a) && std::isfinite(r);
     elements_ok = elements_ok && std::isfinite(distance) &&
-                  (distance == 0 || distance <= tolerance.atol + tolerance.rtol * std::abs(r));
+                  (distance == 0 || distance <= atol + tolerance.rtol * std::abs(r));
     square_error += distance * distance;
-    if (std::isfinite(r)) {
-      largest = std::max(largest, std::abs(r));
-      square_sum += r * r;
-    }
+    if (std::isfinite(r)) square_sum += r * r;
   }
   result.max_rel = Ratio(result.max_abs, largest);
   result.nmse = Ratio(square_error, square_sum);
@@ -72,7 +74,7 @@ Difference Compare(const HostTensor& actual, const HostTensor& reference,
       result.ok = elements_ok;
       break;
     case Metric::kMax:
-      result.ok = result.max_abs <= tolerance.atol + tolerance.rtol * largest;
+      result.ok = result.max_abs <= atol + tolerance.rtol * largest;
       break;
     case Metric::kNmse:
       result.ok = std::sqrt(result.nmse) <= tolerance.rtol;

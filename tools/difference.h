@@ -24,6 +24,8 @@ absl::StatusOr<Metric> ParseMetric(absl::string_view name);
 struct Tolerance {
   Metric metric = Metric::kMax;
   double atol = 1e-6;
+  // Scale `atol` by max |r| if that is below 1: then small tensors are compared, too.
+  bool atol_of_largest = false;
   // In single precision, logits of 50 layers are off by up to 5e-4. So, relatively, are the
   // probabilities computed from them.
   double rtol = 1e-3;

@@ -84,6 +84,7 @@ absl::StatusOr<bool> Binder::Bind(Side side, absl::string_view name, void* data,
   tensor.data = data;
   tensor.host = host;
   tensor.pinned = pinned;
+  checked_ = false;
   if (!changed) return false;
   for (const Slot& slot : bindings.slots) {
     if (slot.binding != index) continue;
@@ -118,7 +119,26 @@ void Binder::TakeReleased() {
   }
 }
 
-absl::Status Binder::CheckBound() const {
+// A pair of outputs is one comparison; there are few, and only after a binding.
+absl::Status Binder::CheckOutputsApart() const {
+  const Bindings& outputs = sides_[1];
+  const auto begin = [](const Tensor& tensor) {
+    return static_cast<const char*>(tensor.host != nullptr ? tensor.host : tensor.data);
+  };
+  for (size_t i = 1; i < outputs.tensors.size(); ++i) {
+    const Tensor& a = outputs.tensors[i];
+    for (size_t k = 0; k < i; ++k) {
+      const Tensor& b = outputs.tensors[k];
+      if (begin(a) >= begin(b) + b.bytes || begin(b) >= begin(a) + a.bytes) continue;
+      return absl::InvalidArgumentError(absl::StrCat("outputs '", (*outputs.names)[k].name,
+                                                     "' and '", (*outputs.names)[i].name,
+                                                     "' are bound to memory that overlaps"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Binder::CheckBound() {
   for (const Bindings& side : sides_) {
     for (size_t i = 0; i < side.tensors.size(); ++i) {
       if (side.tensors[i].bound) continue;
@@ -132,6 +152,8 @@ absl::Status Binder::CheckBound() const {
           absl::StrCat(side.kind, " '", (*side.names)[i].name, "' is not bound"));
     }
   }
+  if (!checked_) ASHLAR_RETURN_IF_ERROR(CheckOutputsApart());
+  checked_ = true;
   return absl::OkStatus();
 }
 

@@ -60,8 +60,9 @@ class Binder {
   // tensors.
   absl::StatusOr<bool> Bind(Side side, absl::string_view name, void* data, int64_t bytes,
                             Memory memory);
-  // Returns FailedPrecondition, naming a tensor, if one is not bound.
-  absl::Status CheckBound() const;
+  // Returns FailedPrecondition, naming a tensor, if one is not bound; InvalidArgument if two
+  // outputs overlap.
+  absl::Status CheckBound();
 
   // In the order of Graph::inputs() and outputs().
   absl::Span<const Tensor> inputs() const { return sides_[0].tensors; }
@@ -83,10 +84,12 @@ class Binder {
 
   Bindings& at(Side side) { return sides_[side == Side::kInput ? 0 : 1]; }
   absl::StatusOr<int> Find(const Bindings& side, absl::string_view name) const;
+  absl::Status CheckOutputsApart() const;
 
   const Graph& graph_;
   const Device& device_;
   Bindings sides_[2];
+  bool checked_ = false;  // CheckOutputsApart, since the last binding
   int64_t copies_bytes_ = 0;
   char* copies_ = nullptr;
 };

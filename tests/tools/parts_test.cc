@@ -140,6 +140,20 @@ HostTensor Floats(const Shape& shape, const std::vector<float>& values) {
   return HostTensor::FromValues<float>(DType::kFloat32, shape, values);
 }
 
+// Regression: `compare` passed values of the wrong sign, as they were below 1e-6.
+TEST(DifferenceTest, SmallValuesAreComparedByTheirLargest) {
+  const auto values = [](float first, float second) {
+    return HostTensor::FromValues<float>(DType::kFloat32, {2}, {first, second});
+  };
+  const HostTensor small = values(1e-9F, -5e-8F), wrong = values(1e-9F, 5e-8F);
+  const Tolerance scaled = {.atol_of_largest = true};
+  EXPECT_TRUE(Compare(wrong, small, {}).ok);
+  EXPECT_FALSE(Compare(wrong, small, scaled).ok);
+  EXPECT_TRUE(Compare(small, small, scaled).ok);
+  EXPECT_TRUE(Compare(values(100, 1e-7F), values(100, 0), scaled).ok);
+  EXPECT_TRUE(Compare(values(0, 1e-7F), values(0, 0), scaled).ok);  // nothing to compare with
+}
+
 TEST(DifferenceTest, Metrics) {
   const HostTensor r = Floats({4}, {0, 1, -2, 4});
   const HostTensor a = Floats({4}, {0.5, 1, -2, 4});

@@ -87,7 +87,8 @@ class CompareCommand final : public Command {
               "max: over the largest element (default)")
         ->group("Comparison");
     app.add_option("--atol", tolerance_.atol,
-                   "absolute tolerance (default 1e-6; integers must be equal)")
+                   "absolute tolerance (default 1e-6, or of the largest value if that is below 1; "
+                   "integers must be equal)")
         ->option_text("X")
         ->check(NonNegativeReal())
         ->group("Comparison");
@@ -134,6 +135,7 @@ class CompareCommand final : public Command {
 
   absl::Status Run(Console& console) override {
     if (ComparesDumps()) return CompareDumps(model_.path, other_, console);
+    tolerance_.atol_of_largest = app_->count("--atol") == 0;
     tolerance_.exact_integers = app_->count("--atol") == 0 && app_->count("--rtol") == 0;
     // Values of tiles are not values of layers.
     if (layers_ == "all") planning_.tuned_tiles = false;

@@ -10,6 +10,7 @@
 #include "runtime/session/session.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/operators.h"
+#include "tests/support/status.h"
 #include "tests/support/tensors.h"
 
 namespace ashlar::testing {
@@ -69,6 +70,27 @@ TEST(SeveralOutputs, AreCopiedWhereTheyLieInPieces) {
     SCOPED_TRACE(axis);
     const Graph graph = WithHalves({4, 6, 4, 10}, axis);
     ExpectSum(graph, Value(Executable::Compile(graph, {})));
+  }
+}
+
+// Regression: outputs in the same memory overwrote each other.
+TEST(SeveralOutputs, MayNotOverlap) {
+  cpu::RegisterDevice();
+  GraphMaker make;
+  const int x = make.Input("x", {8});
+  make.Output(make.Add<Elemwise>({ScalarFunction::kExp}, {x}, "a"));
+  make.Output(make.Add<Elemwise>({ScalarFunction::kTanh}, {x}, "b"));
+  const auto session =
+      Value(Session::Create(Value(Executable::Compile(std::move(make).Build(), {}))));
+  alignas(64) const float values[8] = {};
+  alignas(64) float memory[32];
+  ASSERT_TRUE(IsOk(session->BindInput("x", values, sizeof(values))));
+  for (const auto& [a, b, apart] :
+       {std::tuple(0, 0, false), {0, 16, true}, {16, 16, false}, {16, 0, true}}) {
+    ASSERT_TRUE(IsOk(session->BindOutput("a", memory + a, sizeof(values))));
+    ASSERT_TRUE(IsOk(session->BindOutput("b", memory + b, sizeof(values))));
+    const absl::Status run = session->Run();
+    EXPECT_TRUE(apart ? IsOk(run) : FailsWith(run, "outputs 'a' and 'b' are bound to memory"));
   }
 }
 
