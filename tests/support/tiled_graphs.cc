@@ -12,7 +12,9 @@
 #include "opr/conv_bias.h"
 #include "opr/elemwise.h"
 #include "opr/lrn.h"
+#include "opr/pad.h"
 #include "opr/pooling.h"
+#include "opr/resize.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/shapes.h"
 #include "tests/support/tensors.h"
@@ -60,7 +62,7 @@ class RandomBuilder {
 
   void AddOperator() {
     const int x = Operand();
-    const int64_t kind = Pick(0, joins_ ? 9 : 6);
+    const int64_t kind = Pick(0, joins_ ? 10 : 7);
     if (kind <= 2) return AddConvolution(x);
     if (kind == 3) return AddPooling(x);
     const int64_t channels = shape(x)[1];
@@ -75,6 +77,7 @@ class RandomBuilder {
       return Add<BatchNorm>(
           {}, {x, Random({channels}), Random({channels}), Random({channels}), variance});
     }
+    if (kind == 7) return AddMovement(x);
     // A join with an earlier var of the same size.
     for (size_t i = vars_.size(); i-- > 0;) {
       const int y = vars_[i];
@@ -85,6 +88,26 @@ class RandomBuilder {
       return Add<Concat>({.axis = 1}, {y, x});
     }
     AddConvolution(x);
+  }
+
+  // Adds an operator that only moves elements.
+  void AddMovement(int x) {
+    const Shape in = shape(x);
+    if (in[2] <= 9 && in[3] <= 9 && Chance(50)) {
+      ResizeParam param;
+      param.axes = {2, 3};
+      param.mode = ResizeMode::kNearest;
+      param.coordinates = ResizeCoordinates::kAsymmetric;
+      param.rounding = ResizeRounding::kFloor;
+      const int scales = maker_.Constant(HostTensor::FromValues<float>(
+          DType::kFloat32, {2}, {static_cast<float>(Pick(1, 3)), 2.0f}));
+      return Add<Resize>(param, {x, scales});
+    }
+    PadParam param;
+    param.begin = {0, 0, Pick(0, 2), Pick(0, 2)};
+    param.end = {0, 0, Pick(0, 2), Pick(0, 2)};
+    if (Chance(50)) param.value = 0.5;
+    Add<Pad>(param, {x});
   }
 
   void AddConvolution(int x) {
@@ -122,7 +145,12 @@ class RandomBuilder {
     } else {
       filter = {out, in[1], window_h, window_w};
     }
-    std::vector<int> inputs = {x, Random(filter), Random({1, out, 1, 1})};
+    int weights = -1;
+    for (const int other : filters_) {  // two convolutions with the same weights
+      if (shape(other) == filter && Chance(50)) weights = other;
+    }
+    if (weights < 0) filters_.push_back(weights = Random(filter));
+    std::vector<int> inputs = {x, weights, Random({1, out, 1, 1})};
     const ConvBiasForward op(param);
     const Shape result = Value(op.Infer(std::vector<InputInfo>{
         {maker_.var(x).type}, {maker_.var(inputs[1]).type}, {maker_.var(inputs[2]).type}}))[0]
@@ -164,7 +192,7 @@ class RandomBuilder {
   const bool joins_;
   const int64_t max_channels_;
   GraphMaker maker_;
-  std::vector<int> vars_, read_;
+  std::vector<int> vars_, read_, filters_;
 };
 
 }  // namespace
@@ -214,10 +242,13 @@ absl::StatusOr<std::vector<HostTensor>> Evaluate(const Graph& graph, const HostT
 }
 
 int64_t CountDifferences(const HostTensor& a, const HostTensor& b) {
-  if (a.shape() != b.shape()) return -1;
-  const absl::Span<const float> x = a.data<float>(), y = b.data<float>();
+  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return -1;
+  const auto size = static_cast<size_t>(SizeOf(a.dtype()));
+  const auto *x = static_cast<const char*>(a.raw()), *y = static_cast<const char*>(b.raw());
   int64_t count = 0;
-  for (size_t i = 0; i < x.size(); ++i) count += std::memcmp(&x[i], &y[i], sizeof(float)) != 0;
+  for (int64_t i = 0; i < a.num_elements(); ++i, x += size, y += size) {
+    count += std::memcmp(x, y, size) != 0;
+  }
   return count;
 }
 

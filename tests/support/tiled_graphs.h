@@ -13,7 +13,8 @@ namespace ashlar::testing {
 
 // Returns a chain or a graph with joins. Its operators are convolutions (strides, dilations,
 // groups, padding of each side), pools (overlapping, with more padding at the end), pointwise
-// operators, normalisations, sums and concatenations. Its input is node 0; every var without a
+// operators, normalisations, padding, nearest resizing, sums and concatenations. Some
+// convolutions share weights. Its input is node 0; every var without a
 // reader is an output. Images and filters have up to `max_channels` channels; grouped convolutions
 // and joins make more.
 Graph RandomImageGraph(std::mt19937_64& random, bool joins, int64_t max_channels = 4);
@@ -25,7 +26,7 @@ TileSpec RandomTiles(std::mt19937_64& random, const Graph& graph);
 // Returns the outputs, by the operators' own evaluation, in the order of Graph::outputs().
 absl::StatusOr<std::vector<HostTensor>> Evaluate(const Graph& graph, const HostTensor& input);
 
-// Returns how many elements differ, bit by bit; -1 if the shapes differ.
+// Returns how many elements differ, bit by bit; -1 if shapes or dtypes differ.
 int64_t CountDifferences(const HostTensor& a, const HostTensor& b);
 
 // Returns the largest difference over the largest magnitude of `expected`; infinite if a NaN or a

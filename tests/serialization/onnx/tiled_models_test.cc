@@ -23,6 +23,7 @@ namespace {
 struct Folder {
   const char* path;
   bool long_least;  // the least memory, whose search takes seconds per model, is left to the night
+  bool is_long = false;  // all is
 };
 
 class TiledOnnxModels : public ::testing::TestWithParam<Folder> {};
@@ -44,7 +45,7 @@ bool HasImages(const Graph& graph) {
   return is_image(graph.inputs()[0]) && is_image(graph.outputs().back());
 }
 
-// Compares outputs by name: integers, and values computed in integers, exactly.
+// Compares outputs by name: integers exactly, floats up to rounding.
 void ExpectSame(const Graph& graph, const InputTensors& inputs, const PlanRequest& request,
                 const std::map<std::string, HostTensor>& whole) {
   LoadedModel model(graph, request);
@@ -52,13 +53,18 @@ void ExpectSame(const Graph& graph, const InputTensors& inputs, const PlanReques
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::string& name = model.graph().outputs()[i].name;
     ASSERT_TRUE(whole.contains(name)) << name;
-    EXPECT_LE(RelativeError(outputs[i], whole.at(name)), 1e-4) << name;
+    if (IsFloat(outputs[i].dtype())) {
+      EXPECT_LE(RelativeError(outputs[i], whole.at(name)), 1e-4) << name;
+    } else {
+      EXPECT_EQ(CountDifferences(outputs[i], whole.at(name)), 0) << name;
+    }
   }
 }
 
 TEST_P(TiledOnnxModels, GiveTheSameAsWhole) {
-  const auto [folder, long_least] = GetParam();
+  const auto [folder, long_least, is_long] = GetParam();
   if (!HasSharedData(folder)) GTEST_SKIP() << "no ../shared/" << folder;
+  if (is_long && !LongTests()) GTEST_SKIP() << kTakesLong;
   cpu::RegisterDevice();
   int tiled = 0;
   for (const std::string& path : ModelsBelow(SharedData(folder))) {
@@ -99,7 +105,9 @@ TEST_P(TiledOnnxModels, GiveTheSameAsWhole) {
 
 INSTANTIATE_TEST_SUITE_P(Data, TiledOnnxModels,
                          ::testing::Values(Folder{"data/tried2", false},
-                                           Folder{"data/int8/nodes", true}),
+                                           Folder{"data/int8/nodes", true},
+                                           Folder{"data/onnx/exports", true, true},
+                                           Folder{"data/onnx/light", true, true}),
                          [](const ::testing::TestParamInfo<Folder>& info) {
                            return std::filesystem::path(info.param.path).filename().string();
                          });
