@@ -114,6 +114,7 @@ void PlanningFlags::SetAll(const PlanningFlags& others) {
   for (const auto& [name, text] : others.given) {
     for (const RequestOption& option : RequestOptions()) {
       const bool mine = option.name == name;
+      if (option.needs == name) given.erase(option.name);  // it was about the other budget
       for (const std::string& excluded : option.excludes) {
         if (mine) given.erase(excluded);
         if (excluded == name) given.erase(option.name);
@@ -182,38 +183,13 @@ void AddPlanFileFlag(CLI::App& app, PlanningFlags& flags) {
 }
 
 absl::Status CheckTogether(const ExecutionFlags& execution, const PlanningFlags& planning) {
-  if (execution.precision == DType::kBFloat16 && execution.device.type == CompNode::Type::kCpu) {
-    return UsageError(absl::StrCat("--precision: ", execution.device.ToString(),
-                                   " has fp32 and fp16; bf16 needs a GPU, --device gpu0:0"));
-  }
-  const auto& [target, options, debug] = planning.request;
-  if (execution.precision != DType::kFloat32 && options.passes != "all" &&
-      !absl::StrContains(options.passes, "precision")) {
-    return UsageError(absl::StrCat("--precision with --passes ", options.passes,
-                                   ": the pass `precision` is not among them"));
-  }
-  if (execution.allow_tf32 && execution.device.type == CompNode::Type::kCpu) {
-    return UsageError(absl::StrCat("--allow-tf32 has no effect: ", execution.device.ToString(),
-                                   " computes in fp32 only"));
-  }
-  if (target.release_input && execution.device.type == CompNode::Type::kGpu) {
-    return UsageError(
-        absl::StrCat("--release-input: ", execution.device.ToString(),
-                     " copies inputs into its own memory, so they cannot be donated"));
-  }
-  const bool total = target.total.has_value();
-  if ((target.budget || total) && options.planner.planner == "naive") {
-    return UsageError(absl::StrCat("--planner naive with ",
-                                   total ? "--total-budget" : "--memory-budget",
-                                   ": naive lets no two tensors share memory, so tiles "
-                                   "save none; take another planner, such as auto"));
-  }
-  if (total && execution.device.type != CompNode::Type::kCpu) {
-    return UsageError(absl::StrCat("--total-budget is about the memory of the process, and ",
-                                   execution.device.ToString(),
-                                   " has its own; --memory-budget limits the arena there"));
-  }
-  return absl::OkStatus();
+  PlanRequest request = planning.request;
+  request.target.comp_node = execution.device;
+  request.target.precision = execution.precision;
+  request.planning.kernels.allow_tf32 = execution.allow_tf32;
+  const absl::Status status =
+      CheckTogether(request, [](absl::string_view name) { return absl::StrCat("--", name); });
+  return status.ok() ? status : UsageError(status.message());
 }
 
 absl::Status CheckEnding(absl::string_view option, const std::string& path,

@@ -12,6 +12,7 @@
 #include "memory/csv.h"
 #include "memory/problem/lower_bound.h"
 #include "memory/svg.h"
+#include "runtime/plan/request/request_options.h"
 #include "runtime/plan/stages/memory_need.h"
 #include "serialization/json_file.h"
 #include "viewer/plan_document.h"
@@ -211,6 +212,11 @@ ashlar_status ashlar_model_plan(const ashlar_model* model, const ashlar_plan_opt
                                 ashlar_plan** plan) {
   return ashlar::c::CallToMake(model, "model", plan, "plan", options, "ashlar_plan_options",
                                ashlar::c::PlanOf);
+}
+
+const char* ashlar_plan_option_name(size_t index) {
+  const auto& options = ashlar::RequestOptions();
+  return index < options.size() ? options[index].name.c_str() : nullptr;
 }
 
 void ashlar_plan_release(ashlar_plan* plan) { delete plan; }

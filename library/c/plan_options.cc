@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "graph/status.h"
 #include "library/c/border.h"
 #include "library/c/objects.h"
@@ -20,17 +21,15 @@ namespace {
 constexpr int kMostThreads = 1024;
 
 absl::Status AddBudget(const ashlar_plan_options& options, OptionTexts& texts) {
-  if (options.memory_budget == 0) {
-    if (options.max_extra_flops == 0) return absl::OkStatus();
-    return InvalidArgument("max_extra_flops is of a memory_budget, and there is none");
-  }
   if (options.memory_budget < ASHLAR_LEAST) {
     return InvalidArgument(absl::StrCat("memory_budget is ", options.memory_budget,
                                         "; expected bytes, 0 for none, or ASHLAR_LEAST"));
   }
   if (std::isnan(options.max_extra_flops)) return InvalidArgument("max_extra_flops is no number");
-  texts["memory-budget"] =
-      options.memory_budget == ASHLAR_LEAST ? "min" : absl::StrCat(options.memory_budget);
+  if (options.memory_budget != 0) {
+    texts["memory-budget"] =
+        options.memory_budget == ASHLAR_LEAST ? "min" : absl::StrCat(options.memory_budget);
+  }
   if (options.max_extra_flops != 0) {
     texts["max-extra-flops"] = absl::StrFormat("%.17g", std::max(0.0, options.max_extra_flops));
   }
@@ -40,17 +39,18 @@ absl::Status AddBudget(const ashlar_plan_options& options, OptionTexts& texts) {
 // Returns the options of a request that the caller sets, in fields of their own and in `more`.
 absl::StatusOr<OptionTexts> TextsOf(const ashlar_plan_options& options) {
   OptionTexts texts;
-  for (const auto& [name, text] : {std::pair("precision", options.precision),
-                                   {"tile", options.tile},
-                                   {"passes", options.passes}}) {
+  if (options.precision != nullptr) texts["precision"] = options.precision;
+  for (const auto& [name, text] : {std::pair("tile", options.tile), {"passes", options.passes}}) {
     if (text != nullptr && *text != '\0') texts[name] = text;
   }
   if (options.exact != 0) texts["exact"] = "on";
   if (options.prefer_memory != 0) texts["prefer"] = "memory";
   if (options.release_input != 0) texts["release-input"] = "on";
   ASHLAR_RETURN_IF_ERROR(AddBudget(options, texts));
-  if (options.more == nullptr) return texts;
-  ASHLAR_ASSIGN_OR_RETURN(const OptionTexts more, ParseOptionTexts(options.more));
+  OptionTexts more;
+  if (options.more != nullptr) {
+    ASHLAR_ASSIGN_OR_RETURN(more, ParseOptionTexts(options.more));
+  }
   for (const auto& [name, text] : more) {
     if (name == "total-budget") {
       return InvalidArgument("more: total-budget is of a process of the command");
@@ -58,6 +58,12 @@ absl::StatusOr<OptionTexts> TextsOf(const ashlar_plan_options& options) {
     if (!texts.emplace(name, text).second) {
       return InvalidArgument(absl::StrCat("more: ", name, " is also in a field of its own"));
     }
+  }
+  if (texts.contains("max-extra-flops") && !texts.contains("memory-budget")) {
+    return InvalidArgument("max_extra_flops is of a memory_budget, and there is none");
+  }
+  if (texts.contains("tile") && texts.contains("memory-budget")) {
+    return InvalidArgument("tile and memory_budget together: a budget finds its own tiles");
   }
   return texts;
 }
@@ -118,6 +124,9 @@ absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_opt
   }
   ASHLAR_ASSIGN_OR_RETURN(const OptionTexts texts, TextsOf(options));
   ASHLAR_RETURN_IF_ERROR(SetOptions(texts, request));
+  ASHLAR_RETURN_IF_ERROR(CheckTogether(request, [](absl::string_view name) {
+    return absl::StrReplaceAll(name, {{"-", "_"}});
+  }));
   target.tuned_tiles = !texts.contains("tile") && !target.budget.has_value();
   if (options.kernel_record != nullptr && *options.kernel_record != '\0') {
     planning.record = RecordFor(options.kernel_record, target, Log);

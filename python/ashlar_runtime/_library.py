@@ -217,12 +217,21 @@ def _open() -> ctypes.CDLL:
         release = getattr(library, f"ashlar_{name}_release")
         release.argtypes, release.restype = [c_void_p], None
     library.ashlar_error_message.restype = c_char_p
+    library.ashlar_plan_option_name.argtypes, library.ashlar_plan_option_name.restype = [c_size_t], c_char_p
     library.ashlar_error_bytes.restype = c_int64
     library.ashlar_version.restype = c_int
     return library
 
 
 LIBRARY = _open()
+
+
+def plan_option_names() -> List[str]:
+    """Return the names of the planning options that `PlanOptions.more` takes."""
+    names: List[str] = []
+    while name := LIBRARY.ashlar_plan_option_name(len(names)):
+        names.append(name.decode().replace("-", "_"))
+    return names
 
 
 def version() -> str:

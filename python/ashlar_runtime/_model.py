@@ -4,6 +4,7 @@ copied silently.
 from __future__ import annotations
 
 import ctypes
+import difflib
 import json
 import operator
 import os
@@ -202,7 +203,7 @@ def _plan_options(budget: Union[int, str, None] = None, threads: int = 0,
                   max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,
                   precision: Optional[str] = None, kernel_record: Optional[str] = None,
                   release_input: bool = False, time_limit: float = 0, passes: Optional[str] = None,
-                  **more: Union[str, int]) -> c.PlanOptions:
+                  **more: Union[str, int, None]) -> c.PlanOptions:
     if prefer not in ("speed", "memory"):
         raise c.InvalidArgument(f"prefer is {prefer!r}; expected 'speed' or 'memory'")
     if shapes is not None and not isinstance(shapes, Mapping):
@@ -222,15 +223,25 @@ def _plan_options(budget: Union[int, str, None] = None, threads: int = 0,
         max_extra_flops=0.0 if max_extra_flops is None else (max_extra_flops or -1.0), device=_encoded(device),
         tile=_encoded(tile), precision=_encoded(precision), kernel_record=_encoded(kernel_record), shapes=array,
         num_shapes=len(given), release_input=int(release_input), time_limit=time_limit, passes=_encoded(passes),
-        more=_encoded(" ".join(f"{name}={_option(name, value)}" for name, value in more.items())))
+        more=_encoded(" ".join(_option(name, value) for name, value in more.items() if value is not None)))
 
 
-def _option(name: str, value: Union[str, int]) -> str:
-    """Write a planning option as the command spells it."""
-    text = ("off", "on")[value] if isinstance(value, bool) else str(value)
+_KEYWORDS = ("threads", "shapes", "prefer", "exact", "max_extra_flops", "tile", "device", "precision", "kernel_record",
+             "share", "release_input", "time_limit", "progress", "passes", "budget")
+
+
+def _option(name: str, value: Union[str, int, None]) -> str:
+    """Write a further planning option as the command spells it: "inplace=off"."""
+    if name in ("memory_budget", "total_budget"):
+        raise TypeError(f"{name} is no option of a plan here; the limit on its arena is `budget`")
+    names = c.plan_option_names()
+    if name not in names:
+        near = difflib.get_close_matches(name, [*_KEYWORDS, *names], 1)
+        raise TypeError(f"unexpected keyword argument {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    text = ("off", "on")[bool(value)] if isinstance(value, (bool, np.bool_)) else str(value)
     if not text or not text.isprintable() or " " in text:
         raise c.InvalidArgument(f"{name} is {value!r}; expected a word")
-    return text
+    return f"{name}={text}"
 
 
 def _shape(name: str, shape: Union[str, Sequence[int]]) -> List[int]:
@@ -330,7 +341,7 @@ class Model:
              max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,
              precision: Optional[str] = None, kernel_record: Optional[str] = None, share: Optional["Plan"] = None,
              release_input: bool = False, time_limit: float = 0, progress: Optional[ProgressFunction] = None,
-             passes: Optional[str] = None, **more: Union[str, int]) -> "Plan":
+             passes: Optional[str] = None, **more: Union[str, int, None]) -> "Plan":
         """Plan the memory of a run, to the byte, without allocating it.
 
         Parameters
@@ -370,7 +381,7 @@ class Model:
             planning, as Ctrl-C does.
         passes : str, optional
             The passes over the graph, in the format of the command's --passes. The default is all.
-        **more : str, int or bool
+        **more : str, int, bool or None
             Other planning options of the command, with underscores: planner="exact", inplace=False,
             scheduler="megengine", align=256, plan_time="1s", processor="avx2/32K/512K".
 

@@ -199,9 +199,15 @@ class RuntimeTest(support.ModelTest):
                          plain.memory.arena)
         self.assertGreater(self.model.plan(threads=1, planner="naive").memory.arena, plain.memory.arena)
         self.assertEqual(self.model.plan(threads=1, align=4096).memory.arena % 4096, 0)
-        for options, message in (({"planer": "naive"}, "the nearest is planner"), ({"planner": "best"}, "unknown planner"),
-                                 ({"inplace": "a b"}, "expected a word"), ({"memory_budget": 0}, "no bytes")):
+        self.assertEqual(self.model.plan(threads=1, planner=None, inplace=np.bool_(True)).memory.arena, plain.memory.arena)
+        for options, message in (({"planner": "best"}, "unknown planner"), ({"inplace": "a b"}, "expected a word"),
+                                 ({"planner": "naive", "budget": "min"}, "tiles save none"),
+                                 ({"precision": "fp16", "passes": "none"}, "the pass `precision`")):
             with self.assertRaisesRegex(ashlar.InvalidArgument, message):
+                self.model.plan(**options)
+        for options, message in (({"planer": "naive"}, "mean 'planner'"), ({"threds": 1}, "mean 'threads'"),
+                                 ({"qqqq": 1}, "'qqqq'$"), ({"memory_budget": "min"}, "`budget`")):
+            with self.assertRaisesRegex(TypeError, message):
                 self.model.plan(**options)
 
     def test_a_total_that_grows_under_a_budget_is_warned_of(self):

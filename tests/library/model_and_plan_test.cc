@@ -259,8 +259,11 @@ TEST_F(PlanLibraryTest, TakesEveryOptionOfTheCommand) {
       {"planer=naive", "no option 'planer'; the nearest is planner"},
       {"planner=best", "planner: unknown planner 'best'"},
       {"passes=all", "passes is also in a field of its own"},
-      {"tile=0-1:rows2 memory_budget=min", "memory-budget excludes tile"},
+      {"tile=0-1:rows2 memory_budget=min", "tile and memory_budget together"},
       {"total-budget=9MB", "total-budget"},
+      {"max_extra_flops=0.1", "max_extra_flops is of a memory_budget"},
+      {"planner=naive memory-budget=min", "planner naive with memory_budget: naive lets no two"},
+      {"allow_tf32", "allow_tf32 has no effect: cpu0:0 computes in fp32 only"},
   };
   for (const auto& [more, message] : kRefused) {
     auto options = Threads(1);

@@ -219,6 +219,8 @@ typedef struct ashlar_step {
 typedef int (*ashlar_write_fn)(void* context, const void* bytes, size_t size); /* a nonzero result
                                                                                   stops writing */
 
+/* The names that `more` takes: "planner"; NULL from the number of names on. For bindings. */
+ASHLAR_API const char* ashlar_plan_option_name(size_t index);
 ASHLAR_API ashlar_status ashlar_model_plan(const ashlar_model* model,
                                            const ashlar_plan_options* options,
                                            ashlar_plan** plan); /* options may be NULL */

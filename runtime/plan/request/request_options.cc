@@ -1,6 +1,7 @@
 #include "runtime/plan/request/request_options.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -8,7 +9,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -107,7 +107,8 @@ absl::Status SetExtraFlops(absl::string_view text, PlanRequest& request) {
 std::string ExtraFlops(const PlanRequest& request) {
   const std::optional<MemoryBudget>& budget = request.target.budget;
   if (!budget || budget->max_extra_flops == kAnyFlops) return "any";
-  return absl::StrFormat("%.15g", budget->max_extra_flops);
+  char text[32];  // the shortest text with the same value
+  return {text, std::to_chars(text, std::end(text), budget->max_extra_flops).ptr};
 }
 
 // Short names for the functions of the table.
@@ -246,7 +247,7 @@ std::vector<RequestOption> MakeOptions() {
   };
 }
 
-absl::Status CheckTogether(const RequestOption& option, const OptionTexts& texts) {
+absl::Status CheckGiven(const RequestOption& option, const OptionTexts& texts) {
   for (const std::string& other : option.excludes) {
     if (!texts.contains(other)) continue;
     return absl::InvalidArgumentError(absl::StrCat(option.name, " excludes ", other));
@@ -296,9 +297,46 @@ absl::Status SetOptions(const OptionTexts& texts, PlanRequest& request) {
   for (const RequestOption& option : RequestOptions()) {
     const auto found = texts.find(option.name);
     if (found == texts.end()) continue;
-    ASHLAR_RETURN_IF_ERROR(CheckTogether(option, texts));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(option, texts));
     const absl::Status set = option.set(found->second, request);
     if (!set.ok()) return Annotate(set, option.name);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTogether(const PlanRequest& request,
+                           absl::FunctionRef<std::string(absl::string_view name)> spell) {
+  const auto& [target, planning, debug] = request;
+  const std::string device = target.comp_node.ToString();
+  const bool cpu = target.comp_node.type == CompNode::Type::kCpu;
+  const auto error = [](const auto&... parts) {
+    return absl::InvalidArgumentError(absl::StrCat(parts...));
+  };
+  if (target.precision == DType::kBFloat16 && cpu) {
+    return error(spell("precision"), ": ", device, " has fp32 and fp16; bf16 needs a GPU, ",
+                 spell("device"), " gpu0:0");
+  }
+  if (target.precision != DType::kFloat32 && planning.passes != "all" &&
+      !absl::StrContains(planning.passes, "precision")) {
+    return error(spell("precision"), " with ", spell("passes"), " ", planning.passes,
+                 ": the pass `precision` is not among them");
+  }
+  if (planning.kernels.allow_tf32 && cpu) {
+    return error(spell("allow-tf32"), " has no effect: ", device, " computes in fp32 only");
+  }
+  if (target.release_input && !cpu) {
+    return error(spell("release-input"), ": ", device,
+                 " copies inputs into its own memory, so they cannot be donated");
+  }
+  if ((target.budget || target.total) && planning.planner.planner == "naive") {
+    return error(spell("planner"), " naive with ",
+                 spell(target.total ? "total-budget" : "memory-budget"),
+                 ": naive lets no two tensors share memory, so tiles save none; take another "
+                 "planner, such as auto");
+  }
+  if (target.total && !cpu) {
+    return error(spell("total-budget"), " is about the memory of the process, and ", device,
+                 " has its own; ", spell("memory-budget"), " limits the arena there");
   }
   return absl::OkStatus();
 }

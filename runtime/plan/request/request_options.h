@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "runtime/plan/request/plan_request.h"
@@ -19,7 +20,8 @@ struct RequestOption {
   std::string help;          // with the default
   // Sets the option in a request; InvalidArgument quotes the text and says what is expected.
   absl::Status (*set)(absl::string_view text, PlanRequest& request);
-  // Returns the option of a request as text that `set` takes.
+  // Returns the option of a request as text. `set` takes it if the option is packed, or not the
+  // default.
   std::string (*get)(const PlanRequest& request);
   // The name in packed files, if weights or their graph depend on the option. Otherwise null.
   const char* packed = nullptr;
@@ -41,6 +43,11 @@ absl::StatusOr<OptionTexts> ParseOptionTexts(absl::string_view text);
 // Sets options in a request, in the order of the table. InvalidArgument names the option: unknown,
 // in conflict with another one, or with an invalid text.
 absl::Status SetOptions(const OptionTexts& texts, PlanRequest& request);
+
+// Returns InvalidArgument if options of the request conflict with its device or with each other.
+// `spell` writes the name of an option for the message: "--passes".
+absl::Status CheckTogether(const PlanRequest& request,
+                           absl::FunctionRef<std::string(absl::string_view name)> spell);
 
 // Parses "fp32", "fp16" or "bf16".
 absl::StatusOr<DType> ParsePrecision(absl::string_view text);
