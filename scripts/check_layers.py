@@ -79,7 +79,7 @@ LAYERS = {
     "tests/viewer": "viewer tests/support",
     "tests/training":
         "training serialization/onnx runtime/cpu runtime/measure tests/runtime tests/support/command",
-    "tests/codegen": "codegen serialization/onnx tests/support",
+    "tests/codegen": "codegen serialization/onnx tools/zoo tests/support",
     "tests/quantization": "opr/rewrites quantization serialization/native serialization/onnx runtime/cpu tests/serialization",
     "tests/library": "library/include serialization/native tests/support/command",
     "tests/library/opened": "tests/library",

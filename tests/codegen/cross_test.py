@@ -47,7 +47,8 @@ NETS = [
     ("tiny/ad", "", False), ("tiny/ic", "", False), ("tiny/ic", "--memory-budget min", True), ("tiny/kws", "", True),
     ("tiny/kws", "--memory-budget min --release-input", False), ("tiny/vww", "", False),
     ("tiny/vww", "--memory-budget min --release-input", False), ("digits/digits.u8", "", True),
-    ("digits/digits.s8", "--memory-budget min", False),
+    ("digits/digits.s8", "--memory-budget min", False), ("digits/digits", "--memory-budget min", True),
+    ("nodes/softmax", "", True), ("nodes/conv_3x3_relu6", "", True),
 ]
 
 
