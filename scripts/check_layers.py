@@ -51,7 +51,7 @@ LAYERS = {
     "codegen": "runtime/session runtime/mcu",
     "library": "viewer serialization/native serialization/onnx serialization/megengine",
     "library/include": "",
-    "library/c": "library library/include training runtime/cpu",
+    "library/c": "library library/include training codegen runtime/cpu",
     "library/triton": "library/include",
     "tools/zoo": "opr",
     "tools": "tools/zoo library training quantization codegen runtime/cpu runtime/measure",

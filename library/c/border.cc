@@ -9,6 +9,7 @@
 #include "library/printable.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device/device_library.h"
+#include "runtime/mcu/mcu_device.h"
 
 namespace ashlar::c {
 namespace {
@@ -78,6 +79,7 @@ void RegisterDevices() {
   static std::once_flag once;
   std::call_once(once, [] {
     cpu::RegisterDevice();
+    mcu::RegisterDevice();
     RegisterDeviceLibrary(CompNode::Type::kGpu, "libashlar_cuda.so");
   });
 }

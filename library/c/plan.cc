@@ -1,10 +1,14 @@
 // Plans in the C interface.
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <sstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "codegen/c_single_file.h"
+#include "codegen/c_text.h"
 #include "graph/status.h"
 #include "library/c/border.h"
 #include "library/c/objects.h"
@@ -174,21 +178,55 @@ absl::Status WriteHtml(const ashlar_plan& exported, std::ostream& out) {
   return absl::OkStatus();
 }
 
-using Writer = absl::Status (*)(const ashlar_plan&, std::ostream&);
+// Writes the program as one file. `name` is the program's; empty: the model's.
+absl::Status WriteC(const ashlar_plan& exported, absl::string_view name, std::ostream& out) {
+  const std::string& title = exported.viewed.title;
+  const std::string program = name.empty()
+                                  ? IdentifierLike(std::filesystem::path(title).stem().string())
+                                  : std::string(name);
+  if (!IsIdentifier(program)) {
+    return InvalidArgument(absl::StrCat(
+        "format 'c:", name.substr(0, 64),
+        "' names no program: expected a letter, then letters, digits and underscores"));
+  }
+  ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const Executable> executable,
+                          exported.loaded->Load());
+  const CompNode device = executable->planned().device->comp_node();
+  if (device.type != CompNode::Type::kMcu) {
+    return InvalidArgument(absl::StrCat(
+        "format 'c' writes plans for device mcu0:0; this one is for ", device.ToString()));
+  }
+  ASHLAR_ASSIGN_OR_RETURN(const SelfTest test, MakeSelfTest(executable));
+  ASHLAR_ASSIGN_OR_RETURN(const CProgram files, WriteCProgram(*executable, test, {program, title}));
+  out << SingleFileOf(files, program);
+  return absl::OkStatus();
+}
+absl::Status WriteCOfModel(const ashlar_plan& exported, std::ostream& out) {
+  return WriteC(exported, "", out);
+}
+
+using Writer = std::function<absl::Status(const ashlar_plan&, std::ostream&)>;
 struct ExportFormat {
   const char* name;
-  Writer write;
+  absl::Status (*write)(const ashlar_plan&, std::ostream&);
 };
-constexpr ExportFormat kExportFormats[] = {
-    {"svg", WriteSvg}, {"csv", WriteCsv}, {"json", WriteJson}, {"html", WriteHtml}};
+constexpr ExportFormat kExportFormats[] = {{"svg", WriteSvg},
+                                           {"csv", WriteCsv},
+                                           {"json", WriteJson},
+                                           {"html", WriteHtml},
+                                           {"c", WriteCOfModel}};
 
 absl::StatusOr<Writer> WriterOf(const char* format) {
   ASHLAR_RETURN_IF_ERROR(CheckGiven(format, "format"));
   for (const ExportFormat& known : kExportFormats) {
     if (absl::string_view(format) == known.name) return known.write;
   }
+  absl::string_view name = format;
+  if (absl::ConsumePrefix(&name, "c:") && !name.empty()) {
+    return [name](const ashlar_plan& plan, std::ostream& out) { return WriteC(plan, name, out); };
+  }
   return InvalidArgument(absl::StrCat("format '", absl::string_view(format).substr(0, 64),
-                                      "' is not svg, csv, json or html"));
+                                      "' is not svg, csv, json, html, c or c:NAME"));
 }
 
 absl::StatusOr<std::unique_ptr<ashlar_plan>> PlanOf(const ashlar_model& model,

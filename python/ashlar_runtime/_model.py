@@ -503,7 +503,11 @@ class Plan:
         return np.array(rows, dtype=BUFFER_DTYPE)
 
     def export(self, format: str) -> str:
-        """Return the plan as "svg", "csv", "html" or "json", in the command's formats."""
+        """Return the plan as "svg", "csv", "html" or "json", in the command's formats.
+
+        "c" or "c:NAME" returns it as a program in C99 for microcontrollers, in one file, if the plan
+        is for the device "mcu0:0" (docs/microcontrollers.md).
+        """
         parts: List[bytes] = []
 
         def write(_: Any, data: int, size: int) -> int:

@@ -10,6 +10,7 @@ import gc
 import multiprocessing
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -98,6 +99,26 @@ class RuntimeTest(support.ModelTest):
         self.assertTrue(plan.export("csv").startswith("id,"))
         self.assertIn("<html", plan.html())
         self.assertEqual(plan.json()["arena_bytes"], plan.memory.arena)
+
+    def test_is_written_as_c(self):
+        plan = self.model.plan(device="mcu0:0")
+        program = plan.export("c:net")
+        self.assertIn("int net_run(", program)
+        self.assertIn("int tiling_chain_run(", plan.export("c"))
+        for format in ["c:", "c:1st", "C"]:
+            with self.assertRaisesRegex(ashlar.Error, "format"):
+                plan.export(format)
+        with self.assertRaisesRegex(ashlar.Error, "mcu0:0; this one is for cpu0:0"):
+            self.model.plan(threads=1).export("c")
+        if shutil.which("cc") is None:
+            self.skipTest("no C compiler")
+        header = os.path.join(self.folder.name, "net.h")
+        with open(header, "w") as file:
+            file.write(program)
+        test = os.path.join(self.folder.name, "net_test")
+        subprocess.run(["cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror",
+                        "-DNET_IMPLEMENTATION", "-DNET_TEST", "-x", "c", header, "-o", test], check=True)
+        self.assertIn("net: ok", subprocess.run([test], check=True, capture_output=True, text=True).stdout)
 
     def test_the_plan_is_the_commands(self):
         made = os.path.join(self.folder.name, "plan.csv")

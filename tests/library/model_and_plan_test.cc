@@ -350,6 +350,28 @@ TEST_F(PlanLibraryTest, IsExported) {
   EXPECT_EQ(ashlar_plan_export(plan.get(), "csv", stop, nullptr), ASHLAR_INVALID_ARGUMENT);
 }
 
+TEST_F(PlanLibraryTest, IsWrittenAsC) {
+  const Model model(path_);
+  auto options = Threads(1);
+  options.device = "mcu0:0";
+  const Plan plan = model.NewPlan(options);
+  const std::string program = plan.Export("c:net");
+  for (const char* const part :
+       {"#define NET_ARENA_BYTES", "int net_run(void* arena, ", "#ifdef NET_IMPLEMENTATION",
+        "net_ashlar_conv", "int main(void)"}) {
+    EXPECT_NE(program.find(part), std::string::npos) << part;
+  }
+  EXPECT_EQ(program.find("#include \""), std::string::npos);  // it is one file
+  // Types come before their first use.
+  EXPECT_LT(program.find("} ashlar_conv_shape;"), program.find("static const ashlar_conv_shape "));
+  EXPECT_NE(plan.Export("c").find("_run(void* arena, "), std::string::npos);
+  for (const char* const format : {"c:", "c:1st", "c:a b"}) {
+    EXPECT_EQ(StatusOf([&] { plan.Export(format); }), ASHLAR_INVALID_ARGUMENT) << format;
+  }
+  EXPECT_EQ(StatusOf([&] { model.NewPlan(Threads(1)).Export("c"); }), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(ashlar_error_message()).find("mcu0:0"), std::string::npos);
+}
+
 TEST_F(PlanLibraryTest, IsSolvedAgainToTheSameArena) {
   const Plan plan = Model(path_).NewPlan(Threads(1));
   std::vector<ashlar_buffer> buffers(plan.Buffers().begin(), plan.Buffers().end());

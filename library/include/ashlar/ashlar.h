@@ -243,8 +243,10 @@ ASHLAR_API ashlar_status ashlar_plan_buffers(const ashlar_plan* plan, const ashl
 ASHLAR_API ashlar_status ashlar_plan_steps(const ashlar_plan* plan, const ashlar_step** first,
                                            size_t* count);
 /* Writes the plan as the command does. `format`: "svg", "csv", "html" (a self-contained page that
-   shows the plan) or "json" (the page's data: plan_document in docs/json.schema.json of the
-   sources). */
+   shows the plan), "json" (the page's data: plan_document in docs/json.schema.json of the sources),
+   "c" or "c:NAME": a program in C99 for microcontrollers, in one file, if the plan's device is
+   "mcu0:0" (docs/microcontrollers.md). NAME is the program's; default: the
+   model's. */
 ASHLAR_API ashlar_status ashlar_plan_export(const ashlar_plan* plan, const char* format,
                                             ashlar_write_fn write, void* context);
 /* Packs the weights now; otherwise the first session does. */
