@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-FIRMWARE = pathlib.Path(__file__).resolve().parent / "firmware"
+FIRMWARE = pathlib.Path(__file__).resolve().parents[2] / "examples/microcontroller"
 STRICT = "-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Werror -ffreestanding -fstack-usage".split()
 ARM = "arm-none-eabi-"
 RISCV = "riscv64-unknown-elf-"

@@ -1,6 +1,6 @@
 // Functions by which a program without an operating system calls its emulator (semihosting).
-#ifndef ASHLAR_TESTS_CODEGEN_FIRMWARE_HOST_H_
-#define ASHLAR_TESTS_CODEGEN_FIRMWARE_HOST_H_
+#ifndef ASHLAR_EXAMPLES_MICROCONTROLLER_HOST_H_
+#define ASHLAR_EXAMPLES_MICROCONTROLLER_HOST_H_
 
 #include <stdint.h>
 
@@ -11,4 +11,4 @@ unsigned char* host_stack(void);
 // Returns the instructions since some fixed moment, under -icount shift=0.
 uint64_t host_instructions(void);
 
-#endif  // ASHLAR_TESTS_CODEGEN_FIRMWARE_HOST_H_
+#endif  // ASHLAR_EXAMPLES_MICROCONTROLLER_HOST_H_
