@@ -146,7 +146,7 @@ absl::StatusOr<Model> OpenOnnx(const OpenOptions& open, OnnxReader read) {
   return model;
 }
 
-// Returns Model::reopen: `open` with the same options, but for the shapes, and without notes.
+// Returns Model::reopen: `open` with the same options, except the shapes, and without notes.
 template <typename Open>
 std::function<absl::StatusOr<Model>(const InputShapes&)> Reopening(OpenOptions options, Open open) {
   options.note = nullptr;

@@ -56,7 +56,7 @@ struct ashlar_session {
 struct ashlar_training {
   mutable ashlar::c::ExclusiveUse use{"training"};
   std::unique_ptr<ashlar::TrainingSession> session;
-  std::optional<ashlar::Graph> as_given;  // the model from its file, for its own batch
+  std::optional<ashlar::Graph> as_given;      // the model from its file, for its own batch
   std::vector<ashlar::FixedAxis> fixed_axes;  // of `as_given`
   ashlar::ParameterOptions parameters;
   std::string settings;           // must agree with a checkpoint's

@@ -18,8 +18,8 @@ bool IsColumn(const ConvProblem& problem) {
   const WindowAxis& w = problem.geometry.w;
   const bool narrow = w.input == 1 && w.window == 1 && w.output == 1 && w.pad_begin == 0;
   const auto by_rows = [](const TensorType& type) { return type.format == Format::kNHCW16c; };
-  return narrow && problem.geometry.h.input > 1 && !by_rows(problem.src) &&
-         !by_rows(problem.dst) && !(problem.z && by_rows(*problem.z));
+  return narrow && problem.geometry.h.input > 1 && !by_rows(problem.src) && !by_rows(problem.dst) &&
+         !(problem.z && by_rows(*problem.z));
 }
 
 // Kernels compute several neighbours in a row at once, so columns become rows: convolutions of

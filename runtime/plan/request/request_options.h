@@ -18,7 +18,7 @@ struct RequestOption {
   std::string name;          // "memory-budget", which is --memory-budget of the command
   std::string metavar = {};  // of its value, in help texts; empty: a switch, "on" or "off"
   std::string help;          // with the default
-  // Sets the option in a request; InvalidArgument quotes the text and says what is expected.
+  // Sets the option in a request; InvalidArgument quotes the text and names the expected form.
   absl::Status (*set)(absl::string_view text, PlanRequest& request);
   // Returns the option of a request as text. `set` takes it if the option is packed, or not the
   // default.

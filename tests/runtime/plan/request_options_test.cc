@@ -105,8 +105,8 @@ TEST(RequestOptionsTest, ASwitchNeedsNoValue) {
   EXPECT_EQ(FindRequestOption("plan-time")->get(request), "1s");
 }
 
-// Options of the caller go before those of the file; a budget of the file's needs no search, and
-// another one does.
+// The caller's options go before the file's. A budget that the file was packed for needs no search,
+// and another one does.
 TEST(RequestOptionsTest, PackedFilesHaveTheirOptions) {
   const char* const packed =
       "layouts 2, passes all, prefer memory, exact on, tile 0-9:rows3, budget 4096";
