@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "codegen/c_border.h"
 #include "codegen/c_text.h"
 #include "codegen/kernel_sources.h"
@@ -54,9 +57,35 @@ class Arrays {
   std::string declarations_, definitions_;
 };
 
+// An argument: an expression, perhaps with a number that differs between calls, which is an offset
+// in bytes from `base`, or the index of an element of the array `base`.
+struct Argument {
+  std::string base;
+  std::optional<int64_t> number;
+  bool is_element = false;
+
+  std::string Text(absl::string_view written) const {
+    if (is_element) return absl::StrCat("&", base, "[", written, "]");
+    return written.empty() ? base : absl::StrCat(base, " + ", written);
+  }
+  friend bool operator==(const Argument&, const Argument&) = default;
+};
+
+// A line of the program: a call, or a report of a tensor.
+struct Line {
+  std::string node;  // named before its first line; otherwise empty
+  std::string before, after;
+  std::vector<Argument> arguments;  // between these
+  bool is_trace = false;
+  size_t form = 0;  // of calls: the number of its text without numbers
+};
+
 // Compilers keep addresses that several calls share on the stack. Functions of few calls limit
 // this.
 constexpr int kCallsOfPart = 16;
+// Repeated calls are written once if each repeats more often on average. Then a table has their
+// order and offsets, which takes less memory than the code of calls.
+constexpr size_t kRepeatsOfTable = 2;
 constexpr int kStackBytes = 1024;
 
 constexpr char kWrittenBy[] = "// Written by `ashlar compile`.\n";
@@ -75,6 +104,7 @@ class ProgramWriter {
 
   absl::StatusOr<CProgram> Write() {
     ASHLAR_RETURN_IF_ERROR(AddSteps());
+    WriteCalls();
     CProgram program;
     const KernelSources kernels = JoinKernelSources(functions_);
     program.files = {
@@ -112,62 +142,60 @@ class ProgramWriter {
             arrays_.Add(table.dtype, table.bytes.data(), static_cast<int64_t>(table.bytes.size())));
         sizes_.tables += arrays_.bytes() - before;
       }
-      std::string calls;
+      const size_t first = lines_.size();
       for (const mcu::CodeCall& call : kernel->calls()) {
-        ASHLAR_ASSIGN_OR_RETURN(const std::optional<std::string> text,
-                                CallText(index, call, tables));
-        if (!text) continue;
-        absl::StrAppend(&calls, "  ", *text, "\n");
+        ASHLAR_ASSIGN_OR_RETURN(std::optional<Line> line, LineOf(index, call, tables));
+        if (!line) continue;
+        lines_.push_back(*std::move(line));
         ++sizes_.steps;
       }
-      std::string text =
-          calls.empty() ? "" : absl::StrCat("  // ", CommentText(node.name), "\n", calls);
+      if (lines_.size() > first) lines_[first].node = CommentText(node.name);
       for (; trace < test_.traces.size() && test_.traces[trace].step == static_cast<int>(step);
            ++trace) {
-        ASHLAR_ASSIGN_OR_RETURN(const std::string address, AddressOf(planned_.LocateOutput(
-                                                               index, test_.traces[trace].output)));
-        const Var& var = graph_.var(node.outputs[static_cast<size_t>(test_.traces[trace].output)]);
-        absl::StrAppend(&text, "  TRACE(", trace, ", ", address, ", ", var.type.bytes(), ");\n");
+        const int output = test_.traces[trace].output;
+        Line line;
+        ASHLAR_ASSIGN_OR_RETURN(line.arguments.emplace_back(),
+                                AddressOf(planned_.LocateOutput(index, output)));
+        line.before = absl::StrCat("TRACE(", trace, ", ");
+        line.after = absl::StrCat(
+            ", ", graph_.var(node.outputs[static_cast<size_t>(output)]).type.bytes(), ");");
+        line.is_trace = true;
+        lines_.push_back(std::move(line));
       }
-      if (parts_.empty() || sizes_.steps - first_of_part_ > kCallsOfPart) {
-        parts_.emplace_back();
-        first_of_part_ = sizes_.steps;
-      }
-      parts_.back() += text;
     }
     return absl::OkStatus();
   }
 
   // Returns the call; nothing if it would copy data to the same place, or if nothing reads its
   // output.
-  absl::StatusOr<std::optional<std::string>> CallText(int index, const mcu::CodeCall& call,
-                                                      const std::vector<std::string>& tables) {
-    std::vector<std::string> addresses;
+  absl::StatusOr<std::optional<Line>> LineOf(int index, const mcu::CodeCall& call,
+                                             const std::vector<std::string>& tables) {
+    std::vector<Argument> pointers;
     for (const mcu::CodeOperand& operand : call.operands) {
       if (operand.kind == mcu::CodeOperand::Kind::kTable) {
-        addresses.push_back(tables[static_cast<size_t>(operand.index)]);
+        pointers.push_back({tables[static_cast<size_t>(operand.index)], std::nullopt});
         continue;
       }
       if (operand.kind == mcu::CodeOperand::Kind::kNull) {
-        addresses.push_back("NULL");
+        pointers.push_back({"NULL", std::nullopt});
         continue;
       }
       const bool is_input = operand.kind == mcu::CodeOperand::Kind::kInput;
       std::optional<Location> location =
           is_input ? planned_.LocateInput(index, operand.index) : OutputOf(index, operand.index);
-      if (!location.has_value()) return std::optional<std::string>();
+      if (!location.has_value()) return std::optional<Line>();
       location->offset += operand.offset;
       ASHLAR_ASSIGN_OR_RETURN(
-          std::string address,
+          pointers.emplace_back(),
           AddressOf(location, is_input ? planned_.weights.by_input[static_cast<size_t>(
                                              index)][static_cast<size_t>(operand.index)]
                                        : -1));
-      addresses.push_back(std::move(address));
     }
-    if (call.is_copy && addresses.front() == addresses.back()) return std::optional<std::string>();
+    if (call.is_copy && pointers.front() == pointers.back()) return std::optional<Line>();
     functions_.insert(call.name);
-    return absl::StrCat("ashlar_", call.name, "(&", ShapeName(call), ", ",
-                        absl::StrJoin(addresses, ", "), ");");
+    Line line{"", absl::StrCat("ashlar_", call.name, "("), ");", {ShapeOf(call)}};
+    line.arguments.insert(line.arguments.end(), pointers.begin(), pointers.end());
+    return line;
   }
 
   // Returns the location of a node's output. For a Role::kOutput node this is the caller's tensor.
@@ -180,21 +208,18 @@ class ProgramWriter {
   }
 
   // `entry`: the index among the weights, if the location is there.
-  absl::StatusOr<std::string> AddressOf(const std::optional<Location>& location, int entry = -1) {
-    const auto at = [&](const std::string& base, int64_t offset) {
-      return offset == 0 ? base : absl::StrCat(base, " + ", offset);
-    };
+  absl::StatusOr<Argument> AddressOf(const std::optional<Location>& location, int entry = -1) {
     switch (location->pool) {
       case Pool::kArena:
-        return at("memory", location->offset);
+        return Argument{"memory", location->offset};
       case Pool::kInput:
-        return at(border_.inputs[static_cast<size_t>(location->binding)].name + "_bytes",
-                  location->offset);
+        return Argument{border_.inputs[static_cast<size_t>(location->binding)].name + "_bytes",
+                        location->offset};
       case Pool::kOutput:
-        return at(border_.outputs[static_cast<size_t>(location->binding)].name + "_bytes",
-                  location->offset);
+        return Argument{border_.outputs[static_cast<size_t>(location->binding)].name + "_bytes",
+                        location->offset};
       case Pool::kWeights:
-        return WeightAddress(entry, location->offset);
+        return Argument{WeightAddress(entry, location->offset), std::nullopt};
       case Pool::kState:
         break;
     }
@@ -211,15 +236,127 @@ class ProgramWriter {
     return offset == 0 ? name : absl::StrCat("(const unsigned char*)", name, " + ", offset);
   }
 
-  std::string ShapeName(const mcu::CodeCall& call) {
-    const std::string text = absl::StrCat(call.shape_type, " ", call.shape);
-    const auto [it, inserted] = shapes_.try_emplace(text, absl::StrCat("shape_", shapes_.size()));
-    if (inserted) {
-      sizes_.shapes += call.shape_bytes;
-      absl::StrAppend(&shape_definitions_, "static const ", call.shape_type, " ", it->second, " = ",
-                      call.shape, ";\n");
+  // Returns the call's shape, an element of the array of all shapes of its type.
+  Argument ShapeOf(const mcu::CodeCall& call) {
+    std::map<std::string, int64_t>& shapes = shapes_[call.shape_type];
+    const auto [it, inserted] = shapes.try_emplace(call.shape, static_cast<int64_t>(shapes.size()));
+    if (inserted) sizes_.shapes += call.shape_bytes;
+    return {ShapesName(call.shape_type), it->second, true};
+  }
+  static std::string ShapesName(absl::string_view type) {
+    return absl::StrCat(absl::StripPrefix(type, "ashlar_"), "s");
+  }
+  std::string Shapes() const {
+    std::string text;
+    for (const auto& [type, shapes] : shapes_) {
+      std::vector<std::string> elements(shapes.size());
+      for (const auto& [element, number] : shapes) elements[static_cast<size_t>(number)] = element;
+      absl::StrAppend(&text, "static const ", type, " ", ShapesName(type), "[] = {\n    ",
+                      absl::StrJoin(elements, ",\n    "), "};\n");
     }
-    return it->second;
+    return text;
+  }
+
+  // Returns the text of a line; `write` writes the `index`-th of its numbers.
+  static std::string TextOf(
+      const Line& line,
+      absl::FunctionRef<std::string(const Argument& argument, size_t index)> write) {
+    size_t index = 0;
+    std::vector<std::string> arguments;
+    for (const Argument& argument : line.arguments) {
+      arguments.push_back(argument.Text(argument.number ? write(argument, index++) : ""));
+    }
+    return absl::StrCat(line.before, absl::StrJoin(arguments, ", "), line.after);
+  }
+  // Returns the text with its numbers.
+  static std::string TextOf(const Line& line) {
+    return TextOf(line, [](const Argument& argument, size_t) {
+      return *argument.number == 0 && !argument.is_element ? "" : absl::StrCat(*argument.number);
+    });
+  }
+
+  // Writes the calls one by one, or as a table if most are repeated with other numbers.
+  void WriteCalls() {
+    int64_t unit = 0;  // the greatest common divisor of offsets
+    for (const Line& line : lines_) {
+      for (const Argument& argument : line.arguments) {
+        if (!line.is_trace && !argument.is_element) {
+          unit = std::gcd(unit, argument.number.value_or(0));
+        }
+      }
+    }
+    unit = std::max<int64_t>(unit, 1);
+    const std::string times = unit > 1 ? absl::StrCat(" * ", unit, "u") : "";
+    std::map<std::string, size_t> forms;  // texts without numbers, numbered
+    for (Line& line : lines_) {
+      if (line.is_trace) continue;
+      const std::string form = TextOf(line, [&](const Argument& argument, size_t index) {
+        return absl::StrCat("at[", index + 1, "]", argument.is_element ? "" : times);
+      });
+      line.form = forms.try_emplace(form, forms.size()).first->second;
+    }
+    if (static_cast<size_t>(sizes_.steps) > kRepeatsOfTable * forms.size()) {
+      WriteTable(forms, unit);
+    } else {
+      WriteEachCall();
+    }
+  }
+
+  void WriteEachCall() {
+    int calls = 0;
+    for (const Line& line : lines_) {
+      if (parts_.empty() || (calls == kCallsOfPart && !line.is_trace)) {
+        parts_.emplace_back();
+        calls = 0;
+      }
+      calls += line.is_trace ? 0 : 1;
+      if (!line.node.empty()) absl::StrAppend(&parts_.back(), "  // ", line.node, "\n");
+      absl::StrAppend(&parts_.back(), "  ", TextOf(line), "\n");
+    }
+  }
+
+  // Writes each form once, as a case, and a table of the calls: case and numbers.
+  void WriteTable(const std::map<std::string, size_t>& forms, int64_t unit) {
+    const auto case_of = [](size_t number, absl::string_view text, size_t elements) {
+      return absl::StrCat("      case ", number, ":\n        ", text, "\n        at += ", elements,
+                          ";\n        break;\n");
+    };
+    std::vector<size_t> lengths(forms.size());
+    std::string traces, rows;
+    size_t most = 0, elements = 0, number = forms.size();
+    for (const Line& line : lines_) {
+      if (!line.node.empty()) absl::StrAppend(&rows, "    // ", line.node, "\n");
+      if (line.is_trace) {
+        absl::StrAppend(&rows, "    TRACED(", number, ")\n");
+        absl::StrAppend(&traces, case_of(number++, TextOf(line), 1));
+        continue;
+      }
+      std::vector<size_t> row = {line.form};
+      for (const Argument& argument : line.arguments) {
+        if (!argument.number) continue;
+        row.push_back(static_cast<size_t>(*argument.number / (argument.is_element ? 1 : unit)));
+      }
+      most = std::max(most, *std::max_element(row.begin(), row.end()));
+      elements += row.size();
+      lengths[line.form] = row.size();
+      absl::StrAppend(&rows, "    ", absl::StrJoin(row, ", "), ",\n");
+    }
+    std::vector<std::string> cases(forms.size());
+    for (const auto& [text, form] : forms) cases[form] = case_of(form, text, lengths[form]);
+    const bool is_short = std::max(most, number) <= UINT16_MAX;
+    const char* const type = is_short ? "uint16_t" : "uint32_t";
+    sizes_.order = static_cast<int64_t>(elements) * (is_short ? 2 : 4);
+    order_ = absl::StrCat(
+        "#ifdef ASHLAR_TRACE\n#define TRACED(number) number,\n#else\n#define TRACED(number)\n"
+        "#endif\n\n",
+        "// The calls in their order: the number of a case below, the index of a shape, and "
+        "offsets\n"
+        "// in units of ",
+        unit, ".\nstatic const ", type, " order[] = {\n", rows, "};\n\n");
+    parts_ = {absl::StrCat("  const ", type, "* at = order;\n",
+                           "  while (at != order + sizeof(order) / sizeof(order[0])) {\n",
+                           "    switch (at[0]) {\n", absl::StrJoin(cases, ""),
+                           "#ifdef ASHLAR_TRACE\n", traces, "#endif\n    }\n  }\n")};
   }
 
   // ---- Files ----
@@ -295,7 +432,7 @@ class ProgramWriter {
         "#ifdef ASHLAR_TRACE\nvoid ",
         options_.name, "_trace(int number, const void* data, uint32_t bytes);\n", "#define TRACE ",
         options_.name, "_trace\n#else\n#define TRACE(number, data, bytes) ((void)0)\n#endif\n\n");
-    absl::StrAppend(&text, arrays_.declarations(), "\n", shape_definitions_, "\n");
+    absl::StrAppend(&text, arrays_.declarations(), "\n", Shapes(), "\n", order_);
     std::vector<std::string> parameters = {"unsigned char* memory"}, arguments = {"memory"};
     std::vector<std::string> nulls = {"arena == NULL"};
     std::vector<std::string> misaligned = {
@@ -353,10 +490,10 @@ class ProgramWriter {
   const std::string macro_;
   const CBorder border_;
   Arrays arrays_;
-  std::map<std::string, std::string> shapes_;  // definition -> name
-  std::string shape_definitions_;
-  std::vector<std::string> parts_;  // consecutive steps, a function each
-  int first_of_part_ = 0;           // calls before the last part
+  std::map<std::string, std::map<std::string, int64_t>> shapes_;  // by type: initialiser -> index
+  std::vector<Line> lines_;
+  std::string order_;               // the table of calls, if there is one
+  std::vector<std::string> parts_;  // bodies of functions, called one after the other
   std::set<std::string> functions_;
   CProgramSizes sizes_;
 };

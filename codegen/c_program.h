@@ -23,6 +23,7 @@ struct CProgramSizes {
   int64_t weights = 0;               // of the model, in the functions' layouts
   int64_t tables = 0;                // that functions need
   int64_t shapes = 0;                // structs of sizes and steps
+  int64_t order = 0;                 // the table of calls, if there is one
   int steps = 0;                     // calls
   std::vector<std::string> kernels;  // function names
 };

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "graph/random.h"
 #include "serialization/npz.h"
 #include "tests/support/command/command_process.h"
@@ -185,6 +186,29 @@ TEST_F(CompileCommandTest, FloatsAreTheDesktopsToRounding) {
     EXPECT_THAT(document["kernels"].dump(), HasSubstr("depthwise"));
     ExpectPasses("digits");
   }
+}
+
+// Tiles repeat calls with other offsets: then the program has each once, and a table.
+TEST_F(CompileCommandTest, RepeatedCallsAreATable) {
+  const std::string model = SharedData("data/int8/digits/digits.u8.onnx");
+  const auto compile = [&](const char* options) {
+    return Ashlar(absl::StrCat("compile ", model, options, kQuick, " --name net -o net --json"))
+        .Json();
+  };
+  const auto count_calls = [] {
+    const std::vector<std::string> parts = absl::StrSplit(Read("net/net.c"), " ashlar_conv8(");
+    return static_cast<int>(parts.size()) - 1;
+  };
+  const nlohmann::json whole = compile("");
+  const int layers = count_calls();
+  EXPECT_EQ(whole["flash"]["order_bytes"], 0);
+  const nlohmann::json tiled = compile(" --memory-budget min");
+  EXPECT_GT(tiled["calls"].get<int>(), 2 * whole["calls"].get<int>());
+  EXPECT_LE(count_calls(), layers);
+  // A row is a case, the index of a shape, and up to three offsets.
+  EXPECT_GT(tiled["flash"]["order_bytes"].get<int>(), tiled["calls"].get<int>() * 2 * 3);
+  EXPECT_LE(tiled["flash"]["order_bytes"].get<int>(), tiled["calls"].get<int>() * 2 * 5);
+  ExpectPasses("net");
 }
 
 TEST_F(CompileCommandTest, ReportsWhatItWrote) {

@@ -136,7 +136,7 @@ class CompileCommand final : public Command {
   absl::Status Report(const std::string& name, const CProgram& program, const PlannedGraph& planned,
                       double error, Console& console) const {
     const CProgramSizes& sizes = program.sizes;
-    const int64_t constants = sizes.weights + sizes.tables + sizes.shapes;
+    const int64_t constants = sizes.weights + sizes.tables + sizes.shapes + sizes.order;
     console.Print(absl::StrFormat(
         "%s -> %s: %s, RAM %s (arena %s, inputs %s, outputs %s), constants %s\n"
         "kernels: %s\noutputs: %s\n",
@@ -157,7 +157,8 @@ class CompileCommand final : public Command {
                        {"output_bytes", sizes.outputs}};
     document["flash"] = {{"weights_bytes", sizes.weights},
                          {"tables_bytes", sizes.tables},
-                         {"shapes_bytes", sizes.shapes}};
+                         {"shapes_bytes", sizes.shapes},
+                         {"order_bytes", sizes.order}};
     document["calls"] = sizes.steps;
     document["kernels"] = sizes.kernels;
     document["tile"] = planned.target.tiles.ToString();
