@@ -246,7 +246,7 @@ class RuntimeTest(support.ModelTest):
         self.assertTrue(grew)
 
     def test_the_module_ends_with_the_exit_codes_of_the_command(self):
-        for arguments, code in (([self.path], 0), ([self.path, "--budget", "1KB"], 3), ([self.path, "--budget", "much"], 2),
+        for arguments, code in (([self.path], 0), ([self.path, "--budget", "100B"], 3), ([self.path, "--budget", "much"], 2),
                                 ([self.path, "--threads", "-1"], 2), (["none.ash"], 6), ([__file__], 6), (["--nonsense"], 2)):
             ended = subprocess.run([sys.executable, "-m", "ashlar_runtime", *arguments], capture_output=True, text=True)
             self.assertEqual(ended.returncode, code, f"{arguments}: {ended.stderr}")
