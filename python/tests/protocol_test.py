@@ -67,7 +67,7 @@ class ProtocolTest(unittest.TestCase):
         ):
             with self.assertRaisesRegex(protocol.Refused, message, msg=request):
                 decode(request)
-        for size, blob, message in ((8, b"\0" * 12, "4 bytes behind"), (4, b"\0" * 4, "got 4 bytes"), (-1, b"", "-1"),
+        for size, blob, message in ((8, b"\0" * 12, "4 bytes after"), (4, b"\0" * 4, "got 4 bytes"), (-1, b"", "-1"),
                                     ("8", b"\0" * 8, "'8'"), (True, b"\0", "True"), (2**70, b"", "are left")):
             with self.assertRaisesRegex(protocol.Refused, message):
                 decode({"inputs": [dict(binary, parameters={"binary_data_size": size})]}, blob)

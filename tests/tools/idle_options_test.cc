@@ -25,7 +25,7 @@ TEST_F(IdleOptionsTest, AreRefusedBeforeAnyWork) {
       {"verify none.ash --layout nhwc", "--layout has no effect: no --input gives a file"},
       {"run none.ash --allow-tf32", "--allow-tf32 has no effect: cpu0:0 computes in fp32 only"},
       {"run none.ash --labels l.txt --top 0", "--labels has no effect: --top 0 shows no classes"},
-      {"plan none.ash --json --format csv", "--format has no effect: --json takes stdout"},
+      {"plan none.ash --json --format csv", "--format has no effect: --json writes to stdout"},
       {"plan none.csv --threads 2",
        "--threads has no effect: it is for models, and none.csv holds"},
       {"plan - --memory-budget min", "--memory-budget has no effect: it is for models"},

@@ -159,7 +159,7 @@ TEST_F(NewcomerTest, OtherSizesOfImagesHaveTheModelsClasses) {
     ASSERT_EQ(run.exit_code, 0) << run.err;
     EXPECT_EQ(run.Json()["outputs"][0]["shape"], json({2, 1000}));
   }
-  EXPECT_THAT(Ashlar("run -h").out, HasSubstr("where the model pools whatever it gets"));
+  EXPECT_THAT(Ashlar("run -h").out, HasSubstr("if the model takes any size"));
 }
 
 }  // namespace

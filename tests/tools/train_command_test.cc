@@ -171,8 +171,9 @@ TEST_F(TrainCommandTest, ProfileAndBenchAreOfAStep) {
   EXPECT_EQ(bench.Json()["inputs"][0]["shape"][0], 8);
   EXPECT_GT(bench.Json()["memory"]["state_bytes"], 0);
   EXPECT_EQ(bench.Json()["memory"]["device_tensor_bytes"], 0);
-  ExpectEndings("bench bn.ash ", {{"--batch 8", 2, "--train"},
-                                  {"--train --in-flight 2", 2, "the one before has ended"}});
+  ExpectEndings("bench bn.ash ",
+                {{"--batch 8", 2, "--train"},
+                 {"--train --in-flight 2", 2, "a step begins after the one before"}});
 }
 
 TEST_F(TrainCommandTest, EqualBitsWithEveryNumberOfThreads) {
@@ -312,7 +313,7 @@ TEST_F(TrainCommandTest, WhatDoesNotGoTogetherIsRefused) {
            {"train bn.ash --data data.npz --checkpoint bn.ash -o t.ash", "bn.ash"},
            {"plan bn.ash --momentum 0.5", "--train"},
            {"plan bn.ash --train --recompute all", "none, cheap"},
-           {"plan bn.ash --train --recompute 0", "0 is no node"}});
+           {"plan bn.ash --train --recompute 0", "0 is not a node"}});
   ExpectEndings(
       "", {{"train bn.ash --data data.npz --classes 4 -o t.ash", 6, "the model has 4 classes"},
            {"plan bn.ash --train --memory-budget 64", 3, "smallest that was found"},

@@ -282,7 +282,7 @@ TEST(Recompute, SaysWhatItCannotMakeAgain) {
   for (const int id : {0, 123456}) {  // the images, and an unknown node
     options.recompute.nodes = {{id}};
     EXPECT_THAT(MakeTrainingGraph(Plain(), options).status().message(),
-                HasSubstr(absl::StrCat("recompute: ", id, " is no node")));
+                HasSubstr(absl::StrCat("recompute: ", id, " is not a node")));
   }
 }
 

@@ -203,7 +203,7 @@ TEST_F(SessionTest, TheOperatorThatOverrunsItsChunkIsNamed) {
   ASSERT_TRUE(guards.ok()) << guards.status();
   ASSERT_FALSE(guards->empty());
   EXPECT_THAT((*guards)[0], HasSubstr(graph.node(2).name));
-  EXPECT_THAT((*guards)[0], HasSubstr("wrote behind the chunk of"));
+  EXPECT_THAT((*guards)[0], HasSubstr("wrote past the chunk of"));
 }
 
 }  // namespace
