@@ -123,7 +123,7 @@ TEST(TiledGradients, AreThoseOfWholeGraphsBitForBitInIntegers) {
   const int64_t cases = NumberFrom("ASHLAR_RANDOM_CASES", kSanitized ? 10 : 100);
   for (int64_t seed = std::max<int64_t>(only, 0); seed < (only < 0 ? cases : only + 1); ++seed) {
     std::mt19937_64 random(static_cast<uint64_t>(seed));
-    const Graph any = RandomImageGraph(random, seed % 2 == 0);
+    const Graph any = RandomImageGraph(random, seed % 2 == 0, 4, GraphKinds::kFew);
     const TileSpec spec = RandomTiles(random, any);
     const Graph graph = Value(InIntegers(any, random));
     const Graph tiled = Value(Tile(graph, spec, NodesInOrder(graph), Operators()));

@@ -25,8 +25,8 @@ namespace {
 // Adds operators one after another to a growing graph; each adds a var to `vars`.
 class RandomBuilder {
  public:
-  RandomBuilder(std::mt19937_64& random, bool joins, int64_t max_channels)
-      : random_(random), joins_(joins), max_channels_(max_channels) {
+  RandomBuilder(std::mt19937_64& random, bool joins, int64_t max_channels, GraphKinds kinds)
+      : random_(random), joins_(joins), max_channels_(max_channels), kinds_(kinds) {
     const Shape shape = {Pick(1, 3), Pick(1, max_channels_), Pick(4, 18), Pick(4, 18)};
     vars_.push_back(maker_.Input("x", shape));
   }
@@ -62,7 +62,8 @@ class RandomBuilder {
 
   void AddOperator() {
     const int x = Operand();
-    const int64_t kind = Pick(0, joins_ ? 10 : 7);
+    const bool all = kinds_ == GraphKinds::kAll;
+    const int64_t kind = Pick(0, (joins_ ? 9 : 6) + (all ? 1 : 0));
     if (kind <= 2) return AddConvolution(x);
     if (kind == 3) return AddPooling(x);
     const int64_t channels = shape(x)[1];
@@ -77,7 +78,7 @@ class RandomBuilder {
       return Add<BatchNorm>(
           {}, {x, Random({channels}), Random({channels}), Random({channels}), variance});
     }
-    if (kind == 7) return AddMovement(x);
+    if (kind == 7 && all) return AddMovement(x);
     // A join with an earlier var of the same size.
     for (size_t i = vars_.size(); i-- > 0;) {
       const int y = vars_[i];
@@ -147,7 +148,7 @@ class RandomBuilder {
     }
     int weights = -1;
     for (const int other : filters_) {  // two convolutions with the same weights
-      if (shape(other) == filter && Chance(50)) weights = other;
+      if (kinds_ == GraphKinds::kAll && shape(other) == filter && Chance(50)) weights = other;
     }
     if (weights < 0) filters_.push_back(weights = Random(filter));
     std::vector<int> inputs = {x, weights, Random({1, out, 1, 1})};
@@ -191,14 +192,16 @@ class RandomBuilder {
   std::mt19937_64& random_;
   const bool joins_;
   const int64_t max_channels_;
+  const GraphKinds kinds_;
   GraphMaker maker_;
   std::vector<int> vars_, read_, filters_;
 };
 
 }  // namespace
 
-Graph RandomImageGraph(std::mt19937_64& random, bool joins, int64_t max_channels) {
-  return RandomBuilder(random, joins, max_channels).Build();
+Graph RandomImageGraph(std::mt19937_64& random, bool joins, int64_t max_channels,
+                       GraphKinds kinds) {
+  return RandomBuilder(random, joins, max_channels, kinds).Build();
 }
 
 TileSpec RandomTiles(std::mt19937_64& random, const Graph& graph) {

@@ -11,13 +11,21 @@
 
 namespace ashlar::testing {
 
+// The operators of a random graph.
+enum class GraphKinds {
+  kAll,
+  // Without padding and nearest resizing, which GPUs compose of operators that cannot be tiled, and
+  // which have values on the host; and without shared weights.
+  kFew,
+};
+
 // Returns a chain or a graph with joins. Its operators are convolutions (strides, dilations,
 // groups, padding of each side), pools (overlapping, with more padding at the end), pointwise
-// operators, normalisations, padding, nearest resizing, sums and concatenations. Some
-// convolutions share weights. Its input is node 0; every var without a
-// reader is an output. Images and filters have up to `max_channels` channels; grouped convolutions
-// and joins make more.
-Graph RandomImageGraph(std::mt19937_64& random, bool joins, int64_t max_channels = 4);
+// operators, normalisations, padding, nearest resizing, sums and concatenations. Some convolutions
+// share weights. Its input is node 0; every var without a reader is an output. Images and filters
+// have up to `max_channels` channels; grouped convolutions and joins make more.
+Graph RandomImageGraph(std::mt19937_64& random, bool joins, int64_t max_channels = 4,
+                       GraphKinds kinds = GraphKinds::kAll);
 
 // Returns random tiles for the operators between the input and the last output of such a graph, in
 // one or two levels.

@@ -36,7 +36,8 @@ class CudaTiles : public ::testing::Test {
 TEST_F(CudaTiles, AnyGraphInAnyTilesComputesTheSame) {
   for (uint64_t seed = 0; seed < 120; ++seed) {
     std::mt19937_64 random(seed);
-    const Graph reference = RandomImageGraph(random, /*joins=*/seed % 2 == 1, /*max_channels=*/12);
+    const Graph reference =
+        RandomImageGraph(random, /*joins=*/seed % 2 == 1, /*max_channels=*/12, GraphKinds::kFew);
     PlanRequest request = OnGpuWithoutSearch();
     const Graph graph = std::move(
         Value(RewriteGraph(reference, request.target, request.planning, {.tiled = true})).graph);
@@ -60,8 +61,8 @@ TEST_F(CudaTiles, NoRunLeavesItsPlan) {
     std::mt19937_64 random(seed);
     PlanRequest request = OnGpuWithoutSearch();
     const Graph graph =
-        std::move(Value(RewriteGraph(RandomImageGraph(random, true, 12), request.target,
-                                     request.planning, {.tiled = true}))
+        std::move(Value(RewriteGraph(RandomImageGraph(random, true, 12, GraphKinds::kFew),
+                                     request.target, request.planning, {.tiled = true}))
                       .graph);
     request.target.tiles = RandomTiles(random, graph);
     request.planning.passes = "none";
@@ -87,7 +88,8 @@ bool HasImagesIn(const Graph& graph, Format format) {
 TEST_F(CudaTiles, WholeImagesMayLieOtherwise) {
   device_.leaves_whole_images = true;
   std::mt19937_64 random(3);
-  const Graph graph = RandomImageGraph(random, /*joins=*/true, /*max_channels=*/12);
+  const Graph graph =
+      RandomImageGraph(random, /*joins=*/true, /*max_channels=*/12, GraphKinds::kFew);
   const HostTensor input = RandomTensor(random, graph.var(graph.inputs()[0].var).type.shape);
   PlanRequest request = OnGpuWithoutSearch();
   const std::unique_ptr<PlannedGraph> whole = Value(PlanGraph(Graph(graph), request));
@@ -129,7 +131,8 @@ TEST_F(CudaTiles, ABudgetIsMetOnADeviceThatIsTooSmallForTheWhole) {
   for (uint64_t seed = 0; seed < 40 && met < wanted; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937_64 random(seed);
-    const Graph graph = RandomImageGraph(random, /*joins=*/false, /*max_channels=*/12);
+    const Graph graph =
+        RandomImageGraph(random, /*joins=*/false, /*max_channels=*/12, GraphKinds::kFew);
     PlanRequest request = OnGpuWithoutSearch();
     const int64_t whole = needed(*Value(PlanGraph(Graph(graph), request)));
     request.target.budget = MemoryBudget{};
