@@ -84,6 +84,7 @@ const FunctionRow kFunctions[] = {
     {F::kLess, [](Wide a, Wide b, Wide) { return a < b; }},
     {F::kLessOrEqual, [](Wide a, Wide b, Wide) { return a <= b; }},
     {F::kSelect, [](Wide a, Wide b, Wide c) { return a != 0 ? b : c; }},
+    {F::kPRelu, [](Wide a, Wide b, Wide) { return a < 0 ? a * b : a; }},
 };
 
 // FuseAddRelu adds in 64 bits before it compares, so that of Int64 the sum wraps around first.
