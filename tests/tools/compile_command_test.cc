@@ -72,7 +72,7 @@ TEST_F(CompileCommandTest, ProgramsOfFloatsPassTheirTest) {
   ASSERT_EQ(Ashlar("zoo tiling_chain -o chain.ash").exit_code, 0);
   int number = 0;
   for (const char* const arguments :
-       {"model.ash", "model.ash --tile none --passes none", "model.ash --release-input",
+       {"model.ash", "model.ash --tile none --passes fold_scale", "model.ash --release-input",
         "model.ash --memory-budget min", "chain.ash --memory-budget min"}) {
     SCOPED_TRACE(arguments);
     const std::string folder = absl::StrCat("floats", number++);
