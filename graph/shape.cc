@@ -67,9 +67,7 @@ int64_t TensorType::bytes() const {
 }
 
 bool MayBeImage(const TensorType& type, Format format) {
-  const bool dtype = IsBlocked(format)
-                         ? type.dtype == DType::kFloat32 || type.dtype == DType::kFloat16
-                         : IsFloat(type.dtype) && type.dtype != DType::kFloat64;
+  const bool dtype = IsFloat(type.dtype) && type.dtype != DType::kFloat64;
   const bool bytes = format == Format::kNHWC && IsQuantized(type.dtype) && SizeOf(type.dtype) == 1;
   return (dtype || bytes) && type.shape.rank() == 4;
 }

@@ -86,8 +86,8 @@ struct TensorType {
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
-// Returns whether a tensor of this type may be stored in `format`, a device's image format. Blocked
-// formats hold Float32 and Float16 of rank 4; NHWC holds any floats and quantised bytes of rank 4.
+// Returns whether a tensor of this type may be stored in `format`, a device's image format. All
+// hold Float32 and the 16-bit floats of rank 4; NHWC also holds quantised bytes.
 bool MayBeImage(const TensorType& type, Format format);
 // Returns the format of images of this type on a device with image format `format`: NHWC if
 // quantised.

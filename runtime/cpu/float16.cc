@@ -1,12 +1,16 @@
-// Uses the conversion instructions of processors: F16C on x86, which every processor with AVX2 has,
-// and AArch64's.
+// Float16 uses the conversion instructions of processors: F16C on x86, which every processor with
+// AVX2 has, and AArch64's. BFloat16 is the upper half of a Float32, so arithmetic on integers
+// converts it, with the same bits on every processor.
 #include "runtime/cpu/float16.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
+#include <bit>
+
 #include "graph/half.h"
+#include "runtime/cpu/isa.h"
 
 namespace ashlar::cpu {
 namespace {
@@ -66,6 +70,22 @@ constexpr NarrowFunction NarrowVectors = Narrow;
 
 #endif
 
+void WidenBFloat16(const uint16_t* from, float* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    to[i] = std::bit_cast<float>(static_cast<uint32_t>(from[i]) << 16);
+  }
+}
+
+void NarrowBFloat16(const float* from, uint16_t* to, int64_t n) {
+  constexpr uint32_t kInfinity = 0x7f800000, kQuiet = 0x400000;
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t bits = std::bit_cast<uint32_t>(from[i]);
+    const uint32_t rounded = bits + 0x7fff + ((bits >> 16) & 1);
+    const bool is_nan = (bits & 0x7fffffff) > kInfinity;
+    to[i] = static_cast<uint16_t>((is_nan ? bits | kQuiet : rounded) >> 16);
+  }
+}
+
 // Returns the version of a row's conversion for the instruction set.
 template <typename Function>
 Function Chosen([[maybe_unused]] Isa isa, Function any, [[maybe_unused]] Function vectors) {
@@ -79,8 +99,14 @@ Function Chosen([[maybe_unused]] Isa isa, Function any, [[maybe_unused]] Functio
 
 }  // namespace
 
-WidenFunction WidenFor(Isa isa) { return Chosen(isa, Widen, WidenVectors); }
+WidenFunction WidenFor(DType dtype, Isa isa) {
+  if (dtype == DType::kBFloat16) return Versions<WidenBFloat16>::For(isa);
+  return dtype == DType::kFloat16 ? Chosen(isa, Widen, WidenVectors) : nullptr;
+}
 
-NarrowFunction NarrowFor(Isa isa) { return Chosen(isa, Narrow, NarrowVectors); }
+NarrowFunction NarrowFor(DType dtype, Isa isa) {
+  if (dtype == DType::kBFloat16) return Versions<NarrowBFloat16>::For(isa);
+  return dtype == DType::kFloat16 ? Chosen(isa, Narrow, NarrowVectors) : nullptr;
+}
 
 }  // namespace ashlar::cpu

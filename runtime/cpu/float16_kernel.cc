@@ -16,22 +16,26 @@ constexpr int64_t kHalf = sizeof(uint16_t), kFloat = sizeof(float);
 
 int64_t Aligned(int64_t bytes) { return RoundUp(bytes, kLine); }
 
-// A Float32 copy in workspace. A tensor that is not Float16 stays in place.
+// A Float32 copy in workspace. A tensor of other types than 16-bit floats stays in place.
 struct Copy {
   int64_t offset = 0, elements = 0;
   bool used = false;
+  WidenFunction widen = nullptr;
+  NarrowFunction narrow = nullptr;
 };
 
 class InFloats final : public Kernel {
  public:
   InFloats(std::unique_ptr<Kernel> kernel, const KernelRequest& request)
-      : kernel_(std::move(kernel)),
-        widen_(WidenFor(request.processor.isa)),
-        narrow_(NarrowFor(request.processor.isa)),
-        threads_(request.threads) {
+      : kernel_(std::move(kernel)), threads_(request.threads) {
     workspace_bytes_ = Aligned(kernel_->workspace_bytes());
+    const Isa isa = request.processor.isa;
+    const auto copy_of = [&](const TensorType& type, int64_t offset, bool used) {
+      return Copy{offset, type.bytes() / kHalf, used, WidenFor(type.dtype, isa),
+                  NarrowFor(type.dtype, isa)};
+    };
     const auto place = [&](const TensorType& type, bool used) {
-      Copy copy{workspace_bytes_, type.bytes() / kHalf, used};
+      const Copy copy = copy_of(type, workspace_bytes_, used);
       if (used) workspace_bytes_ += Aligned(copy.elements * kFloat);
       return copy;
     };
@@ -39,14 +43,14 @@ class InFloats final : public Kernel {
       const TensorType& type = request.inputs[i];
       const int index = static_cast<int>(i);
       const bool is_half =
-          type.dtype == DType::kFloat16 && request.op->input_use(index) == InputUse::kDeviceValue;
+          Is16BitFloat(type.dtype) && request.op->input_use(index) == InputUse::kDeviceValue;
       const bool constant = is_half && request.constant[i] &&
                             (type.format == Format::kDefault || kernel_->packing(index));
       inputs_.push_back(place(type, is_half && !constant));
-      constants_.push_back({0, type.bytes() / kHalf, constant});
+      constants_.push_back(copy_of(type, 0, constant));
     }
     for (const TensorType& type : request.outputs) {
-      outputs_.push_back(place(type, type.dtype == DType::kFloat16));
+      outputs_.push_back(place(type, Is16BitFloat(type.dtype)));
     }
     pointers_ = workspace_bytes_;
     workspace_bytes_ +=
@@ -64,14 +68,15 @@ class InFloats final : public Kernel {
     return packing;
   }
   absl::Status Pack(int input, const HostTensor& value, void* packed) const override {
-    if (!constants_[static_cast<size_t>(input)].used) return kernel_->Pack(input, value, packed);
+    const Copy& constant = constants_[static_cast<size_t>(input)];
+    if (!constant.used) return kernel_->Pack(input, value, packed);
     const uint16_t* const halves = value.data<uint16_t>().data();
     if (!kernel_->packing(input)) {
-      widen_(halves, static_cast<float*>(packed), value.num_elements());
+      constant.widen(halves, static_cast<float*>(packed), value.num_elements());
       return absl::OkStatus();
     }
     HostTensor wide = HostTensor::Zeros(DType::kFloat32, value.shape());
-    widen_(halves, wide.mutable_data<float>().data(), value.num_elements());
+    constant.widen(halves, wide.mutable_data<float>().data(), value.num_elements());
     return kernel_->Pack(input, wide, packed);
   }
 
@@ -90,7 +95,7 @@ class InFloats final : public Kernel {
       float* const to = reinterpret_cast<float*>(workspace + copy.offset);
       const auto* const from = static_cast<const uint16_t*>(args.inputs[i]);
       ParallelFor(threads_, copy.elements, kElementsPerThread, [&](int64_t begin, int64_t end) {
-        widen_(from + begin, to + begin, end - begin);
+        copy.widen(from + begin, to + begin, end - begin);
       });
       inputs[i] = to;
     }
@@ -107,17 +112,16 @@ class InFloats final : public Kernel {
       if (outputs[i] == args.outputs[i]) continue;
       const auto* const from = static_cast<const float*>(outputs[i]);
       auto* const to = static_cast<uint16_t*>(args.outputs[i]);
-      ParallelFor(
-          threads_, outputs_[i].elements, kElementsPerThread,
-          [&](int64_t begin, int64_t end) { narrow_(from + begin, to + begin, end - begin); });
+      const Copy& copy = outputs_[i];
+      ParallelFor(threads_, copy.elements, kElementsPerThread, [&](int64_t begin, int64_t end) {
+        copy.narrow(from + begin, to + begin, end - begin);
+      });
     }
     return absl::OkStatus();
   }
 
  private:
   const std::unique_ptr<Kernel> kernel_;
-  const WidenFunction widen_;
-  const NarrowFunction narrow_;
   const int threads_;
   std::vector<Copy> inputs_, outputs_;
   std::vector<Copy> constants_;  // by input: stored as Float32, or packed from it
@@ -125,18 +129,20 @@ class InFloats final : public Kernel {
   int64_t pointers_ = 0;  // workspace offset of the pointers to the tensors
 };
 
-// Returns the request in Float32. Returns nullopt if it has no Float16 tensor, or if the operator
-// then computes a different result.
+// Returns the request in Float32. Returns nullopt if it has no tensor of 16-bit floats, or if the
+// operator then computes a different result.
 std::optional<KernelRequest> InFloat32(const KernelRequest& request) {
   KernelRequest wide = request;
   bool any = false;
   const auto widen = [&](TensorType& type) {
-    any |= type.dtype == DType::kFloat16;
-    if (type.dtype == DType::kFloat16) type.dtype = DType::kFloat32;
+    if (!Is16BitFloat(type.dtype)) return;
+    any = true;
+    type.dtype = DType::kFloat32;
   };
   std::vector<InputInfo> infos;
   for (size_t i = 0; i < wide.inputs.size(); ++i) {
-    wide.halves.push_back(request.constant[i] && request.inputs[i].dtype == DType::kFloat16);
+    const DType dtype = request.inputs[i].dtype;
+    wide.exact_in.push_back(request.constant[i] && Is16BitFloat(dtype) ? dtype : DType::kFloat32);
     if (request.op->input_use(static_cast<int>(i)) != InputUse::kHostValue) widen(wide.inputs[i]);
     infos.push_back({wide.inputs[i], wide.host_values[i]});
   }
@@ -152,7 +158,7 @@ std::optional<KernelRequest> InFloat32(const KernelRequest& request) {
 
 }  // namespace
 
-KernelFactory WithFloat16(KernelFactory factory) {
+KernelFactory With16BitFloats(KernelFactory factory) {
   return
       [factory = std::move(factory)](const KernelRequest& request) -> absl::StatusOr<KernelList> {
         absl::StatusOr<KernelList> kernels = factory(request);

@@ -1,4 +1,4 @@
-// Runs Float32 kernels on Float16 tensors.
+// Runs Float32 kernels on tensors of 16-bit floats.
 #ifndef ASHLAR_RUNTIME_CPU_FLOAT16_KERNEL_H_
 #define ASHLAR_RUNTIME_CPU_FLOAT16_KERNEL_H_
 
@@ -6,9 +6,9 @@
 
 namespace ashlar::cpu {
 
-// Returns a factory that also takes Float16 tensors. If `factory` refuses them, its Float32 kernels
-// compute on copies in workspace, and results are rounded once.
-KernelFactory WithFloat16(KernelFactory factory);
+// Returns a factory that also takes tensors of 16-bit floats. If `factory` refuses them, its
+// Float32 kernels compute on copies in workspace, and results are rounded once.
+KernelFactory With16BitFloats(KernelFactory factory);
 
 }  // namespace ashlar::cpu
 

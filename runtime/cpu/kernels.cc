@@ -8,7 +8,7 @@ void RegisterKernels(KernelRegistry& registry) {
 #define ASHLAR_FAMILY(Name) Register##Name##Kernels(registry);
   ASHLAR_CPU_FAMILIES(ASHLAR_FAMILY)
 #undef ASHLAR_FAMILY
-  registry.ChangeEach(WithFloat16);
+  registry.ChangeEach(With16BitFloats);
 }
 
 }  // namespace ashlar::cpu

@@ -1,4 +1,4 @@
-// Tiles of matrix products whose B is Float16, by instruction set.
+// Tiles of matrix products whose B is of 16-bit floats, by instruction set.
 #ifndef ASHLAR_RUNTIME_CPU_MATRIX_HALVES_H_
 #define ASHLAR_RUNTIME_CPU_MATRIX_HALVES_H_
 
@@ -6,11 +6,11 @@
 
 namespace ashlar::cpu {
 
-// Indexed by rows - 1. Each uses the number of panels of WideMatrixTileFor; null if a single panel
-// is as fast.
+// Indexed by rows, after whether B is BFloat16 instead of Float16. Each uses the number of panels
+// of WideMatrixTileFor; null if a single panel is as fast.
 inline constexpr int kHalvesRowsAvx2 = 4, kHalvesRowsAvx512 = 7;
-extern const MatrixTileFunction kHalvesTilesAvx2[kHalvesRowsAvx2];
-extern const MatrixTileFunction kHalvesTilesAvx512[kHalvesRowsAvx512];
+extern const MatrixTileFunction kHalvesTilesAvx2[2][kHalvesRowsAvx2];
+extern const MatrixTileFunction kHalvesTilesAvx512[2][kHalvesRowsAvx512];
 
 }  // namespace ashlar::cpu
 

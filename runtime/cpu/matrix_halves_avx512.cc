@@ -3,12 +3,14 @@
 
 namespace ashlar::cpu {
 
-const MatrixTileFunction kHalvesTilesAvx512[kHalvesRowsAvx512] = {nullptr,
-                                                                  HalvesTile<16, 1, 4>,
-                                                                  HalvesTile<16, 2, 4>,
-                                                                  HalvesTile<16, 3, 4>,
-                                                                  HalvesTile<16, 4, 3>,
-                                                                  HalvesTile<16, 5, 2>,
-                                                                  HalvesTile<16, 6, 2>};
+#define ASHLAR_TILES(Format)                                                                      \
+  {                                                                                               \
+    nullptr, HalvesTile<Format, 16, 1, 4>, HalvesTile<Format, 16, 2, 4>,                          \
+        HalvesTile<Format, 16, 3, 4>, HalvesTile<Format, 16, 4, 3>, HalvesTile<Format, 16, 5, 2>, \
+        HalvesTile<Format, 16, 6, 2>                                                              \
+  }
+const MatrixTileFunction kHalvesTilesAvx512[2][kHalvesRowsAvx512] = {ASHLAR_TILES(Float16Vectors),
+                                                                     ASHLAR_TILES(BFloat16Vectors)};
+#undef ASHLAR_TILES
 
 }  // namespace ashlar::cpu

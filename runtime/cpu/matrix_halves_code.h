@@ -1,6 +1,6 @@
-// The inner loop of matrix products with few rows, limited by the time to read B. Float16 is
-// widened in registers. Products are added in the same order, and fused by the compiler in the same
-// way, as in matrix_tile.cc. Included only by the files of instruction sets.
+// The inner loop of matrix products with few rows, limited by the time to read B. The
+// 16-bit floats are widened in registers. Products are added in the same order, and fused by the
+// compiler in the same way, as in matrix_tile.cc. Included only by the files of instruction sets.
 #ifndef ASHLAR_RUNTIME_CPU_MATRIX_HALVES_CODE_H_
 #define ASHLAR_RUNTIME_CPU_MATRIX_HALVES_CODE_H_
 
@@ -11,11 +11,11 @@ namespace ashlar::cpu {
 namespace {
 
 // Vectors have kWidth floats; a panel has two of them.
-template <int kWidth, int kRows, int kPanels>
+template <template <int> typename Format, int kWidth, int kRows, int kPanels>
 void HalvesTile(const MatrixTile& tile) {
   using Vector = typename VectorOf<kWidth>::Type;
   using Unaligned = typename VectorOf<kWidth>::Unaligned;
-  using Halves = Float16Vectors<kWidth>;
+  using Halves = Format<kWidth>;
   constexpr int kOfPanel = 2, kSums = kPanels * kOfPanel;
   Vector sums[kRows][kSums];
 #pragma GCC unroll 16

@@ -1,8 +1,8 @@
 // MatrixMul and MatrixMulUpdate: matrix products by panels of B and tiles of rows, blocked for the
 // caches (Goto and van de Geijn 2008, "Anatomy of High-Performance Matrix Multiplication").
 //
-// - A constant B is packed into panels once, as Float16 if all its values are. They are widened
-//   when read, a slice of a panel at a time.
+// - A constant B is packed into panels once, in 16 bits if its values are 16-bit floats. They are
+//   widened when read, a slice of a panel at a time.
 // - If B is computed, each thread packs the part of a panel that it needs. If few rows use it, it
 //   is read in place.
 // - A is read in place, or packed in workspace if its rows would compete for few cache sets.
@@ -84,6 +84,11 @@ class LinesAhead {
   int64_t distance_ = 0, bytes_ = 0, offset_ = 0, left_ = 0;
 };
 
+// Returns the part of a packing's key that names the dtype of a packed B.
+const char* KeyOf(DType dtype) {
+  return dtype == DType::kFloat16 ? " halves" : dtype == DType::kBFloat16 ? " BFloat16" : "";
+}
+
 constexpr int64_t kPage = 4096;
 constexpr int64_t kLeastBlockTiles = 8;  // tiles that share a slice packed for them
 // Each block packs its slice of a computed B again, so at least so many rows must share it.
@@ -118,7 +123,7 @@ class MatrixMulKernel final : public Kernel {
 
   std::optional<Packing> packing(int input) const override {
     if (input != kB || !packed_) return std::nullopt;
-    return Packing{absl::StrCat("panels of ", tiling_.panel, halves_ ? " halves" : "",
+    return Packing{absl::StrCat("panels of ", tiling_.panel, KeyOf(dtype_),
                                 transposed_b_ ? " transposed" : ""),
                    matrices_b_ * geometry_.k * geometry_.n * ElementBytes()};
   }
@@ -165,18 +170,19 @@ class MatrixMulKernel final : public Kernel {
   const Isa isa_;
   const MatrixTiling tiling_ = MatrixTilingFor(isa_);
   const PackPanelFunction pack_ = PackPanelFor(isa_);
-  const WidenFunction widen_ = WidenFor(isa_);
   MatrixTileFunction tiles_[kMostTileRows + 1] = {},
                                             half_tiles_[kMostTileRows + 1] = {};  // by rows
   const std::optional<float> alpha_;
   const bool transposed_a_, transposed_b_;
   const bool packs_a_;
-  const bool packed_;                         // B is constant and packed
-  const bool halves_;                         // packed as Float16
+  const bool packed_;  // B is constant and packed
+  const DType dtype_;  // of a packed B
+  const bool halves_ = Is16BitFloat(dtype_);
+  const WidenFunction widen_ = WidenFor(dtype_, isa_);
   const int64_t matrices_b_;                  // matrices of B
   const int64_t depths_;                      // slices of a panel
   WideMatrixTile wide_;                       // for all rows at once, if they are few
-  MatrixTileFunction wide_halves_ = nullptr;  // the same for a Float16 B
+  MatrixTileFunction wide_halves_ = nullptr;  // the same for a B of 16 bits
   int64_t block_rows_;                        // rows of A that stay in the second-level cache
   int threads_;
   // A piece of work: some panels of a pair of matrices, and some of its rows.
@@ -194,7 +200,7 @@ MatrixMulKernel::MatrixMulKernel(const MatrixMulParam& param, const MatrixMulGeo
       transposed_b_(param.transposeB),
       packs_a_(packs_a),
       packed_(request.constant[kB]),
-      halves_(packed_ && !request.halves.empty() && request.halves[kB]),
+      dtype_(packed_ && !request.exact_in.empty() ? request.exact_in[kB] : DType::kFloat32),
       matrices_b_(request.inputs[kB].shape.num_elements() / (geometry.k * geometry.n)),
       depths_(CeilDivide(geometry.k, kMostDepth)) {
   if (matrices_b_ == 1 && !transposed_a_) geometry_.m *= std::exchange(pairs_, 1);
@@ -205,7 +211,7 @@ MatrixMulKernel::MatrixMulKernel(const MatrixMulParam& param, const MatrixMulGeo
   const int64_t m = geometry_.m, k = geometry_.k, n = geometry_.n;
   const bool in_rows = packed_ || !transposed_b_;
   const bool wide = in_rows && m <= tiling_.max_rows;
-  if (wide && halves_) wide_halves_ = WideHalvesTileFor(isa_, m);
+  if (wide && halves_) wide_halves_ = WideHalvesTileFor(isa_, m, dtype_);
   if (wide && (!halves_ || wide_halves_ != nullptr)) wide_ = WideMatrixTileFor(isa_, m);
   const int64_t depth_bytes = depth() * kFloat;
   block_rows_ = std::max(
@@ -259,7 +265,8 @@ absl::Status MatrixMulKernel::Pack(int /*input*/, const HostTensor& value, void*
       pack_(ViewOfB(b).At(0, panel * tiling_.panel), geometry_.k, columns, columns,
             halves_ ? floats.data() : reinterpret_cast<float*>(to));
       if (halves_) {
-        NarrowFor(isa_)(floats.data(), reinterpret_cast<uint16_t*>(to), geometry_.k * columns);
+        NarrowFor(dtype_, isa_)(floats.data(), reinterpret_cast<uint16_t*>(to),
+                                geometry_.k * columns);
       }
       to += geometry_.k * columns * ElementBytes();
     }

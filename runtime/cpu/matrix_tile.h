@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "graph/dtype.h"
 #include "runtime/device/processor.h"
 
 namespace ashlar::cpu {
@@ -56,10 +57,10 @@ struct WideMatrixTile {
   MatrixTileFunction run = nullptr;
 };
 WideMatrixTile WideMatrixTileFor(Isa isa, int64_t rows);
-// The same, with bit-identical results, for Float16 panels at MatrixTile::b. Steps count Float16
-// elements; nothing is prefetched. Null if the processor has no such loop, or if one panel is as
-// fast.
-MatrixTileFunction WideHalvesTileFor(Isa isa, int64_t rows);
+// The same, with bit-identical results, for panels of 16-bit floats at MatrixTile::b. Steps count
+// their elements; nothing is prefetched. Null if the processor has no such loop, or if one panel is
+// as fast.
+MatrixTileFunction WideHalvesTileFor(Isa isa, int64_t rows, DType dtype);
 
 // Writes `rows` rows of the first `columns` columns of a matrix as rows of a panel of `width`
 // elements, padded with zeros.

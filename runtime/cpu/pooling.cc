@@ -17,18 +17,20 @@
 namespace ashlar::cpu {
 namespace {
 
-// A kernel for Float16 images: widens the input rows that some output rows need, and narrows these
-// output rows.
-class Float16Pooling final : public Kernel {
+// A kernel for images of 16-bit floats: widens the input rows that some output rows need, and
+// narrows these output rows.
+class HalfPooling final : public Kernel {
  public:
-  Float16Pooling(const PoolingGeometry& geometry, PoolingMode mode, const KernelRequest& request)
+  HalfPooling(const PoolingGeometry& geometry, PoolingMode mode, const KernelRequest& request)
       : geometry_(geometry),
         mode_(mode),
         blocked_(IsBlocked(request.inputs[0].format)),
         from_(StridesOf(request.inputs[0])),
         to_(StridesOf(request.outputs[0])),
         isa_(request.processor.isa),
-        threads_(request.threads) {
+        threads_(request.threads),
+        widen_(WidenFor(request.inputs[0].dtype, isa_)),
+        narrow_(NarrowFor(request.inputs[0].dtype, isa_)) {
     // Each step computes as many output rows as the first-level cache holds with their input; at
     // least one.
     const int64_t most = request.processor.l1_bytes / 2;
@@ -95,8 +97,8 @@ class Float16Pooling final : public Kernel {
   const Isa isa_;
   const int threads_;
   const PoolRowFunction pool_ = PoolRowFor(isa_, blocked_, geometry_, mode_);
-  const WidenFunction widen_ = WidenFor(isa_);
-  const NarrowFunction narrow_ = NarrowFor(isa_);
+  const WidenFunction widen_;
+  const NarrowFunction narrow_;
   int64_t rows_ = 1, steps_ = 1;  // output rows per step, and number of steps
 };
 
@@ -109,12 +111,12 @@ absl::StatusOr<KernelList> MakePooling(const PoolingForward& op, const KernelReq
   const bool blocked = IsBlocked(input_type.format);
   // An image with few channels may be row-major and its result blocked.
   const bool scattered = !blocked && IsBlocked(output_type.format);
-  if (input_type.dtype == DType::kFloat16) {
+  if (Is16BitFloat(input_type.dtype)) {
     if (scattered || blocked != IsBlocked(output_type.format)) {
       return absl::UnimplementedError(absl::StrCat(input_type.ToString(), ": in floats"));
     }
     KernelList kernels;
-    kernels.push_back(std::make_unique<Float16Pooling>(geometry, mode, request));
+    kernels.push_back(std::make_unique<HalfPooling>(geometry, mode, request));
     return kernels;
   }
   const PoolRowFunction pool_row = PoolRowFor(request.processor.isa, blocked, geometry, mode);
@@ -147,8 +149,9 @@ absl::StatusOr<KernelList> MakePooling(const PoolingForward& op, const KernelReq
 }  // namespace
 
 void RegisterPoolingKernels(KernelRegistry& registry) {
-  registry.Register<PoolingForward>(MakePooling, {DType::kFloat32, DType::kFloat16,
-                                                  DType::kQuantized8Asymm, DType::kQuantizedS8});
+  registry.Register<PoolingForward>(
+      MakePooling, {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kQuantized8Asymm,
+                    DType::kQuantizedS8});
 }
 
 }  // namespace ashlar::cpu

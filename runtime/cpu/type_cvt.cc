@@ -63,13 +63,13 @@ KernelList IntegerConversion(std::vector<RowLoop<2>> loops, const KernelRequest&
   });
 }
 
-// Converts between Float32 and Float16 if both are contiguous in rows.
-KernelList Float16Conversion(std::vector<RowLoop<2>> loops, const KernelRequest& request) {
+// Converts between Float32 and 16-bit floats if both are contiguous in rows.
+KernelList HalfConversion(std::vector<RowLoop<2>> loops, const KernelRequest& request) {
   const TensorType output = request.outputs[0];
   const int threads = request.threads;
   const bool widens = output.dtype == DType::kFloat32;
-  const WidenFunction widen = WidenFor(request.processor.isa);
-  const NarrowFunction narrow = NarrowFor(request.processor.isa);
+  const WidenFunction widen = WidenFor(request.inputs[0].dtype, request.processor.isa);
+  const NarrowFunction narrow = NarrowFor(output.dtype, request.processor.isa);
   return OnlyKernel("convert", [=, loops = std::move(loops)](const KernelArgs& args) {
     for (const RowLoop<2>& loop : loops) {
       ParallelRows(loop, threads, kRow, [&](const std::array<int64_t, 2>& at, int64_t n) {
@@ -88,15 +88,15 @@ absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
   const TensorType output = request.outputs[0];
   if (IsQuantizedConversion(request.inputs[0], output)) return QuantizedConversionKernels(request);
   auto loops = LoopsOver<2>(output, request.inputs, request.threads);
-  const auto between = [&](DType from, DType to) {
-    return request.inputs[0].dtype == from && output.dtype == to;
+  const auto widens = [](const TensorType& from, const TensorType& to) {
+    return Is16BitFloat(from.dtype) && to.dtype == DType::kFloat32;
   };
   const auto in_rows = [](const RowLoop<2>& loop) {
     return loop.strides[0].back() == 1 && loop.strides[1].back() == 1;
   };
-  if ((between(DType::kFloat16, DType::kFloat32) || between(DType::kFloat32, DType::kFloat16)) &&
+  if ((widens(request.inputs[0], output) || widens(output, request.inputs[0])) &&
       std::all_of(loops.begin(), loops.end(), in_rows)) {
-    return Float16Conversion(std::move(loops), request);
+    return HalfConversion(std::move(loops), request);
   }
   if (!IsFloat(request.inputs[0].dtype) && !IsQuantized(request.inputs[0].dtype)) {
     return IntegerConversion(std::move(loops), request);

@@ -47,9 +47,9 @@ struct KernelRequest {
   std::vector<TensorType> inputs;
   std::vector<TensorType> outputs;
   std::vector<bool> constant;  // by input: value known now, so it can be packed
-  // By input: a constant of floats with values that are exact in Float16, so it may be packed as
-  // such. Empty: none.
-  std::vector<bool> halves;
+  // By input: the 16-bit floats in which the values of a constant of Float32 are exact, so it may
+  // be packed as such; Float32: none. Empty: none for any input.
+  std::vector<DType> exact_in;
   // By input: its value if Operator::input_use is kHostValue, otherwise null. Not stored.
   std::vector<const HostTensor*> host_values;
   // For kernels on the host: the processor they are for; they use no other knowledge of the

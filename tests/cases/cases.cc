@@ -34,7 +34,8 @@ double ToleranceOf(DType dtype) {
 }
 
 CaseScope CpuScope() {
-  return {{Format::kNCHW16c, Format::kNHCW16c}, {DType::kFloat32, DType::kFloat16}};
+  return {{Format::kNCHW16c, Format::kNHCW16c},
+          {DType::kFloat32, DType::kFloat16, DType::kBFloat16}};
 }
 
 CaseScope GpuScope(bool emulated) {

@@ -286,9 +286,10 @@ double ToleranceOn(const Device& device, const KernelCase& test, const Problem& 
     const KernelRequest& request = problem.request;
     std::vector<InputInfo> infos;
     for (const TensorType& type : request.inputs) infos.push_back({type});
-    const bool rounds = test.tolerance > 0 && request.outputs[0].dtype == DType::kFloat16 &&
+    const DType dtype = request.outputs[0].dtype;
+    const bool rounds = test.tolerance > 0 && IsFloat(dtype) && SizeOf(dtype) == 2 &&
                         !test.op->storage_rules({infos, request.outputs}).moves;
-    return test.tolerance + (rounds ? 0x1p-10 : 0);
+    return test.tolerance + (!rounds ? 0 : dtype == DType::kFloat16 ? 0x1p-10 : 0x1p-7);
   }
   if (test.gpu_tolerance >= 0) return test.gpu_tolerance;
   const DType dtype = test.inputs[0].dtype();

@@ -134,7 +134,7 @@ TEST_F(CommandLineTest, WrongValuesAreUsageErrors) {
       {"plan none.ash --processor avx9/32K/1M", "--processor: 'avx9/32K/1M' is no processor"},
       {"plan none.ash --processor avx2/32K", "such as avx512/48K/2M"},
       {"compare none.ash --processor-b z80", "--processor-b: 'z80' is no processor"},
-      {"run none.ash --precision bf16", "bf16 needs a GPU, --device gpu0:0"},
+      {"run none.ash --precision fp8", "'fp8' is not fp32, fp16 or bf16"},
       {"compare none.ash --planner-b bestfit", "--planner-b: unknown planner 'bestfit'"},
       {"compare none.ash --tile-b 0-1:rows2 --memory-budget-b 1MB",
        "--tile-b excludes --memory-budget-b"},

@@ -1,9 +1,10 @@
-// Models on the CPU with Float16 tensors: half the memory, the same results.
+// Models on the CPU with tensors of 16-bit floats: half the memory, the same results.
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <map>
 #include <random>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/cpu/cpu_device.h"
@@ -23,9 +24,9 @@
 namespace ashlar::testing {
 namespace {
 
-PlanRequest InFloat16(int threads = 1, const char* tiles = nullptr) {
+PlanRequest In16Bits(DType precision, int threads = 1, const char* tiles = nullptr) {
   PlanRequest request;
-  request.target.precision = DType::kFloat16;
+  request.target.precision = precision;
   request.target.threads = threads;
   if (tiles != nullptr) request.target.tiles = Value(TileSpec::Parse(tiles));
   return request;
@@ -64,7 +65,7 @@ TEST_P(Float16Golden, TheArenaIsHalfOfThatOfFloats) {
   const Graph graph = ModelOf(golden.model, golden.options);
   for (const char* processor : {"avx512/48K/2M", "avx2/32K/512K", "neon/64K/512K"}) {
     SCOPED_TRACE(processor);
-    PlanRequest request = InFloat16();
+    PlanRequest request = In16Bits(DType::kFloat16);
     request.target.processor = Value(Processor::Parse(processor));
     const int64_t arena = Value(PlanGraph(graph, request))->plan.plan.arena;
     EXPECT_GE(arena, golden.floats / 2);
@@ -72,13 +73,40 @@ TEST_P(Float16Golden, TheArenaIsHalfOfThatOfFloats) {
   }
 }
 
-TEST(Float16Models, DigitsAreTheSame) {
+// Weights are stored in 16 bits, too: the limits are for arena and weights.
+TEST(BFloat16Golden, ArenaAndWeightsAreHalfOfThoseOfFloats) {
+  constexpr double kLimit = 0.52;
+  for (const auto& [model, weights] :
+       {std::pair("resnet50", int64_t{51060944}), std::pair("mobilenet_v2", int64_t{6984336})}) {
+    const Graph graph = ModelOf(model, {.batch = 1});
+    for (const char* processor : {"avx512/48K/2M", "avx2/32K/512K", "neon/64K/512K"}) {
+      SCOPED_TRACE(absl::StrCat(model, " on ", processor));
+      PlanRequest floats, halves = In16Bits(DType::kBFloat16);
+      floats.target.processor = halves.target.processor = Value(Processor::Parse(processor));
+      // Without Winograd's larger weights.
+      floats.planning.kernels.exact = true;
+      const auto of_floats = Value(PlanGraph(graph, floats));
+      const auto of_halves = Value(PlanGraph(graph, halves));
+      EXPECT_LE(static_cast<double>(of_halves->plan.plan.arena),
+                kLimit * static_cast<double>(of_floats->plan.plan.arena));
+      EXPECT_EQ(of_halves->weights.bytes, weights);
+      EXPECT_LE(static_cast<double>(of_halves->weights.bytes),
+                kLimit * static_cast<double>(of_floats->weights.bytes));
+    }
+  }
+}
+
+class HalfModels : public ::testing::TestWithParam<DType> {};
+INSTANTIATE_TEST_SUITE_P(Halves, HalfModels, ::testing::Values(DType::kFloat16, DType::kBFloat16),
+                         [](const auto& test) { return std::string(Name(test.param)); });
+
+TEST_P(HalfModels, DigitsAreTheSame) {
   const Graph graph = Value(ReadOnnx(SharedData("data/int8/digits/digits.onnx"), {}));
   const NamedTensors named = Value(ReadNpz(SharedData("data/int8/digits/digits.npz")));
   const std::map<std::string, HostTensor> arrays(named.begin(), named.end());
   const HostTensor& images = arrays.at("test_images");
   const float mean = arrays.at("mean").data<float>()[0], std = arrays.at("std").data<float>()[0];
-  LoadedModel floats(graph, PlanRequest()), float16(graph, InFloat16());
+  LoadedModel floats(graph, PlanRequest()), halves(graph, In16Bits(GetParam()));
   const auto digit = [](const HostTensor& logits) {
     int best = 0;
     for (int i = 1; i < 10; ++i) best = logits.At(i) > logits.At(best) ? i : best;
@@ -92,26 +120,26 @@ TEST(Float16Models, DigitsAreTheSame) {
       const float pixel = static_cast<float>(images.At(i * 64 + j));
       image.mutable_data<float>()[j] = (pixel / 255 - mean) / std;
     }
-    same += digit(floats.Run({{"x", image}})[0]) == digit(float16.Run({{"x", image}})[0]);
+    same += digit(floats.Run({{"x", image}})[0]) == digit(halves.Run({{"x", image}})[0]);
   }
   EXPECT_EQ(same, count);
   EXPECT_TRUE(kSanitized || count == 450);
 }
 
 // Tiles and threads do not change the bits.
-TEST(Float16Models, TilesAndThreadsGiveTheSameBits) {
+TEST_P(HalfModels, TilesAndThreadsGiveTheSameBits) {
   const Graph graph = ModelOf("mobilenet_v2", {.batch = 2, .image = 64});
   std::mt19937_64 random(3);
   const HostTensor image = RandomTensor(random, DType::kFloat32, {2, 3, 64, 64});
   const auto run = [&](const PlanRequest& request) {
     return LoadedModel(graph, request).Run({{graph.inputs()[0].name, image}})[0];
   };
-  const HostTensor whole = run(InFloat16());
+  const HostTensor whole = run(In16Bits(GetParam()));
   const auto same = [&](const HostTensor& other) {
     return std::memcmp(whole.raw(), other.raw(), static_cast<size_t>(whole.bytes())) == 0;
   };
-  EXPECT_TRUE(same(run(InFloat16(3))));
-  EXPECT_TRUE(same(run(InFloat16(1, "0-188:batch2"))));
+  EXPECT_TRUE(same(run(In16Bits(GetParam(), 3))));
+  EXPECT_TRUE(same(run(In16Bits(GetParam(), 1, "0-188:batch2"))));
   const HostTensor floats = run(PlanRequest());
   EXPECT_LE(LargestDifference(whole, floats), 0.1);  // for probabilities of random weights
   EXPECT_GT(LargestDifference(whole, floats), 1e-6) << "nothing was rounded";
@@ -121,9 +149,10 @@ class Float16CommandTest : public CommandTest {};
 
 TEST_F(Float16CommandTest, UsesWhatWasPlanned) {
   ASSERT_EQ(Ashlar("zoo mobilenet_v2 --image 96 -o model.ash --quiet").exit_code, 0);
-  for (const char* options : {"", " --threads 2"}) {
+  for (const char* options :
+       {"fp16", "fp16 --threads 2", "bf16", "bf16 --threads 2", "bf16 --memory-budget min"}) {
     const ProcessResult result =
-        Ashlar(absl::StrCat("verify model.ash --precision fp16 --json --quiet", options));
+        Ashlar(absl::StrCat("verify model.ash --json --quiet --precision ", options));
     ASSERT_EQ(result.exit_code, 0) << result.err;
     EXPECT_TRUE(result.Json()["ok"]);
     // The last bytes of a workspace belong to the longest run of tiles.
@@ -131,6 +160,7 @@ TEST_F(Float16CommandTest, UsesWhatWasPlanned) {
               result.Json()["pools"]["arena"]["planned_bytes"]);
   }
   EXPECT_EQ(Ashlar("compare model.ash --precision fp16 --rtol 0.1").exit_code, 0);
+  EXPECT_EQ(Ashlar("compare model.ash --precision bf16 --layers all").exit_code, 0);
 }
 
 }  // namespace

@@ -90,12 +90,5 @@ TEST_F(GpuCommandTest, RunsOnADevice) {
   EXPECT_GT(verify.Json()["device_memory"]["taken_bytes"].get<int64_t>(), 0);
 }
 
-TEST_F(GpuCommandTest, OtherPrecisionsAreTheGpus) {
-  const ProcessResult result = Ashlar("run model.ash --precision bf16");
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("cpu0:0 has fp32 and fp16"));
-  EXPECT_EQ(Ashlar("run model.ash --precision fp8").exit_code, 2);
-}
-
 }  // namespace
 }  // namespace ashlar::testing

@@ -20,9 +20,9 @@ constexpr double kWorthwhile =
     0.95;  // relative to the direct kernel, to justify less precision and more memory
 // Keeps the variants of a kernel in order, with no other kernel between them.
 constexpr double kNextVariant = 1e-6;
-// For Float16 images: the smallest input of a run in bytes, and the relative time lost if a run's
-// input exceeds its part of the cache.
-constexpr int64_t kLeastFloat16Input = 4096;
+// For images of 16-bit floats: the smallest input of a run in bytes, and the relative time lost if
+// a run's input exceeds its part of the cache.
+constexpr int64_t kLeast16BitInput = 4096;
 constexpr double kLargerRuns = 0.02;
 constexpr double kAcceptable = 1.25;  // relative time accepted to save workspace
 
@@ -51,8 +51,9 @@ void AddPanelConvolutions(const ConvProblem& problem, KernelList& kernels) {
                                          kWholeInput, FilterPacking::kChunks));
 }
 
-// The same for Float16 images. Longer runs widen fewer elements twice, but take more workspace.
-void AddFloat16Convolutions(const ConvProblem& problem, bool least_memory, KernelList& kernels) {
+// The same for images of 16-bit floats. Longer runs widen fewer elements twice, but take more
+// workspace.
+void Add16BitConvolutions(const ConvProblem& problem, bool least_memory, KernelList& kernels) {
   const ConvStrides strides(problem);
   struct Candidate {
     int64_t input_bytes;
@@ -63,7 +64,7 @@ void AddFloat16Convolutions(const ConvProblem& problem, bool least_memory, Kerne
       depthwise ? 3 * problem.processor.l1_bytes / 4 : PanelInputBytes(problem.processor);
   std::vector<Candidate> candidates;
   double best = std::numeric_limits<double>::infinity();
-  for (int64_t bytes = 2 * likely; bytes >= kLeastFloat16Input; bytes /= 2) {
+  for (int64_t bytes = 2 * likely; bytes >= kLeast16BitInput; bytes /= 2) {
     double time = 1 + WideningTime(problem, strides, bytes);
     if (bytes > likely) time *= 1 + kNextVariant + kLargerRuns;
     candidates.push_back({bytes, time});
@@ -102,8 +103,8 @@ absl::StatusOr<KernelList> ConvolutionKernels(const Op& op, const KernelRequest&
   ASHLAR_ASSIGN_OR_RETURN(ConvProblem problem, ReadConvolution(request, ParamOf(op)));
   KernelList kernels;
   if (PanelConvolutionFits(problem)) {
-    if (problem.src.dtype == DType::kFloat16) {
-      AddFloat16Convolutions(problem, request.policy.least_memory, kernels);
+    if (Is16BitFloat(problem.src.dtype)) {
+      Add16BitConvolutions(problem, request.policy.least_memory, kernels);
     } else {
       AddPanelConvolutions(problem, kernels);
     }
@@ -112,7 +113,7 @@ absl::StatusOr<KernelList> ConvolutionKernels(const Op& op, const KernelRequest&
       constexpr double kAny = std::numeric_limits<double>::infinity();
       AddWinogradConvolutions(problem, request.policy.packed_before ? kAny : kWorthwhile, kernels);
     }
-  } else if (problem.src.dtype == DType::kFloat16) {
+  } else if (Is16BitFloat(problem.src.dtype)) {
     return absl::UnimplementedError(absl::StrCat(problem.src.ToString(), ": by kernels of floats"));
   } else {
     kernels.push_back(MakeDirectConvolution(problem));
@@ -132,10 +133,10 @@ absl::StatusOr<KernelList> MakeConvBias(const ConvBiasForward& op, const KernelR
 
 void RegisterConvolutionKernels(KernelRegistry& registry) {
   registry.Register<ConvolutionForward>(ConvolutionKernels<ConvolutionForward>,
-                                        {DType::kFloat32, DType::kFloat16});
+                                        {DType::kFloat32, DType::kFloat16, DType::kBFloat16});
   registry.Register<ConvBiasForward>(
-      MakeConvBias, {DType::kFloat32, DType::kFloat16, DType::kQuantized8Asymm, DType::kQuantizedS8,
-                     DType::kQuantizedS32});
+      MakeConvBias, {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kQuantized8Asymm,
+                     DType::kQuantizedS8, DType::kQuantizedS32});
 }
 
 }  // namespace ashlar::cpu

@@ -22,7 +22,7 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kLine = 64;
+constexpr int64_t kLine = 64, kHalf = sizeof(uint16_t);
 
 // Returns the taps of a window inside the image.
 Range TapsInside(const WindowAxis& axis, int64_t output) {
@@ -53,6 +53,7 @@ class PanelConvolution final : public PanelKernel {
         has_z_(problem.z.has_value()),
         threads_(problem.threads),
         isa_(problem.processor.isa),
+        narrow_(NarrowFor(problem.src.dtype, isa_)),
         relative_time_(relative_time) {}
 
   std::string implementation() const override {
@@ -60,7 +61,7 @@ class PanelConvolution final : public PanelKernel {
                         plan_.runs == 1 ? " run" : " runs", by_chunks_ ? " by chunks" : "");
   }
   int64_t workspace_bytes() const override {
-    if (plan_.float16) return threads_ * ThreadBytes();
+    if (plan_.widens) return threads_ * ThreadBytes();
     return constant_ ? 0 : by_chunks_ ? threads_ * plan_.ChunkBytes() : packed_bytes();
   }
   double relative_time() const override { return relative_time_; }
@@ -69,17 +70,24 @@ class PanelConvolution final : public PanelKernel {
     if (input != ConvBiasForward::kFilter || !constant_) return std::nullopt;
     return Packing{
         absl::StrCat(plan_.depthwise ? "depthwise" : "", "panels of ", plan_.panel_blocks, " by ",
-                     plan_.lanes, " ", filter_shape_.ToString(), flipped_ ? " flipped" : ""),
+                     plan_.lanes, " ", filter_shape_.ToString(), flipped_ ? " flipped" : "",
+                     plan_.filter_float == StoredFloat::kBFloat16 ? " BFloat16" : ""),
         packed_bytes()};
   }
   absl::Status Pack(int /*input*/, const HostTensor& value, void* packed) const override {
-    if (value.dtype() != DType::kFloat16) {
+    if (!plan_.widens) {
       PackFilter(value.data<float>().data(), packed);
       return absl::OkStatus();
     }
     std::vector<float> wide(value.num_elements());
-    WidenFor(isa_)(value.data<uint16_t>().data(), wide.data(), value.num_elements());
-    PackFilter(wide.data(), packed);
+    plan_.widening.widen(value.data<uint16_t>().data(), wide.data(), value.num_elements());
+    if (plan_.filter_float == StoredFloat::kFloat32) {
+      PackFilter(wide.data(), packed);
+      return absl::OkStatus();
+    }
+    std::vector<float> panels(packed_bytes() / kHalf);
+    PackFilter(wide.data(), panels.data());
+    narrow_(panels.data(), static_cast<uint16_t*>(packed), packed_bytes() / kHalf);
     return absl::OkStatus();
   }
   int64_t packed_bytes() const override { return plan_.groups * plan_.GroupBytes(); }
@@ -97,7 +105,7 @@ class PanelConvolution final : public PanelKernel {
   // The parts of a thread's workspace.
   struct Own {
     float* chunk_weights = nullptr;
-    float *input = nullptr, *sums = nullptr;  // if images are Float16
+    float *input = nullptr, *sums = nullptr;  // if images are 16-bit floats
     int64_t run = -1, group = -1;             // to which `input` belongs
   };
   int64_t ThreadBytes() const { return RoundUp(plan_.InputBytes() + plan_.SumsBytes(), kLine); }
@@ -120,7 +128,7 @@ class PanelConvolution final : public PanelKernel {
   const int threads_;
   const Isa isa_;
   const PackPanelFunction pack_ = PackPanelFor(isa_);
-  const NarrowFunction narrow_ = NarrowFor(isa_);
+  const NarrowFunction narrow_;
   const double relative_time_;
 };
 
@@ -231,8 +239,8 @@ void PanelConvolution::PackFilter(const float* filter, void* packed) const {
   if (plan_.halves) return PackHalves(filter, static_cast<float*>(packed));
   ParallelFor(threads_, plan_.groups * plan_.panels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
-      char* const to = static_cast<char*>(packed) + plan_.PanelOffset(panel);
-      PackBlocks(filter, panel, {0, plan_.in_blocks}, reinterpret_cast<float*>(to));
+      PackBlocks(filter, panel, {0, plan_.in_blocks},
+                 static_cast<float*>(packed) + plan_.PanelOffset(panel) / plan_.weight_bytes);
     }
   });
 }
@@ -307,7 +315,7 @@ void PanelConvolution::RunTiles(ConvTile tile, int64_t origin, const Range& tile
 // Computes a tile, followed by an activation in Float32.
 void PanelConvolution::RunTile(ConvTileFunction run, const ConvTile& tile, int64_t blocks,
                                int64_t pixels) const {
-  if (!tile.float16_dst) {
+  if (tile.dst_float == StoredFloat::kFloat32) {
     run(tile);
     return Activate(tile, blocks, pixels);
   }
@@ -317,7 +325,7 @@ void PanelConvolution::RunTile(ConvTileFunction run, const ConvTile& tile, int64
   wide.dst = reinterpret_cast<char*>(values);
   wide.dst_pixel_step = kChannelBlock * kFloat;
   wide.dst_block_step = pixels * wide.dst_pixel_step;
-  wide.float16_dst = false;
+  wide.dst_float = StoredFloat::kFloat32;
   run(wide);
   Activate(wide, blocks, pixels);
   for (int64_t block = 0; block < blocks; ++block) {
@@ -338,7 +346,7 @@ void PanelConvolution::Activate(const ConvTile& tile, int64_t blocks, int64_t pi
 }
 
 // Computes one panel for one run of tiles. Packs chunks of the weights if they are not packed;
-// widens the run's input if it is Float16.
+// widens the run's input if it is stored in 16 bits.
 void PanelConvolution::RunTask(const ConvTensors& tensors, int64_t task, Own& own) const {
   const PanelPlan& plan = plan_;
   const int64_t all_panels = plan.groups * plan.panels;
@@ -350,8 +358,7 @@ void PanelConvolution::RunTask(const ConvTensors& tensors, int64_t task, Own& ow
       std::min(blocks * kChannelBlock, plan.out_channels - out_block * kChannelBlock);
   alignas(64) float bias[ConvTileCode::kMostBlocks * kChannelBlock] = {};
   if (tensors.bias != nullptr) {
-    CopyBias(tensors.bias, plan.float16 ? DType::kFloat16 : DType::kFloat32,
-             out_block * kChannelBlock, channels, bias);
+    CopyBias(tensors.bias, plan.widening.widen, out_block * kChannelBlock, channels, bias);
   }
 
   ConvTile tile;
@@ -367,13 +374,14 @@ void PanelConvolution::RunTask(const ConvTensors& tensors, int64_t task, Own& ow
   tile.width = static_cast<int>(plan.w.input);
   tile.weights_block_step = plan.BlockBytes(blocks);
   tile.z_pixel_step = plan.z.w, tile.z_block_step = plan.z.c;
-  tile.float16_z = plan.float16;
+  tile.weights_float = plan.filter_float;
+  tile.z_float = plan.image_float;
   tile.last_channels = static_cast<int>(channels - (blocks - 1) * kChannelBlock);
 
   // The start of the group's input; pixel (0, 0) of its first image is `origin` bytes after.
   const char* src = tensors.src + group * plan.in_blocks * plan.src.c;
   int64_t origin = 0;
-  if (plan.float16) {
+  if (plan.widens) {
     const InputBox box = plan.InputOf(tiles);
     if (own.run != run || own.group != group) {
       plan.widening.Widen(tensors.src + group * plan.in_blocks * plan.widening.from.c, box,
@@ -404,7 +412,7 @@ void PanelConvolution::RunTask(const ConvTensors& tensors, int64_t task, Own& ow
     tile.dst = last ? dst : sums;
     tile.dst_pixel_step = last ? plan.dst.w : tile.sums_pixel_step;
     tile.dst_block_step = last ? plan.dst.c : tile.sums_block_step;
-    tile.float16_dst = plan.float16 && last;
+    tile.dst_float = last ? plan.image_float : StoredFloat::kFloat32;
     tile.z = begin == 0 && tensors.z != nullptr ? tensors.z + out_block * plan.z.c : nullptr;
     tile.fetch_z = tile.z != nullptr && plan.fetch_z;
     tile.finish = last ? finish_ : ConvFinish{};
@@ -436,7 +444,7 @@ void PanelConvolution::RunPacked(const ConvTensors& tensors, void* workspace) co
   ParallelRanges(threads_, plan_.runs * plan_.groups * plan_.panels, 1,
                  [&](int64_t begin, int64_t end, int thread) {
                    Own own;
-                   if (plan_.float16) {
+                   if (plan_.widens) {
                      char* const at = static_cast<char*>(workspace) + thread * ThreadBytes();
                      own.input = reinterpret_cast<float*>(at);
                      own.sums = reinterpret_cast<float*>(at + plan_.InputBytes());

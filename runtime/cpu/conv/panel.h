@@ -35,8 +35,8 @@ class PanelKernel : public Kernel {
 };
 
 // The order of additions does not depend on the number of threads, `input_bytes` or
-// `filter_packing`. Float16 input is widened to Float32 in workspace, once per thread and run. So
-// results equal the Float32 results, rounded.
+// `filter_packing`. Input of 16 bits is widened to Float32 in workspace, once per thread and run.
+// So results equal the Float32 results, rounded.
 std::unique_ptr<PanelKernel> MakePanelConvolution(
     const ConvProblem& problem, const ConvStrides& strides, double relative_time,
     int64_t input_bytes, FilterPacking filter_packing = FilterPacking::kWhole);

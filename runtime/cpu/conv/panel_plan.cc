@@ -50,7 +50,10 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
       src(InBytes(strides.src, SizeOf(problem.src.dtype))),
       z(InBytes(strides.z, SizeOf(problem.dst.dtype))),
       dst(InBytes(strides.dst, SizeOf(problem.dst.dtype))),
-      float16(problem.src.dtype == DType::kFloat16) {
+      image_float(StoredFloatOf(problem.src.dtype)),
+      widens(image_float != StoredFloat::kFloat32),
+      filter_float(image_float == StoredFloat::kBFloat16 ? image_float : StoredFloat::kFloat32),
+      weight_bytes(filter_float == StoredFloat::kFloat32 ? kFloat : sizeof(uint16_t)) {
   const bool planar = !IsBlocked(problem.src.format);
   this->code = &code;
   depthwise = IsDepthwise(problem);
@@ -73,8 +76,8 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
     step *= axis.stride;
     axis.stride = 1, axis.input = axis.output, axis.pad_end = 0;
   };
-  if (float16 && skips(h)) skip(h, src.h);
-  if (float16 && skips(w) && !planar) skip(w, src.w);
+  if (widens && skips(h)) skip(h, src.h);
+  if (widens && skips(w) && !planar) skip(w, src.w);
 
   // Joins the rows into one long row, if the pixels of an image are equally spaced.
   const auto untouched = [](const WindowAxis& axis) {
@@ -96,15 +99,17 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
   tile_pixels = w.output / tiles_per_row;
   longer_tiles = w.output % tiles_per_row;
   tiles = images * h.output * tiles_per_row;
-  if (float16) {
+  if (widens) {
     widening.from = src;
     widening.blocks = planar ? lanes : in_blocks;
     widening.block_floats = planar ? 1 : kChannelBlock;
-    widening.widen = WidenFor(problem.processor.isa);
+    widening.widen = WidenFor(problem.src.dtype, problem.processor.isa);
   }
   PlanRuns(problem, run_bytes);
-  chunk_blocks = std::clamp<int64_t>(
-      ChunkWeightsBytes(problem.processor) / BlockBytes(panel_blocks), 1, in_blocks);
+  // The number does not depend on the type of weights, so sums are added in the same order.
+  const int64_t block_floats = BlockBytes(panel_blocks) / weight_bytes;
+  chunk_blocks = std::clamp<int64_t>(ChunkWeightsBytes(problem.processor) / (block_floats * kFloat),
+                                     1, in_blocks);
   chunk_blocks = CeilDivide(in_blocks, CeilDivide(in_blocks, chunk_blocks));
   // Weights that stay in the cache need no prefetch, nor weights that are few compared with a run's
   // input. Tiles read one line per pixel, so there must be a lane for each.
@@ -112,16 +117,16 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
   const bool few_weights = groups * GroupBytes() <= CachedWeightsBytes(problem.processor) ||
                            in_blocks * BlockBytes(panel_blocks) <= run_input / 2;
   fetch_input = runs > 1 && few_weights && h.window == 1 && w.window == 1 && h.pad_begin == 0 &&
-                w.pad_begin == 0 && lanes == kChannelBlock && !float16;
+                w.pad_begin == 0 && lanes == kChannelBlock && !widens;
   // A larger z has left the second-level cache before it is added.
   fetch_z = problem.z.has_value() && problem.z->bytes() > problem.processor.l2_bytes / 2;
-  if (float16) PlanWidening(planar);
+  if (widens) PlanWidening(planar);
 }
 
 void PanelPlan::PlanRuns(const ConvProblem& problem, int64_t run_bytes) {
   const int64_t lane_bytes = h.input * w.input * kFloat;  // of an image
   const int64_t even = problem.threads > 1 ? kRangesPerThread * problem.threads : 1;
-  if (!float16) {
+  if (!widens) {
     const int64_t input_bytes = images * in_blocks * groups * lanes * lane_bytes;
     runs = EvenRuns(std::clamp<int64_t>(CeilDivide(input_bytes, run_bytes), 1, tiles), tiles,
                     panels * groups, even);
@@ -185,7 +190,7 @@ bool PanelConvolutionFits(const ConvProblem& problem) {
           (!planar && (IsDepthwise(problem) || AreHalfBlocks(problem) ||
                        (whole(geometry.in_channels) && whole(geometry.out_channels))))) &&
          (!planar || geometry.in_channels <= kMostPlanarChannels) &&
-         (problem.src.dtype != DType::kFloat16 || problem.constant_filter);
+         (!Is16BitFloat(problem.src.dtype) || problem.constant_filter);
 }
 
 double WideningTime(const ConvProblem& problem, const ConvStrides& strides, int64_t input_bytes) {
@@ -202,11 +207,11 @@ double WideningTime(const ConvProblem& problem, const ConvStrides& strides, int6
   }
   const int64_t weights = plan.groups * plan.GroupBytes();
   const double steps = static_cast<double>(plan.images * plan.h.output * plan.w.output) *
-                       static_cast<double>(weights) / (kChannelBlock * kFloat);
-  const double fetched =
-      weights > CachedWeightsBytes(problem.processor)
-          ? static_cast<double>(plan.runs - 1) * static_cast<double>(weights) / kWeightBytesPerStep
-          : 0;
+                       static_cast<double>(weights) /
+                       static_cast<double>(kChannelBlock * plan.weight_bytes);
+  const double fetched = weights > CachedWeightsBytes(problem.processor)
+                             ? static_cast<double>((plan.runs - 1) * weights) / kWeightBytesPerStep
+                             : 0;
   const double block = plan.depthwise ? kDepthwise : kWidenedBlock;
   return (widened / kChannelBlock * block + fetched) / steps;
 }

@@ -19,12 +19,13 @@ namespace ashlar::cpu {
 // - a row-major filter, blocked output and z;
 // - groups of whole blocks, of half a block, or of one channel each (depthwise);
 // - an input that is blocked, or row-major with few channels.
-// Images may be Float16 if the filter is constant.
+// Images may be 16-bit floats if the filter is constant.
 bool PanelConvolutionFits(const ConvProblem& problem);
 
 inline constexpr int64_t kFloat = sizeof(float);
 
-// The loops of a problem. Strides are in bytes; for a Float16 input, in bytes of its Float32 copy.
+// The loops of a problem. Strides are in bytes; for an input of 16 bits, in bytes of its Float32
+// copy.
 struct PanelPlan {
   PanelPlan(const ConvProblem& problem, const ConvStrides& strides, const ConvTileCode& code,
             int64_t run_bytes);
@@ -48,13 +49,20 @@ struct PanelPlan {
   bool fetch_input;                   // the last panel of a run prefetches the next run's input
   bool fetch_z;                       // tiles prefetch the z that they add
 
-  bool float16;  // images and bias are Float16
-  // Float16 only. One of the two is 1: a run covers several images, or an image has several runs.
+  StoredFloat image_float;  // of images and bias
+  bool widens;              // they are 16-bit floats
+  // The type of the packed filter: BFloat16 if images are, otherwise Float32. (For Float16 images,
+  // users' files of packed weights have Float32.)
+  StoredFloat filter_float;
+  int64_t weight_bytes;
+  // 16-bit floats only. One of the two is 1: a run covers several images, or an image has several
+  // runs.
   int64_t images_per_run = 1, runs_per_image = 1;
   WideningPlan widening;   // for the input of a group
   int64_t run_pixels = 0;  // pixels of the longest run, if its sums are Float32 in workspace
 
-  int64_t TapBytes(int64_t blocks) const { return lanes * blocks * kChannelBlock * kFloat; }
+  // Sizes in a packed filter.
+  int64_t TapBytes(int64_t blocks) const { return lanes * blocks * kChannelBlock * weight_bytes; }
   int64_t BlockBytes(int64_t blocks) const { return h.window * w.window * TapBytes(blocks); }
   int64_t ChunkBytes() const { return chunk_blocks * BlockBytes(panel_blocks); }
   int64_t GroupBytes() const { return in_blocks * BlockBytes(out_blocks); }
@@ -63,7 +71,7 @@ struct PanelPlan {
   }
   // Returns the tiles of a run.
   Range TilesOf(int64_t run) const {
-    if (!float16) return {run * tiles / runs, (run + 1) * tiles / runs};
+    if (!widens) return {run * tiles / runs, (run + 1) * tiles / runs};
     const int64_t of_image = tiles / images;
     if (images_per_run > 1) {
       return {run * images_per_run * of_image,
@@ -79,11 +87,11 @@ struct PanelPlan {
   int64_t ColumnOf(int64_t index) const {
     return index * tile_pixels + std::min(index, longer_tiles);
   }
-  // Workspace per thread, in bytes, for Float16 images.
-  int64_t InputBytes() const { return float16 ? widening.bytes() : 0; }
+  // Workspace per thread, in bytes, for images of 16-bit floats.
+  int64_t InputBytes() const { return widens ? widening.bytes() : 0; }
   int64_t SumsBytes() const { return run_pixels * panel_blocks * kChannelBlock * kFloat; }
 
-  // Returns the byte offset of a panel's weights. Panels are counted over all groups.
+  // Returns the byte offset of a panel's packed weights. Panels are counted over all groups.
   int64_t PanelOffset(int64_t panel) const {
     return panel / panels * GroupBytes() + panel % panels * in_blocks * BlockBytes(panel_blocks);
   }
@@ -93,8 +101,8 @@ struct PanelPlan {
   void PlanWidening(bool planar);
 };
 
-// Returns the time of widening Float16 images, relative to the time of the sums. It is smaller for
-// longer runs.
+// Returns the time of widening images of 16-bit floats, relative to the time of the sums. It is
+// smaller for longer runs.
 double WideningTime(const ConvProblem& problem, const ConvStrides& strides, int64_t input_bytes);
 
 }  // namespace ashlar::cpu

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
-#include "graph/half.h"
 #include "opr/conv_bias.h"
+#include "runtime/cpu/conv/tile.h"
+#include "runtime/cpu/float16.h"
 #include "runtime/device/kernel.h"
 
 namespace ashlar::cpu {
@@ -17,11 +18,17 @@ struct ConvTensors {
   char* dst;
 };
 
-// Copies bias values [first, first + count) as Float32.
-inline void CopyBias(const char* bias, DType dtype, int64_t first, int64_t count, float* to) {
-  if (dtype == DType::kFloat16) {
-    const auto* const from = reinterpret_cast<const uint16_t*>(bias) + first;
-    for (int64_t i = 0; i < count; ++i) to[i] = HalfToFloat(from[i]);
+inline StoredFloat StoredFloatOf(DType dtype) {
+  return dtype == DType::kFloat16    ? StoredFloat::kFloat16
+         : dtype == DType::kBFloat16 ? StoredFloat::kBFloat16
+                                     : StoredFloat::kFloat32;
+}
+
+// Copies bias values [first, first + count) as Float32. `widen` is null if they are Float32.
+inline void CopyBias(const char* bias, WidenFunction widen, int64_t first, int64_t count,
+                     float* to) {
+  if (widen != nullptr) {
+    widen(reinterpret_cast<const uint16_t*>(bias) + first, to, count);
   } else {
     std::copy_n(reinterpret_cast<const float*>(bias) + first, count, to);
   }

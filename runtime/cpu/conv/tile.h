@@ -12,6 +12,9 @@
 
 namespace ashlar::cpu {
 
+// How floats are stored in memory; sums are always Float32.
+enum class StoredFloat : uint8_t { kFloat32, kFloat16, kBFloat16 };
+
 // The activation applied to finished sums, if its formula is arithmetic.
 struct ConvFinish {
   ScalarFunction function = ScalarFunction::kIdentity;
@@ -38,8 +41,9 @@ struct ConvTile {
   bool trim;
   int first_column, stride, dilation, width;
 
-  // One value for each output channel, ordered by block, row, column and lane. Points to the first
-  // block and row.
+  // One value for each output channel, ordered by block, row, column and lane, in Float32 or
+  // BFloat16. Points to the first block and row.
+  StoredFloat weights_float;
   const char* weights;
   int64_t weights_block_step;
   // Addresses to prefetch into the second-level cache meanwhile. They advance by prefetch_step per
@@ -56,8 +60,8 @@ struct ConvTile {
   int64_t sums_pixel_step, sums_block_step;
   char* dst;
   int64_t dst_pixel_step, dst_block_step;
-  bool float16_z, float16_dst;  // Float16 instead of Float32
-  bool fetch_z;                 // prefetches z into the first-level cache; not for depthwise
+  StoredFloat z_float, dst_float;
+  bool fetch_z;  // prefetches z into the first-level cache; not for depthwise
 
   ConvFinish finish;
   // Output channels of the last block that exist. If below 16, the others are set to zero.

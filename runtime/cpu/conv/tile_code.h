@@ -18,7 +18,6 @@ namespace {
 template <int kWidth, int kPixels, int kBlocks, int kVectors = kBlocks* kBlock / kWidth>
 struct ConvTileRunner {
   using Base = Vectors<kWidth>;
-  using Float16 = Float16Vectors<kWidth>;
   using Vector = typename Base::Vector;
   static constexpr int kOfBlock = kBlock / kWidth;
   using Sums = Vector[kPixels * kVectors];
@@ -79,7 +78,7 @@ struct ConvTileRunner {
   }
 
   // Adds one tap: all lanes of a block, for these pixels.
-  template <typename These>
+  template <typename Weights, typename These>
   [[gnu::always_inline]] static void AddTap(const These& these, const ConvTile& tile,
                                             const char* src, int lanes, const char* weights,
                                             const char*& prefetch, Sums& sums) {
@@ -91,11 +90,11 @@ struct ConvTileRunner {
     for (int lane = 0; lane < lanes; ++lane) {
       Vector of_lane[kVectors];
 #pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) of_lane[v] = Base::Load(from + v * kWidth * 4);
+      for (int v = 0; v < kVectors; ++v) of_lane[v] = Weights::Load(from + v * Weights::kBytes);
       __builtin_prefetch(next, 0, 2);
       AddPixels(these, pixels, step, of_lane, sums);
       pixels.Advance(lane_step);
-      from += kBlocks * kBlock * 4;
+      from += kBlocks * kOfBlock * Weights::kBytes;
       next += prefetch_step;
     }
     prefetch = next;
@@ -157,20 +156,17 @@ struct ConvTileRunner {
 
   [[gnu::always_inline]] static void End(const ConvTile& tile, Sums& sums) {
     if (tile.z != nullptr) {
-      if (tile.float16_z) {
-        Add<Float16>(tile.z, tile.z_pixel_step, tile.z_block_step, sums);
-      } else {
-        Add<Base>(tile.z, tile.z_pixel_step, tile.z_block_step, sums);
-      }
+      WithFormat<kWidth>(
+          tile.z_float, [&]<typename Format>() __attribute__((always_inline)) {
+            Add<Format>(tile.z, tile.z_pixel_step, tile.z_block_step, sums);
+          });
     }
     if (tile.sums != nullptr)
       Add<Base>(tile.sums, tile.sums_pixel_step, tile.sums_block_step, sums);
     Base::Finish(tile.finish, sums);
-    if (tile.float16_dst) {
-      Store<Float16>(tile, sums);
-    } else {
-      Store<Base>(tile, sums);
-    }
+    WithFormat<kWidth>(
+        tile.dst_float, [&]<typename Format>()
+                            __attribute__((always_inline)) { Store<Format>(tile, sums); });
   }
 
   // Calls visit(input, weights, pixels) for each tap that is inside the image for at least one
@@ -218,6 +214,16 @@ struct ConvTileRunner {
     Sums sums;
     Begin(tile, sums);
     if (tile.fetch_z) FetchZ(tile);
+    if (tile.weights_float == StoredFloat::kBFloat16) {
+      AddBlocks<BFloat16Vectors<kWidth>>(tile, sums);
+    } else {
+      AddBlocks<Base>(tile, sums);
+    }
+    End(tile, sums);
+  }
+
+  template <typename Weights>
+  [[gnu::always_inline]] static void AddBlocks(const ConvTile& tile, Sums& sums) {
     const char* weights_of_block = tile.weights;
     const char* src_of_block = tile.src;
     const char* prefetch_of_block = tile.prefetch;
@@ -226,19 +232,20 @@ struct ConvTileRunner {
       const char* prefetch = prefetch_of_block;
       const int lanes = block + 1 < tile.blocks ? tile.lanes : tile.last_lanes;
       if (one_tap) {
-        AddTap(ThesePixels<0, kPixels>(), tile, src_of_block, lanes, weights_of_block, prefetch,
-               sums);
+        AddTap<Weights>(ThesePixels<0, kPixels>(), tile, src_of_block, lanes, weights_of_block,
+                        prefetch, sums);
       } else {
         ForEachTap(
-            tile, src_of_block, weights_of_block, tile.lanes * kBlocks * kBlock * 4,
-            [&](const char* src, const char* weights, const auto& these) __attribute__((
-                always_inline)) { AddTap(these, tile, src, lanes, weights, prefetch, sums); });
+            tile, src_of_block, weights_of_block, tile.lanes * kBlocks * kOfBlock * Weights::kBytes,
+            [&](const char* src, const char* weights, const auto& these)
+                __attribute__((always_inline)) {
+                  AddTap<Weights>(these, tile, src, lanes, weights, prefetch, sums);
+                });
       }
       prefetch_of_block += tile.prefetch_block_step;
       weights_of_block += tile.weights_block_step;
       src_of_block += tile.block_step;
     }
-    End(tile, sums);
   }
 
   template <int kPixel = 0, typename These>
@@ -261,19 +268,28 @@ struct ConvTileRunner {
     static_assert(kBlocks == 1);
     Sums sums;
     Begin(tile, sums);
+    if (tile.weights_float == StoredFloat::kBFloat16) {
+      AddOwnTaps<BFloat16Vectors<kWidth>>(tile, sums);
+    } else {
+      AddOwnTaps<Base>(tile, sums);
+    }
+    End(tile, sums);
+  }
+
+  template <typename Weights>
+  [[gnu::always_inline]] static void AddOwnTaps(const ConvTile& tile, Sums& sums) {
     const int64_t step = tile.pixel_step;
     ForEachTap(
-        tile, tile.src, tile.weights, kBlock * 4,
+        tile, tile.src, tile.weights, kOfBlock * Weights::kBytes,
         [&](const char* src, const char* weights, const auto& these)
             __attribute__((always_inline)) {
               Vector of_tap[kVectors];
 #pragma GCC unroll 4
               for (int v = 0; v < kVectors; ++v) {
-                of_tap[v] = Base::Load(weights + v * Base::kBytes);
+                of_tap[v] = Weights::Load(weights + v * Weights::kBytes);
               }
               AddOwnChannels(these, Pixels(src, step), step, of_tap, sums);
             });
-    End(tile, sums);
   }
 };
 

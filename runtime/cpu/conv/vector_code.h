@@ -93,6 +93,18 @@ struct Vectors {
   }
 };
 
+// Calls visit.template operator()<Format>() for the vectors in which an image is stored.
+template <int kWidth, typename Visit>
+[[gnu::always_inline]] inline void WithFormat(StoredFloat stored, const Visit& visit) {
+  if (stored == StoredFloat::kFloat16) {
+    visit.template operator()<Float16Vectors<kWidth>>();
+  } else if (stored == StoredFloat::kBFloat16) {
+    visit.template operator()<BFloat16Vectors<kWidth>>();
+  } else {
+    visit.template operator()<Vectors<kWidth>>();
+  }
+}
+
 }  // namespace
 }  // namespace ashlar::cpu
 

@@ -1,4 +1,4 @@
-// The Float32 copy, in workspace, of the Float16 input that a run of tiles reads.
+// The Float32 copy, in workspace, of the 16-bit input that a run of tiles reads.
 #ifndef ASHLAR_RUNTIME_CPU_CONV_WIDENED_INPUT_H_
 #define ASHLAR_RUNTIME_CPU_CONV_WIDENED_INPUT_H_
 

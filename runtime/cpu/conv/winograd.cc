@@ -107,7 +107,8 @@ class WinogradConvolution final : public Kernel {
   const WinogradCode& code_;
   const ConvFinish finish_;
   const BlockActivation behind_finish_;
-  const NarrowFunction narrow_ = NarrowFor(isa_);
+  const WidenFunction widen_ = WidenFor(problem_.src.dtype, isa_);
+  const NarrowFunction narrow_ = NarrowFor(problem_.src.dtype, isa_);
   const int64_t in_blocks_, last_lanes_, out_blocks_, panel_blocks_, panels_;
   const ImageStrides src_, z_, dst_;  // in bytes
   const int64_t patches_h_, patches_w_, patches_;
@@ -159,7 +160,7 @@ absl::Status WinogradConvolution::Pack(int /*input*/, const HostTensor& value, v
   std::vector<float> wide;
   if (value.dtype() == DType::kFloat16) {
     wide.resize(value.num_elements());
-    WidenFor(isa_)(value.data<uint16_t>().data(), wide.data(), value.num_elements());
+    widen_(value.data<uint16_t>().data(), wide.data(), value.num_elements());
   }
   const float* const filter = wide.empty() ? value.data<float>().data() : wide.data();
   const std::vector<std::array<double, 3>> transform = WeightTransform(m_);
@@ -286,7 +287,7 @@ void WinogradConvolution::TransformOutput(const ConvTensors& tensors, Range patc
     output.channels = static_cast<int>(std::min(kChannelBlock, channels - channel));
     alignas(64) float bias[kChannelBlock] = {};
     if (tensors.bias != nullptr) {
-      CopyBias(tensors.bias, problem_.src.dtype, channel, output.channels, bias);
+      CopyBias(tensors.bias, widen_, channel, output.channels, bias);
     }
     output.bias = bias;
     for (int64_t i = 0; i < count; ++i) {
@@ -374,9 +375,9 @@ bool WinogradConvolutionFits(const ConvProblem& problem) {
   const auto fits = [](const WindowAxis& axis) {
     return axis.window == 3 && axis.stride == 1 && axis.dilation == 1;
   };
-  return problem.constant_filter && fits(problem.geometry.h) && fits(problem.geometry.w) &&
-         problem.geometry.groups == 1 && IsBlocked(problem.src.format) &&
-         PanelConvolutionFits(problem);
+  return problem.constant_filter && problem.src.dtype != DType::kBFloat16 &&
+         fits(problem.geometry.h) && fits(problem.geometry.w) && problem.geometry.groups == 1 &&
+         IsBlocked(problem.src.format) && PanelConvolutionFits(problem);
 }
 
 std::unique_ptr<Kernel> MakeWinogradConvolution(const ConvProblem& problem,

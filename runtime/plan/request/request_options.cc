@@ -119,7 +119,7 @@ std::vector<RequestOption> MakeOptions() {
   return {
       {.name = "precision",
        .metavar = "fp32|fp16|bf16",
-       .help = "tensors of 16 bits, with sums in fp32; bf16 on a GPU (default fp32)",
+       .help = "tensors of 16 bits, with arithmetic in fp32 (default fp32)",
        .set = [](Text t, Request& r) { return Store(ParsePrecision(t), r.target.precision); },
        .get = [](const Request& r) { return std::string(Name(r.target.precision)); },
        .packed = "precision"},
@@ -312,10 +312,6 @@ absl::Status CheckTogether(const PlanRequest& request,
   const auto error = [](const auto&... parts) {
     return absl::InvalidArgumentError(absl::StrCat(parts...));
   };
-  if (target.precision == DType::kBFloat16 && cpu) {
-    return error(spell("precision"), ": ", device, " has fp32 and fp16; bf16 needs a GPU, ",
-                 spell("device"), " gpu0:0");
-  }
   if (target.precision != DType::kFloat32 && planning.passes != "all" &&
       !absl::StrContains(planning.passes, "precision")) {
     return error(spell("precision"), " with ", spell("passes"), " ", planning.passes,

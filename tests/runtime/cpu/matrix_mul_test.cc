@@ -29,11 +29,12 @@ struct Product {
   std::string implementation;
 };
 
-// Returns the products by every kernel for the request. `halves`: b may be stored as Float16.
+// Returns the products by every kernel for the request. b may be stored as `stored`.
 std::vector<Product> MultiplyByAll(const MatrixMul& op, const HostTensor& a, const HostTensor& b,
-                                   bool constant, Isa isa, int threads, bool halves = false) {
+                                   bool constant, Isa isa, int threads,
+                                   DType stored = DType::kFloat32) {
   KernelRequest request = Value(testing::RequestOf(op, {a, b}, {}, {false, constant}));
-  request.halves = {false, halves};
+  request.exact_in = {DType::kFloat32, stored};
   request.processor.isa = isa;
   request.threads = threads;
   KernelRegistry registry;
@@ -78,11 +79,15 @@ class MatrixMulTest : public ::testing::TestWithParam<Isa> {
 INSTANTIATE_TEST_SUITE_P(Isas, MatrixMulTest, ::testing::ValuesIn(kIsas),
                          [](const auto& info) { return std::string(Name(info.param)); });
 
-// A Float16 constant stays Float16, with half the bytes, and the results are the same to the bit.
-// This holds for the loops over few rows and over many, and for columns after the last whole panel.
+// A constant of 16-bit floats stays so, with half the bytes, and the results are the same to the
+// bit. This holds for the loops over few rows and over many, and for columns after the last whole
+// panel.
 TEST_P(MatrixMulTest, HalvesGiveTheBitsOfFloats) {
   std::mt19937_64 random(3);
-  for (const bool transposed : {false, true}) {
+  for (const auto& [transposed, dtype] :
+       {std::pair(false, DType::kFloat16), std::pair(true, DType::kFloat16),
+        std::pair(false, DType::kBFloat16), std::pair(true, DType::kBFloat16)}) {
+    SCOPED_TRACE(Name(dtype));
     MatrixMulParam param;
     param.transposeB = transposed;
     const MatrixMul op(param);
@@ -90,7 +95,9 @@ TEST_P(MatrixMulTest, HalvesGiveTheBitsOfFloats) {
       const int64_t k = 3 * n + 171;
       HostTensor b = testing::RandomTensor(random, transposed ? Shape{n, k} : Shape{k, n}, -1, 1);
       for (int64_t i = 0; i < b.num_elements(); ++i) {
-        b.Set(i, HalfToFloat(FloatToHalf(static_cast<float>(b.At(i)))));
+        const float value = static_cast<float>(b.At(i));
+        b.Set(i, dtype == DType::kFloat16 ? HalfToFloat(FloatToHalf(value))
+                                          : BFloat16ToFloat(FloatToBFloat16(value)));
       }
       for (const int64_t m : {1, 2, 3, 4, 5, 6, 7, 12, 13, 40}) {
         SCOPED_TRACE(::testing::Message() << m << " x " << k << " x " << n);
@@ -98,7 +105,7 @@ TEST_P(MatrixMulTest, HalvesGiveTheBitsOfFloats) {
         for (const int threads : {1, 3}) {
           const Product floats = Multiply(op, a, b, true, GetParam(), threads);
           for (const Product& of_halves :
-               MultiplyByAll(op, a, b, true, GetParam(), threads, true)) {
+               MultiplyByAll(op, a, b, true, GetParam(), threads, dtype)) {
             EXPECT_EQ(of_halves.packed_bytes, k * n * 2);
             EXPECT_EQ(std::memcmp(of_halves.value.raw(), floats.value.raw(),
                                   static_cast<size_t>(floats.value.bytes())),

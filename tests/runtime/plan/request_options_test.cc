@@ -18,6 +18,7 @@ struct Row {
 
 const Row kRows[] = {
     {"precision", "fp16", "Float16"},
+    {"precision", "bf16", "BFloat16"},
     {"allow-tf32", "on", "on"},
     {"processor", "avx512_vnni/48K/2M", "avx512_vnni/48K/2M"},
     {"planner", "first_fit", "first_fit"},
