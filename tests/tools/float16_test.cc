@@ -75,6 +75,7 @@ TEST_P(Float16Golden, TheArenaIsHalfOfThatOfFloats) {
 
 // Weights are stored in 16 bits, too: the limits are for arena and weights.
 TEST(BFloat16Golden, ArenaAndWeightsAreHalfOfThoseOfFloats) {
+  cpu::RegisterDevice();
   constexpr double kLimit = 0.52;
   for (const auto& [model, weights] :
        {std::pair("resnet50", int64_t{51060944}), std::pair("mobilenet_v2", int64_t{6984336})}) {
@@ -150,7 +151,7 @@ class Float16CommandTest : public CommandTest {};
 TEST_F(Float16CommandTest, UsesWhatWasPlanned) {
   ASSERT_EQ(Ashlar("zoo mobilenet_v2 --image 96 -o model.ash --quiet").exit_code, 0);
   for (const char* options :
-       {"fp16", "fp16 --threads 2", "bf16", "bf16 --threads 2", "bf16 --memory-budget min"}) {
+       {"fp16", "fp16 --threads 2", "bf16", "bf16 --threads 2", "bf16 --memory-budget 350KB"}) {
     const ProcessResult result =
         Ashlar(absl::StrCat("verify model.ash --json --quiet --precision ", options));
     ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -160,7 +161,13 @@ TEST_F(Float16CommandTest, UsesWhatWasPlanned) {
               result.Json()["pools"]["arena"]["planned_bytes"]);
   }
   EXPECT_EQ(Ashlar("compare model.ash --precision fp16 --rtol 0.1").exit_code, 0);
-  EXPECT_EQ(Ashlar("compare model.ash --precision bf16 --layers all").exit_code, 0);
+  const ProcessResult layers =
+      Ashlar("compare model.ash --precision bf16 --layers all --rtol 0.5 --json");
+  ASSERT_EQ(layers.exit_code, 0) << layers.err;
+  EXPECT_GT(layers.Json()["layers"].size(), 50);
+  const double first = layers.Json()["layers"][0]["max_rel"];  // of one convolution's rounding
+  EXPECT_GT(first, 1e-4);
+  EXPECT_LT(first, 1.0 / 128);
 }
 
 }  // namespace
