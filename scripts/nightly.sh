@@ -13,6 +13,6 @@ $python -m pip install -q onnx onnxruntime
 $python scripts/differential.py --seed $(($(date +%j) * 1000000)) --minutes "$minutes"
 scripts/test.sh asan
 scripts/test_threads.sh
-scripts/test_wheel.sh
+ASHLAR_LONG_TESTS=1 scripts/test_wheel.sh
 scripts/test_packages.sh
 scripts/test_aarch64.sh || [ $? -eq 77 ]  # skipped, with a message, without a cross compiler
