@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <csignal>
 #include <random>
 #include <vector>
 
@@ -61,6 +62,21 @@ class TheirEvent {
  private:
   void* event_ = nullptr;
 };
+
+// Otherwise tests would not notice that the host computes on device memory.
+TEST(EmulatedMemory, IsClosedToTheHost) {
+  OpenEmulated();
+  float* memory = nullptr;
+  Cuda("cudaMalloc", reinterpret_cast<void**>(&memory), sizeof(float));
+  float value = 2;
+  Cuda("cudaMemcpy", static_cast<void*>(memory), static_cast<const void*>(&value), sizeof(float),
+       kToDevice);
+  EXPECT_EXIT(*const_cast<volatile float*>(memory) = 1, ::testing::KilledBySignal(SIGSEGV), "");
+  Cuda("cudaMemcpy", static_cast<void*>(&value), static_cast<const void*>(memory), sizeof(float),
+       kToHost);
+  EXPECT_EQ(value, 2);
+  Cuda("cudaFree", static_cast<void*>(memory));
+}
 
 class Callers : public ::testing::Test {
  protected:

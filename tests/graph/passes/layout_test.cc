@@ -197,17 +197,19 @@ TEST_F(LayoutTest, AfterGlobalPoolingTheRelayoutIsAView) {
 
 TEST_F(LayoutTest, OtherDTypesStayRowMajor) {
   const int image = Conv(make_.Input("x", {1, 3, 4, 4}), 16);
-  const int half = make_.Add<TypeCvt>({DType::kBFloat16}, {image}, "half");
-  make_.Output(Elem(ScalarFunction::kRelu, {half}, "relu"));
-  const Graph graph = Assign();
-  ExpectFormats(graph, {{"half", "r=r"}, {"relu", "r=r"}});
+  const int whole = make_.Add<TypeCvt>({DType::kInt32}, {image}, "whole");
+  make_.Output(Elem(ScalarFunction::kRelu, {whole}, "relu"));
+  ExpectFormats(Assign(), {{"whole", "r=r"}, {"relu", "r=r"}});
 }
 
-TEST_F(LayoutTest, Float16LiesInBlocksToo) {
-  const int image = Conv(make_.Input("x", {1, 3, 4, 4}), 16);
-  const int half = make_.Add<TypeCvt>({DType::kFloat16}, {image}, "half");
-  make_.Output(Elem(ScalarFunction::kRelu, {half}, "relu"));
-  ExpectFormats(Assign(), {{"half", "b=b"}, {"relu", "b=b"}});
+TEST_F(LayoutTest, Floats16LieInBlocksToo) {
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+    make_ = GraphMaker();
+    const int image = Conv(make_.Input("x", {1, 3, 4, 4}), 16);
+    const int half = make_.Add<TypeCvt>({dtype}, {image}, "half");
+    make_.Output(Elem(ScalarFunction::kRelu, {half}, "relu"));
+    ExpectFormats(Assign(), {{"half", "b=b"}, {"relu", "b=b"}});
+  }
 }
 
 // "b" stands for NHWC here.

@@ -1,7 +1,5 @@
 #include "tests/runtime/cuda/emulation/grid.h"
 
-#include <ucontext.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -9,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "tests/runtime/cuda/emulation/context.h"
 #include "tests/runtime/cuda/emulation/sanitizer_fiber.h"
 
 namespace ashlar::testing {
@@ -28,17 +27,13 @@ enum class State { kIdle, kAtBarrier, kAtExchange };
 
 struct Fiber {
   // Begins in `main` at the first switch to it.
-  explicit Fiber(void (*main)()) : stack(new char[kStackBytes]) {
+  explicit Fiber(void (*main)())
+      : stack(new char[kStackBytes]), context(main, stack.get(), kStackBytes) {
     sanitizer.SetStack(stack.get(), kStackBytes);
-    getcontext(&context);
-    context.uc_stack.ss_sp = stack.get();
-    context.uc_stack.ss_size = kStackBytes;
-    context.uc_link = nullptr;
-    makecontext(&context, main, 0);
   }
 
   std::unique_ptr<char[]> stack;
-  ucontext_t context;
+  Context context;
   SanitizerFiber sanitizer;
   State state = State::kIdle;
   ThreadIndex index;
@@ -76,7 +71,7 @@ class BlockRunner {
     Fiber& fiber = *current_;
     fiber.state = state;
     fiber.sanitizer.BeforeLeaving(scheduler_);
-    swapcontext(&fiber.context, &scheduler_context_);
+    fiber.context.SwitchTo(scheduler_context_);
     fiber.sanitizer.AfterEntering(scheduler_);
   }
 
@@ -89,7 +84,7 @@ class BlockRunner {
   void Resume(Fiber& fiber) {
     current_ = &fiber;
     scheduler_.BeforeLeaving(fiber.sanitizer);
-    swapcontext(&scheduler_context_, &fiber.context);
+    scheduler_context_.SwitchTo(fiber.context);
     scheduler_.AfterEntering(fiber.sanitizer);
   }
 
@@ -156,7 +151,7 @@ class BlockRunner {
 
   std::vector<std::unique_ptr<Fiber>> fibers_;
   Fiber* current_ = nullptr;
-  ucontext_t scheduler_context_;
+  Context scheduler_context_;
   SanitizerFiber scheduler_;
   const std::function<void()>* thread_ = nullptr;
   ThreadIndex shape_;
