@@ -154,7 +154,7 @@ TEST_F(EmulatedQuantizedTest, NodesGiveTheBitsOfTheReference) {
         "conv_pads_differ", "conv_ties", "conv_zero_point_255", "depthwise_5x5_stride2", "gemm",
         "global_average_pool", "hard_swish", "matmul"}) {
     SCOPED_TRACE(name);
-    const std::string path = SharedData(absl::StrCat("data/int8/nodes/", name));
+    const std::string path = absl::StrCat(SharedData("data/int8/nodes"), "/", name);
     NamedTensors inputs;
     for (auto& [array, value] : Value(ReadNpz(path + ".npz"))) {
       if (array.substr(0, 3) == "in_") inputs.push_back({array.substr(3), value});

@@ -171,7 +171,7 @@ PlanRequest InStrips(const std::string& path) {
 TEST(QuantizedOnnx, TilesAndThreadsGiveTheSameBits) {
   cpu::RegisterDevice();
   for (const std::string name : {"conv_extreme", "depthwise_5x5_stride2"}) {
-    const std::string path = SharedData("data/int8/nodes/" + name);
+    const std::string path = SharedData("data/int8/nodes") + "/" + name;
     const Tensors arrays = ReadArrays(path + ".npz");
     PlanRequest threads;
     threads.target.threads = 2;

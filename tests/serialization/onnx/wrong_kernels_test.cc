@@ -134,7 +134,7 @@ TEST(WrongKernels, EachMistakeIsSeenInTheGoldenConvolutions) {
     if (entry.path().extension() != ".onnx" || !convolves) continue;
     SCOPED_TRACE(name);
     ++cases;
-    const GoldenConvolution golden = ReadConvolution(SharedData("data/int8/nodes/" + name));
+    const GoldenConvolution golden = ReadConvolution(SharedData("data/int8/nodes") + "/" + name);
     EXPECT_EQ(WrongElements(golden, Mistake::kNone), 0);
     const bool padded = std::max({golden.param.pad_h, golden.param.pad_w, golden.param.pad_h_end,
                                   golden.param.pad_w_end}) > 0;
