@@ -10,7 +10,7 @@
 #include "opr/split.h"
 #include "opr/subtensor.h"
 #include "opr/type_cvt.h"
-#include "tests/opr/gradient_cases.h"
+#include "tests/opr/gradients/gradient_cases.h"
 
 namespace ashlar::testing {
 namespace {

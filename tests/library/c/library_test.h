@@ -1,6 +1,6 @@
 // Shared helpers of the library's tests: a model in a file, options in one line.
-#ifndef ASHLAR_TESTS_LIBRARY_LIBRARY_TEST_H_
-#define ASHLAR_TESTS_LIBRARY_LIBRARY_TEST_H_
+#ifndef ASHLAR_TESTS_LIBRARY_C_LIBRARY_TEST_H_
+#define ASHLAR_TESTS_LIBRARY_C_LIBRARY_TEST_H_
 
 #include <ashlar/ashlar.hpp>
 #include <string>
@@ -40,4 +40,4 @@ ashlar_status StatusOf(const Body& body) {
 
 }  // namespace ashlar::testing
 
-#endif  // ASHLAR_TESTS_LIBRARY_LIBRARY_TEST_H_
+#endif  // ASHLAR_TESTS_LIBRARY_C_LIBRARY_TEST_H_

@@ -6,7 +6,7 @@
 
 #include "opr/elemwise.h"
 #include "serialization/native/writer.h"
-#include "tests/library/library_test.h"
+#include "tests/library/c/library_test.h"
 #include "tests/support/graph_maker.h"
 
 namespace ashlar::testing {

@@ -1,6 +1,6 @@
 /* A C99 program that uses the library. */
-#ifndef ASHLAR_TESTS_LIBRARY_C_PROGRAM_H_
-#define ASHLAR_TESTS_LIBRARY_C_PROGRAM_H_
+#ifndef ASHLAR_TESTS_LIBRARY_C_C_PROGRAM_H_
+#define ASHLAR_TESTS_LIBRARY_C_C_PROGRAM_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,4 +22,4 @@ int TrainModelInC(const char* path, const float* images, size_t image_bytes, con
 #ifdef __cplusplus
 }
 #endif
-#endif /* ASHLAR_TESTS_LIBRARY_C_PROGRAM_H_ */
+#endif /* ASHLAR_TESTS_LIBRARY_C_C_PROGRAM_H_ */

@@ -15,7 +15,7 @@
 #include "serialization/mapped_file.h"
 #include "serialization/npz.h"
 #include "serialization/onnx/import/reader.h"
-#include "tests/serialization/onnx/node_case.h"
+#include "tests/serialization/onnx/import/node_case.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"

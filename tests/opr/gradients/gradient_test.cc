@@ -9,7 +9,7 @@
 #include "graph/graph_builder.h"
 #include "opr/gradients/gradients.h"
 #include "opr/table.h"
-#include "tests/opr/gradient_cases.h"
+#include "tests/opr/gradients/gradient_cases.h"
 #include "tests/support/status.h"
 
 namespace ashlar::testing {

@@ -1,6 +1,6 @@
 // Gradient cases of every scalar function, on operands far from its kinks.
 #include "opr/elemwise.h"
-#include "tests/opr/gradient_cases.h"
+#include "tests/opr/gradients/gradient_cases.h"
 
 namespace ashlar::testing {
 namespace {

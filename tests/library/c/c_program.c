@@ -1,4 +1,4 @@
-#include "tests/library/c_program.h"
+#include "tests/library/c/c_program.h"
 
 #include <ashlar/ashlar.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // A random axis of an image over which windows slide, for tests that compute by hand.
-#ifndef ASHLAR_TESTS_SERIALIZATION_ONNX_SLIDING_AXIS_H_
-#define ASHLAR_TESTS_SERIALIZATION_ONNX_SLIDING_AXIS_H_
+#ifndef ASHLAR_TESTS_SERIALIZATION_ONNX_IMPORT_SLIDING_AXIS_H_
+#define ASHLAR_TESTS_SERIALIZATION_ONNX_IMPORT_SLIDING_AXIS_H_
 
 #include <cstdint>
 #include <random>
@@ -32,4 +32,4 @@ inline SlidingAxis RandomAxis(std::mt19937& random, int64_t most_window, int64_t
 
 }  // namespace ashlar::testing
 
-#endif  // ASHLAR_TESTS_SERIALIZATION_ONNX_SLIDING_AXIS_H_
+#endif  // ASHLAR_TESTS_SERIALIZATION_ONNX_IMPORT_SLIDING_AXIS_H_

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "serialization/native/writer.h"
-#include "tests/library/library_test.h"
+#include "tests/library/c/library_test.h"
 #include "tests/support/sanitized.h"
 #include "tools/zoo/zoo.h"
 

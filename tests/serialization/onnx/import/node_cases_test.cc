@@ -13,7 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "tests/serialization/files.h"
-#include "tests/serialization/onnx/node_case.h"
+#include "tests/serialization/onnx/import/node_case.h"
 #include "tests/support/shared_data.h"
 
 namespace ashlar::testing {

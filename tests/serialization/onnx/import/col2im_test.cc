@@ -5,8 +5,8 @@
 
 #include "serialization/onnx/import/reader.h"
 #include "tests/serialization/files.h"
+#include "tests/serialization/onnx/import/sliding_axis.h"
 #include "tests/serialization/onnx/model_text.h"
-#include "tests/serialization/onnx/sliding_axis.h"
 #include "tests/support/operators.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"

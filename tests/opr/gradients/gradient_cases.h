@@ -1,6 +1,6 @@
 // Operators, and operands on which their gradients are compared with differences.
-#ifndef ASHLAR_TESTS_OPR_GRADIENT_CASES_H_
-#define ASHLAR_TESTS_OPR_GRADIENT_CASES_H_
+#ifndef ASHLAR_TESTS_OPR_GRADIENTS_GRADIENT_CASES_H_
+#define ASHLAR_TESTS_OPR_GRADIENTS_GRADIENT_CASES_H_
 
 #include <memory>
 #include <random>
@@ -53,4 +53,4 @@ void AddScalarCases(GradientCases& cases);
 
 }  // namespace ashlar::testing
 
-#endif  // ASHLAR_TESTS_OPR_GRADIENT_CASES_H_
+#endif  // ASHLAR_TESTS_OPR_GRADIENTS_GRADIENT_CASES_H_

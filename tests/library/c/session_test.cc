@@ -15,7 +15,7 @@
 #include <optional>
 #include <thread>
 
-#include "tests/library/library_test.h"
+#include "tests/library/c/library_test.h"
 #include "tests/support/sanitized.h"
 
 namespace ashlar::testing {

@@ -10,8 +10,8 @@
 #include <thread>
 #include <utility>
 
-#include "tests/library/c_program.h"
-#include "tests/library/library_test.h"
+#include "tests/library/c/c_program.h"
+#include "tests/library/c/library_test.h"
 
 namespace ashlar::testing {
 namespace {

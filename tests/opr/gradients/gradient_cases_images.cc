@@ -6,7 +6,7 @@
 #include "opr/lrn.h"
 #include "opr/pooling.h"
 #include "opr/resize.h"
-#include "tests/opr/gradient_cases.h"
+#include "tests/opr/gradients/gradient_cases.h"
 #include "tests/support/activations.h"
 
 namespace ashlar::testing {

@@ -10,7 +10,7 @@
 #include "opr/reduce.h"
 #include "opr/softmax.h"
 #include "opr/top_k.h"
-#include "tests/opr/gradient_cases.h"
+#include "tests/opr/gradients/gradient_cases.h"
 
 namespace ashlar::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/serialization/onnx/node_case.h"
+#include "tests/serialization/onnx/import/node_case.h"
 
 #include <onnx/onnx_pb.h>
 

@@ -1,6 +1,6 @@
 // A case of ONNX's own node tests: a model of one operator, its inputs and its outputs.
-#ifndef ASHLAR_TESTS_SERIALIZATION_ONNX_NODE_CASE_H_
-#define ASHLAR_TESTS_SERIALIZATION_ONNX_NODE_CASE_H_
+#ifndef ASHLAR_TESTS_SERIALIZATION_ONNX_IMPORT_NODE_CASE_H_
+#define ASHLAR_TESTS_SERIALIZATION_ONNX_IMPORT_NODE_CASE_H_
 
 #include <string>
 #include <vector>
@@ -43,4 +43,4 @@ NodeResult RunNodeCase(const NodeCase& test, KnownInputs known);
 
 }  // namespace ashlar::testing
 
-#endif  // ASHLAR_TESTS_SERIALIZATION_ONNX_NODE_CASE_H_
+#endif  // ASHLAR_TESTS_SERIALIZATION_ONNX_IMPORT_NODE_CASE_H_

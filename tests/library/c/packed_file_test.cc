@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/library/library_test.h"
+#include "tests/library/c/library_test.h"
 
 namespace ashlar::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/library/library_test.h"
+#include "tests/library/c/library_test.h"
 
 #include <cstdio>
 #include <random>
