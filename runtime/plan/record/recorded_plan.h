@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "memory/problem/buffer.h"
-#include "runtime/plan/request/debug_options.h"
 #include "runtime/plan/stages/planned_graph.h"
 
 namespace ashlar {
@@ -70,10 +69,8 @@ struct RecordedPlan {
   memory::Proof proof() const;
 };
 
-// Records a plan of `model`, the graph before any rewrite. `checks`: the debug options that the
-// plan was made with.
-absl::StatusOr<RecordedPlan> RecordPlan(const Graph& model, const PlannedGraph& planned,
-                                        const DebugOptions& debug = {});
+// Records a plan of `model`, the graph before any rewrite.
+absl::StatusOr<RecordedPlan> RecordPlan(const Graph& model, const PlannedGraph& planned);
 
 // Counts the plan's kernels that are tuned (PlanningOptions::record, or as the recorded plan
 // counted them).

@@ -140,7 +140,7 @@ TEST(SmallestPlanOf, TilesThatDoNotFitArePassedOver) {
   request.planning.planner.limits.work = 10'000;  // the exact arena does not matter
   const auto planned = PlanGraph(RandomImageGraph(random, /*joins=*/false, 20), request);
   ASSERT_TRUE(planned.ok()) << planned.status();
-  EXPECT_FALSE((*planned)->target.tiles.empty());
+  EXPECT_FALSE((*planned)->tiles.empty());
 }
 
 // Runs on float graphs and on the same graphs in 8 bits.
