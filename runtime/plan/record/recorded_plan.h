@@ -64,6 +64,8 @@ struct RecordedPlan {
   std::string found_by;         // name of the planner that found the addresses
   double predicted_ms = 0, extra_flops_ratio = 0;
 
+  // Returns the request of the same plan, which would search for it again.
+  PlanRequest request() const { return {target, planning, {.alignment = alignment}}; }
   // Returns the chunks as buffers without prescribed offsets.
   memory::Problem problem() const;
   memory::Proof proof() const;
