@@ -66,6 +66,7 @@ LAYERS = {
     "tests/memory": "memory tests/support",
     "tests/runtime": "runtime/session tests/cases",
     "tests/runtime/session": "runtime/cpu runtime/measure quantization tests/runtime",
+    "tests/runtime/plan": "quantization runtime/cpu tests/runtime",
     "tests/runtime/cpu": "runtime/cpu tests/runtime",
     "tests/runtime/mcu": "runtime/mcu tests/runtime",
     "tests/runtime/measure": "runtime/measure tests/runtime",

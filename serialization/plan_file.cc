@@ -1,14 +1,16 @@
 #include "serialization/plan_file.h"
 
 #include <algorithm>
-#include <initializer_list>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
-#include "graph/passes/pass.h"
+#include "absl/types/span.h"
 #include "graph/status.h"
 #include "memory/problem/tied_buffers.h"
+#include "runtime/plan/request/request_options.h"
 #include "serialization/crc32.h"
 #include "serialization/json_file.h"
 #include "serialization/json_reader.h"
@@ -36,22 +38,38 @@ std::string ChecksumOf(nlohmann::json document) {
 
 std::string Text(absl::string_view text) { return std::string(text); }
 
+// Converts the text of an option to its form in plan files.
+OrderedJson ValueJson(const RequestOption& option, const std::string& text) {
+  if (option.form == ValueForm::kText) return text;
+  if (option.form == ValueForm::kSwitch) return text == "on";
+  int64_t number = 0;
+  return absl::SimpleAtoi(text, &number) ? number : 0;
+}
+
+// Does the inverse.
+absl::StatusOr<std::string> ValueText(const RequestOption& option, const JsonPlace& place) {
+  if (option.form == ValueForm::kText) return place.Text();
+  if (option.form == ValueForm::kSwitch) {
+    ASHLAR_ASSIGN_OR_RETURN(const bool on, place.Bool());
+    return std::string(on ? "on" : "off");
+  }
+  ASHLAR_ASSIGN_OR_RETURN(const int64_t number, place.Integer(0, kMaxBytes));
+  return absl::StrCat(number);
+}
+
 OrderedJson OptionsJson(const RecordedPlan& plan) {
-  const PlanningOptions& planning = plan.planning;
-  OrderedJson json = {{"precision", Text(Name(plan.target.precision))},
-                      {"passes", planning.passes},
-                      {"scheduler", Text(Name(planning.order))},
-                      {"inplace", planning.inplace},
-                      {"planner", planning.planner.planner},
-                      {"planner_work", planning.planner.limits.work},
-                      {"exact", planning.kernels.exact},
-                      {"prefer", planning.kernels.least_memory ? "memory" : "speed"},
-                      {"allow_tf32", planning.kernels.allow_tf32},
-                      {"extra_scratch_bytes", planning.extra_workspace},
-                      {"alignment", plan.alignment},
-                      {"tile", plan.target.tiles.ToString()},
-                      {"rewritten_for_tiles", plan.rewritten_for_tiles}};
-  if (plan.target.release_input) json["release_input"] = true;
+  OrderedJson json;
+  const PlanRequest request = plan.request(), defaults;
+  for (const RequestOption& option : RequestOptions()) {
+    const std::string text = option.get(request);
+    const bool stored =
+        option.in_plan_files == InPlanFiles::kAlways ||
+        (option.in_plan_files == InPlanFiles::kChanged && text != option.get(defaults));
+    if (stored) json[PlanKey(option)] = ValueJson(option, text);
+  }
+  json["planner_work"] = plan.planning.planner.limits.work;
+  json["tile"] = plan.target.tiles.ToString();
+  json["rewritten_for_tiles"] = plan.rewritten_for_tiles;
   return json;
 }
 
@@ -122,8 +140,8 @@ OrderedJson PlanJson(const StoredPlan& file) {
 class Fields {
  public:
   static absl::StatusOr<Fields> Of(const JsonPlace& place,
-                                   std::initializer_list<absl::string_view> required,
-                                   std::initializer_list<absl::string_view> optional = {}) {
+                                   absl::Span<const absl::string_view> required,
+                                   absl::Span<const absl::string_view> optional = {}) {
     ASHLAR_ASSIGN_OR_RETURN(const auto members, place.Members());
     for (const auto& [key, value] : members) {
       const bool known = std::find(required.begin(), required.end(), key) != required.end() ||
@@ -184,18 +202,6 @@ absl::StatusOr<uint32_t> ParseCrc(absl::string_view text) {
   return absl::InvalidArgumentError("is not a CRC-32 of eight hexadecimal digits");
 }
 
-absl::StatusOr<bool> ParsePrefer(absl::string_view text) {
-  if (text == "speed" || text == "memory") return text == "memory";
-  return absl::InvalidArgumentError("is neither speed nor memory");
-}
-
-absl::StatusOr<DType> ParsePrecision(absl::string_view text) {
-  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
-    if (text == Name(dtype)) return dtype;
-  }
-  return absl::InvalidArgumentError("is not Float32, Float16 or BFloat16");
-}
-
 absl::StatusOr<ChunkKind> ParseKind(absl::string_view text) {
   for (const ChunkKind kind : kKinds) {
     if (text == Name(kind)) return kind;
@@ -204,38 +210,30 @@ absl::StatusOr<ChunkKind> ParseKind(absl::string_view text) {
 }
 
 absl::Status ReadOptions(const JsonPlace& place, RecordedPlan& plan) {
-  ASHLAR_ASSIGN_OR_RETURN(
-      const Fields fields,
-      Fields::Of(place,
-                 {"precision", "passes", "scheduler", "inplace", "planner", "planner_work", "exact",
-                  "prefer", "allow_tf32", "extra_scratch_bytes", "alignment", "tile",
-                  "rewritten_for_tiles"},
-                 {"release_input"}));
-  PlanningOptions& planning = plan.planning;
-  ASHLAR_RETURN_IF_ERROR(fields.ReadParsed("precision", ParsePrecision, plan.target.precision));
-  ASHLAR_RETURN_IF_ERROR(fields.Read("passes", planning.passes));
-  if (absl::Status status = SelectPasses(planning.passes).status(); !status.ok()) {
-    return fields["passes"].Error(status.message());
+  std::map<std::string, const RequestOption*> options;  // by key
+  std::vector<absl::string_view> required = {"planner_work", "tile", "rewritten_for_tiles"};
+  std::vector<absl::string_view> optional;
+  for (const RequestOption& option : RequestOptions()) {
+    if (option.in_plan_files == InPlanFiles::kNever) continue;
+    const auto& key = options.emplace(PlanKey(option), &option).first->first;
+    (option.in_plan_files == InPlanFiles::kAlways ? required : optional).push_back(key);
   }
-  ASHLAR_RETURN_IF_ERROR(fields.ReadParsed("scheduler", ParseOrder, planning.order));
-  ASHLAR_RETURN_IF_ERROR(fields.Read("inplace", planning.inplace));
-  ASHLAR_RETURN_IF_ERROR(fields.Read("planner", planning.planner.planner));
-  if (memory::FindPlanner(planning.planner.planner) == nullptr) {
-    return fields["planner"].Error("there is no such planner");
+  ASHLAR_ASSIGN_OR_RETURN(const Fields fields, Fields::Of(place, required, optional));
+  PlanRequest request;
+  for (const auto& [key, option] : options) {
+    if (!fields.Has(key.c_str())) continue;
+    const JsonPlace value = fields[key.c_str()];
+    ASHLAR_ASSIGN_OR_RETURN(const std::string text, ValueText(*option, value));
+    // `set` need not take the text of a default.
+    if (text == option->get(request)) continue;
+    if (absl::Status set = option->set(text, request); !set.ok()) return value.Error(set.message());
   }
-  ASHLAR_RETURN_IF_ERROR(fields.Read("planner_work", 0, INT64_MAX, planning.planner.limits.work));
-  ASHLAR_RETURN_IF_ERROR(fields.Read("exact", planning.kernels.exact));
-  ASHLAR_RETURN_IF_ERROR(fields.ReadParsed("prefer", ParsePrefer, planning.kernels.least_memory));
-  ASHLAR_RETURN_IF_ERROR(fields.Read("allow_tf32", planning.kernels.allow_tf32));
-  ASHLAR_RETURN_IF_ERROR(fields.ReadBytes("extra_scratch_bytes", planning.extra_workspace));
-  ASHLAR_RETURN_IF_ERROR(fields.Read("alignment", 0, int64_t{1} << 30, plan.alignment));
-  if ((plan.alignment & (plan.alignment - 1)) != 0) {
-    return fields["alignment"].Error("is neither 0 nor a power of two");
-  }
+  plan.target = request.target;
+  plan.planning = request.planning;
+  plan.alignment = request.debug.alignment;
+  ASHLAR_RETURN_IF_ERROR(
+      fields.Read("planner_work", 0, INT64_MAX, plan.planning.planner.limits.work));
   ASHLAR_RETURN_IF_ERROR(fields.ReadParsed("tile", TileSpec::Parse, plan.target.tiles));
-  if (fields.Has("release_input")) {
-    ASHLAR_RETURN_IF_ERROR(fields.Read("release_input", plan.target.release_input));
-  }
   return fields.Read("rewritten_for_tiles", plan.rewritten_for_tiles);
 }
 
@@ -246,6 +244,7 @@ absl::Status ReadHead(const Fields& document, StoredPlan& file) {
   ASHLAR_RETURN_IF_ERROR(model.Read("operators", 0, kMaxId, file.model.operators));
   ASHLAR_RETURN_IF_ERROR(model.ReadBytes("weights_bytes", file.model.weights_bytes));
   ASHLAR_RETURN_IF_ERROR(model.ReadParsed("crc32", ParseCrc, file.model.crc32));
+  ASHLAR_RETURN_IF_ERROR(ReadOptions(document["options"], plan));
   ASHLAR_RETURN_IF_ERROR(document.ReadParsed("device", CompNode::Parse, plan.target.comp_node));
   ASHLAR_ASSIGN_OR_RETURN(const Fields processor,
                           Fields::Of(document["processor"], {"name", "at_hand"}));
@@ -254,7 +253,6 @@ absl::Status ReadHead(const Fields& document, StoredPlan& file) {
   ASHLAR_RETURN_IF_ERROR(processor.Read("at_hand", at_hand));
   if (!at_hand) plan.target.processor = plan.processor;
   ASHLAR_RETURN_IF_ERROR(document.Read("threads", 1, kMaxThreads, plan.target.threads));
-  ASHLAR_RETURN_IF_ERROR(ReadOptions(document["options"], plan));
   if (!document["kernel_record"].is_null()) {
     ASHLAR_ASSIGN_OR_RETURN(const Fields record, Fields::Of(document["kernel_record"],
                                                             {"path", "problems", "answered"}));

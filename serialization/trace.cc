@@ -27,7 +27,7 @@ absl::StatusOr<TraceJson> ChromeTrace(const PlannedGraph& planned,
                           memory::LiveProfile(planned.lifetimes.problem));
   TraceJson events = TraceJson::array();
   events.push_back(Metadata("process_name", "ashlar"));
-  events.push_back(Metadata("thread_name", planned.target.comp_node.ToString()));
+  events.push_back(Metadata("thread_name", planned.request.target.comp_node.ToString()));
   size_t next = 0;
   double last = 0;
   for (size_t i = 0; i < steps.size(); ++i) {

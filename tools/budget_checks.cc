@@ -9,16 +9,17 @@
 namespace ashlar {
 
 absl::Status CheckBudget(const PlannedGraph& planned, const std::string& path) {
-  if (!planned.target.budget || planned.target.budget->bytes == 0) return absl::OkStatus();
-  if (planned.plan.plan.arena <= planned.target.budget->bytes) return absl::OkStatus();
+  const std::optional<MemoryBudget>& budget = planned.request.target.budget;
+  if (!budget || budget->bytes == 0) return absl::OkStatus();
+  if (planned.plan.plan.arena <= budget->bytes) return absl::OkStatus();
   return WithExitCode(absl::ResourceExhaustedError(absl::StrCat(
-                          path, " does not fit: --memory-budget is ", planned.target.budget->bytes,
+                          path, " does not fit: --memory-budget is ", budget->bytes,
                           " bytes, the smallest that would do is ", planned.smallest_budget)),
                       ExitCode::kDoesNotFit);
 }
 
 absl::Status CheckTotal(const PlannedModel& made, const std::string& path) {
-  const std::optional<TotalBudget>& total = made.plan().target.total;
+  const std::optional<TotalBudget>& total = made.plan().request.target.total;
   const MemoryNeed need = NeedOf(made);
   if (!total || need.total() <= total->bytes) return absl::OkStatus();
   const int64_t least = LeastTotal(made.plan(), total->process_bytes);

@@ -137,7 +137,7 @@ absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request, 
 
 MemoryNeed NeedOf(const PlannedModel& model) {
   const PlannedGraph& plan = model.plan();
-  return NeedOf(plan, ProcessBytes(plan.target.threads), model.packed != nullptr);
+  return NeedOf(plan, ProcessBytes(plan.request.target.threads), model.packed != nullptr);
 }
 
 int64_t AddressesNeeded(const PlannedModel& model) {
@@ -151,7 +151,7 @@ absl::Status MakeRoom(const PlannedModel& model) {
   const PlannedGraph& planned = model.plan();
   if (!planned.device->is_host()) return absl::OkStatus();
   ASHLAR_RETURN_IF_ERROR(CheckAddresses(AddressesNeeded(model)));
-  const std::optional<TotalBudget>& total = planned.target.total;
+  const std::optional<TotalBudget>& total = planned.request.target.total;
   if (!total) return absl::OkStatus();
   ReturnFreedMemory();
   LetGoOfCode();

@@ -23,9 +23,9 @@ bool IsWord(const std::string& text) {
 
 std::vector<std::string> OptionsToRepeat(const PlannedGraph& planned) {
   const PlanningOptions& planning = planned.planning;
-  const TileSpec& tiles = planned.target.tiles;
-  if (planned.target.total && planning.most_weights < std::numeric_limits<int64_t>::max()) {
-    return {"--total-budget", absl::StrCat(planned.target.total->bytes)};
+  const TileSpec& tiles = planned.tiles;
+  if (planned.request.target.total && planning.most_weights < std::numeric_limits<int64_t>::max()) {
+    return {"--total-budget", absl::StrCat(planned.request.target.total->bytes)};
   }
   std::vector<std::string> options = {"--tile", tiles.empty() ? "none" : tiles.ToString()};
   if (planning.kernels.least_memory) options.insert(options.end(), {"--prefer", "memory"});

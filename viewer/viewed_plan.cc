@@ -48,7 +48,7 @@ void AddViews(const PlannedGraph& planned, ViewedPlan& view) {
 }
 
 void AddTimes(const PlannedGraph& planned, ViewedPlan& view) {
-  const ProcessorSpeed speed = SpeedOf(*planned.device, planned.target, planned.planning);
+  const ProcessorSpeed speed = SpeedOf(*planned.device, planned.request.target, planned.planning);
   for (size_t step = 0; step < view.steps.size(); ++step) {
     const int node = planned.schedule.order[step];
     if (planned.kernels[node] == nullptr) continue;
@@ -108,7 +108,7 @@ ViewedPlan ViewOf(const RecordedPlan& record, const PlannedGraph& planned, std::
   ViewedPlan view = ViewOf(record, std::move(title));
   view.problem = planned.lifetimes.problem;  // a chunk may be contained in several
   view.passes = planned.passes;
-  if (planned.target.budget) view.budget = planned.target.budget->bytes;
+  if (planned.request.target.budget) view.budget = planned.request.target.budget->bytes;
   AddReads(planned, view);
   AddViews(planned, view);
   AddTimes(planned, view);

@@ -96,7 +96,7 @@ absl::Status Describe(const Graph& model, const PlannedGraph& planned, std::stri
   plan.buffers = BuffersOf(plan.record);
   ASHLAR_ASSIGN_OR_RETURN(plan.steps, StepsOf(plan.record));
   plan.memory = MemoryOf(planned);
-  plan.tile = planned.target.tiles.empty() ? "none" : planned.target.tiles.ToString();
+  plan.tile = planned.tiles.empty() ? "none" : planned.tiles.ToString();
   plan.passes = planned.planning.passes;
   plan.choices.tile = plan.tile.c_str();
   plan.choices.passes = plan.passes.c_str();

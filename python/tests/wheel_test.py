@@ -100,7 +100,7 @@ def check_library(wheel):
         with zipfile.ZipFile(wheel) as archive:
             library = next(name for name in archive.namelist() if name.endswith(".so.1"))
             archive.extract(library, folder)
-        return subprocess.run([sys.executable, ROOT / "tests/library/exports_test.py", os.path.join(folder, library),
+        return subprocess.run([sys.executable, ROOT / "tests/library/c/exports_test.py", os.path.join(folder, library),
                                ROOT / "library/include/ashlar/ashlar.h", "--static"]).returncode
 
 

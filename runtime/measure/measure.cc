@@ -233,7 +233,7 @@ absl::StatusOr<Measurement> MeasurePlan(
   const bool in_file = made.packed != nullptr;
   const PlannedGraph& to_run = in_file ? made.packed->planned() : *made.planned;
   if (to_run.device->is_host()) {
-    result.need = NeedOf(to_run, ProcessBytes(to_run.target.threads), in_file);
+    result.need = NeedOf(to_run, ProcessBytes(to_run.request.target.threads), in_file);
     result.addresses = AddressesNeeded(to_run, in_file);
     ASHLAR_RETURN_IF_ERROR(CheckAddresses(result.addresses));
   }
@@ -250,10 +250,11 @@ absl::StatusOr<Measurement> MeasurePlan(
     ReturnFreedMemory();
   }
   const PlannedGraph& plan = executable->planned();
-  result.target = plan.target;
+  const PlanRequest settled = plan.SettledRequest();
+  result.target = settled.target;
   result.target.budget.reset();
   result.target.total.reset();
-  result.planning = plan.planning;
+  result.planning = settled.planning;
   result.record_use = CountRecordUse(plan);
   Device& device = *plan.device;
   ASHLAR_ASSIGN_OR_RETURN(

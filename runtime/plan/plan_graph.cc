@@ -46,13 +46,14 @@ absl::Status CheckReleases(const PlanTarget& target) {
                    ", which copies them into memory of its own: only on the CPU"));
 }
 
-// Finishes every plan: checks that the device can hold a session, and stores the planning time. The
-// stored request names the tiles, so planning again reproduces them.
+// Finishes every plan: checks that the device can hold a session, and stores the caller's request
+// and the planning time.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> Checked(
-    absl::StatusOr<std::unique_ptr<PlannedGraph>> planned, Clock::time_point start) {
+    absl::StatusOr<std::unique_ptr<PlannedGraph>> planned, const PlanRequest& request,
+    Clock::time_point start) {
   if (!planned.ok()) return planned;
   ASHLAR_RETURN_IF_ERROR(CheckDeviceHolds(**planned));
-  (*planned)->target.tuned_tiles = false;
+  (*planned)->request = request;
   (*planned)->plan_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   return planned;
 }
@@ -67,9 +68,9 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUnlessStopped(Graph graph,
   const auto& [target, planning, debug] = request;
   ASHLAR_RETURN_IF_ERROR(CheckReleases(target));
   if (planning.recorded != nullptr) {
-    return Checked(PlanAsRecorded(std::move(graph), request), start);
+    return Checked(PlanAsRecorded(std::move(graph), request), request, start);
   }
-  if (target.total) return Checked(PlanWithinTotal(graph, request, PlanGraph), start);
+  if (target.total) return Checked(PlanWithinTotal(graph, request, PlanGraph), request, start);
   PlanRequest in_tiles = request;
   in_tiles.target.tiles = TilesOnRecord(graph, request);
   const bool on_record = !in_tiles.target.tiles.empty();
@@ -80,7 +81,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUnlessStopped(Graph graph,
   if (on_record) {
     // Tuned tiles only save time. If the graph cannot be tiled that way, as with a record from an
     // older version, it is planned untiled.
-    auto planned = Checked(PlanTiled(rewritten, in_tiles), start);
+    auto planned = Checked(PlanTiled(rewritten, in_tiles), request, start);
     if (planned.ok()) {
       (*planned)->tiles_on_record = true;
       return planned;
@@ -90,7 +91,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUnlessStopped(Graph graph,
                  : target.tiled()
                      ? PlanTiled(rewritten, request)
                      : PlanRewritten(std::move(rewritten), request, ArrangementOf(planning)),
-                 start);
+                 request, start);
 }
 
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanKernelsUnlessStopped(
@@ -98,7 +99,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanKernelsUnlessStopped(
   const Clock::time_point start = Clock::now();
   ASHLAR_RETURN_IF_ERROR(CheckReleases(request.target));
   if (request.planning.recorded != nullptr) {
-    return Checked(PlaceAsRecorded({std::move(rewritten), {}}, request), start);
+    return Checked(PlaceAsRecorded({std::move(rewritten), {}}, request), request, start);
   }
   Arrangement arrangement = ArrangementOf(request.planning);
   arrangement.kernels = kernels;
@@ -107,7 +108,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanKernelsUnlessStopped(
     arrangement.order = Order::kAsGiven;
     arrangement.planner = PlannerFor(Thoroughness::kChosen, request.planning);
   }
-  return Checked(PlanRewritten({std::move(rewritten), {}}, request, arrangement), start);
+  return Checked(PlanRewritten({std::move(rewritten), {}}, request, arrangement), request, start);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ class TotalPlanner {
   // unused is not between the parts of the plan, and can return to the system.
   absl::StatusOr<Planned> Anew(Planned found, int searched) const {
     PlanRequest request = request_;
-    request.target.tiles = found->target.tiles;
+    request.target.tiles = found->tiles;
     request.planning.passes = found->planning.passes;
     request.planning.kernels = found->planning.kernels;
     request.planning.most_weights = found->planning.most_weights;
@@ -123,7 +123,7 @@ class TotalPlanner {
   bool Fits(const PlannedGraph& planned) const { return Need(planned) <= total_.bytes; }
   double Time(const PlannedGraph& planned) const {
     return EstimateKernels(planned.graph, planned.model,
-                           SpeedOf(*planned.device, planned.target, planned.planning),
+                           SpeedOf(*planned.device, planned.request.target, planned.planning),
                            planned.kernels);
   }
 
@@ -161,9 +161,9 @@ class TotalPlanner {
     absl::StatusOr<Planned> tiled = Make(request);
     if (absl::IsResourceExhausted(tiled.status())) return absl::OkStatus();
     ASHLAR_RETURN_IF_ERROR(tiled.status());
-    (*tiled)->target.budget.reset();
+    (*tiled)->request = request_;  // the arena's budget was this search's own
     PlanRequest larger = request_;
-    larger.target.tiles = (*tiled)->target.tiles;
+    larger.target.tiles = (*tiled)->tiles;
     larger.planning.passes = (*tiled)->planning.passes;
     if (request.planning.kernels.least_memory && !request_.planning.kernels.least_memory) {
       ASHLAR_RETURN_IF_ERROR(TryLimited(larger, **tiled));
@@ -198,9 +198,7 @@ int64_t LeastTotal(const PlannedGraph& planned, int64_t process_bytes) {
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinTotal(const Graph& graph,
                                                               const PlanRequest& request,
                                                               PlanFunction plan) {
-  ASHLAR_ASSIGN_OR_RETURN(Planned planned, TotalPlanner(graph, request, plan).Plan());
-  planned->target.total = request.target.total;
-  return planned;
+  return TotalPlanner(graph, request, plan).Plan();
 }
 
 }  // namespace ashlar

@@ -122,7 +122,7 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPlan(
   ASHLAR_RETURN_IF_ERROR(CheckRuns(*planned));
   Device& device = *planned->device;
   auto executable = std::make_shared<Executable>();
-  planned->device->UseThreads(planned->target.threads);
+  planned->device->UseThreads(planned->request.target.threads);
   const int64_t bytes = planned->weights.bytes;
   if (options.packed != nullptr && options.packed->HasWeightsOf(*planned)) {
     executable->weights_ =
@@ -175,7 +175,7 @@ absl::StatusOr<std::vector<std::shared_ptr<const Executable>>> Executable::FromP
                           device.Allocate(plans[0]->weights.bytes));
   const std::shared_ptr<const DeviceMemory> pool = std::move(allocated);
   for (auto& planned : plans) {
-    device.UseThreads(planned->target.threads);
+    device.UseThreads(planned->request.target.threads);
     ASHLAR_RETURN_IF_ERROR(MoveIntoPool(*planned, pool->data(), done_with));
     auto executable = std::make_shared<Executable>();
     executable->weights_ = std::make_unique<BorrowedMemory>(pool, pool->data(), pool->bytes());
@@ -223,7 +223,7 @@ PackedModel Executable::ToPacked(std::shared_ptr<const Executable> executable) {
   const PlannedGraph& planned = executable->planned();
   PackedModel packed;
   packed.processor = std::string(Name(planned.processor().isa));
-  packed.options = PackingOptionsText({planned.target, planned.planning, {}});
+  packed.options = PackingOptionsText(planned.SettledRequest());
   packed.graph = planned.graph;
   for (size_t i = 0; i < planned.kernels.size(); ++i) {
     const Kernel* const kernel = planned.kernels[i].get();

@@ -15,7 +15,7 @@ absl::Status Session::Prepare(const SessionOptions& options) {
   const PlannedGraph& planned = executable_->planned();
   ASHLAR_RETURN_IF_ERROR(planned.ready());
   Device& device = *planned.device;
-  device.UseThreads(planned.target.threads);
+  device.UseThreads(planned.request.target.threads);
   arena_ = options.arena;
   if (arena_ == nullptr) {
     ASHLAR_ASSIGN_OR_RETURN(arena_, device.Allocate(planned.plan.plan.arena + options.arena_slack));

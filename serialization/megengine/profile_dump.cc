@@ -398,7 +398,7 @@ Json MemoryReport(const PlannedGraph& planned, const std::optional<Measurement>&
 
 Json ProfileDump(const PlannedGraph& planned, const ProfileRecord& record) {
   const Graph& graph = planned.graph;
-  const std::string comp_node = planned.target.comp_node.ToString();
+  const std::string comp_node = planned.request.target.comp_node.ToString();
   Json device = Json::object(), host = Json::object(), footprints = Json::object();
   const std::vector<uint32_t> flags = FlagsOfVars(graph);
   double now = 0;  // a node that does not run takes no time at its position

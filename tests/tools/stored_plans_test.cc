@@ -62,7 +62,7 @@ Case MakeCase(uint64_t seed) {
     c.request.target.tiles = RandomTiles(random, rewritten);
   }
   c.planned = Value(PlanGraph(c.graph, c.request));
-  c.stored = {IdentityOf(c.graph), Value(RecordPlan(c.graph, *c.planned, c.request.debug))};
+  c.stored = {IdentityOf(c.graph), Value(RecordPlan(c.graph, *c.planned))};
   return c;
 }
 
@@ -106,8 +106,7 @@ TEST_F(StoredPlansTest, PlansOfRandomModelsComeBackToTheBit) {
     EXPECT_EQ(again->plan.plan.arena, c.planned->plan.plan.arena);
     EXPECT_EQ(again->plan.proof, c.planned->plan.proof);
     EXPECT_EQ(again->predicted_ms, c.planned->predicted_ms);
-    EXPECT_EQ(PlanText({c.stored.model, Value(RecordPlan(c.graph, *again, c.request.debug))}),
-              text);
+    EXPECT_EQ(PlanText({c.stored.model, Value(RecordPlan(c.graph, *again))}), text);
     tiled += !read.plan.target.tiles.empty();
     for (const RecordedChunk& chunk : read.plan.chunks) shared += chunk.inside >= 0;
 
@@ -150,7 +149,7 @@ TEST_F(StoredPlansTest, PartsThatAreNotPackedArePackedAndTheOthersTaken) {
   c.request.planning.kernels.least_memory = true;
   c.planned = Value(PlanGraph(c.graph, c.request));
   const auto recorded =
-      std::make_shared<const RecordedPlan>(Value(RecordPlan(c.graph, *c.planned, c.request.debug)));
+      std::make_shared<const RecordedPlan>(Value(RecordPlan(c.graph, *c.planned)));
   const PlanRequest request = RequestAsRecorded(recorded);
   std::mt19937_64 random(1);
   const HostTensor input = RandomTensor(random, c.graph.var(c.graph.inputs()[0].var).type.shape);

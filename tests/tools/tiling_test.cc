@@ -73,7 +73,7 @@ TEST_F(TilingTest, EveryModelComputesTheSameInLessMemory) {
       absl::StatusOr<std::unique_ptr<PlannedGraph>> tiled = PlanGraph(graph, options);
       ASSERT_TRUE(tiled.ok()) << tiled.status();
       EXPECT_LE((*tiled)->plan.plan.arena, arena / 2);
-      const std::string tiles = (*tiled)->target.tiles.ToString();
+      const std::string tiles = (*tiled)->tiles.ToString();
       EXPECT_LE(RelativeError(FirstOutput(*std::move(tiled), input), expected), 1e-4) << tiles;
     }
   }

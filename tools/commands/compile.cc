@@ -66,8 +66,7 @@ class CompileCommand final : public Command {
     console.Progress("planning");
     ASHLAR_ASSIGN_OR_RETURN(PlannedModel planned, PlanModel(model, request, console));
     ASHLAR_RETURN_IF_ERROR(CheckBudget(planned.plan(), model_.path));
-    ASHLAR_ASSIGN_OR_RETURN(const RecordedPlan record,
-                            RecordPlan(model.graph, planned.plan(), request.debug));
+    ASHLAR_ASSIGN_OR_RETURN(const RecordedPlan record, RecordPlan(model.graph, planned.plan()));
     const std::string title = std::filesystem::path(model_.path).filename();
     const std::string plan = PlanDocument(ViewOf(record, planned.plan(), title)).dump(1);
     ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const Executable> executable,
@@ -161,7 +160,7 @@ class CompileCommand final : public Command {
                          {"order_bytes", sizes.order}};
     document["calls"] = sizes.steps;
     document["kernels"] = sizes.kernels;
-    document["tile"] = planned.target.tiles.ToString();
+    document["tile"] = planned.tiles.ToString();
     document["repeat"] = OptionsToRepeat(planned);
     document["max_rel_error"] = error;
     return console.Write(document);

@@ -89,7 +89,7 @@ class DemoCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(shown.measured, Measure(graph, request, inputs, measure));
     ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned, PlanGraph(graph, request));
     shown.plan = BuffersOf(*planned, absl::StrCat("MobileNetV2 ", way.name));
-    ASHLAR_ASSIGN_OR_RETURN(const RecordedPlan plan, RecordPlan(graph, *planned, request.debug));
+    ASHLAR_ASSIGN_OR_RETURN(const RecordedPlan plan, RecordPlan(graph, *planned));
     shown.plan.viewed = {ViewOf(plan, *planned, shown.plan.title)};
     ASHLAR_ASSIGN_OR_RETURN(shown.session,
                             BoundSession::FromPlan(std::move(planned), std::move(inputs)));

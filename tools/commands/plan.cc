@@ -183,7 +183,7 @@ class PlanCommand final : public PlanOptions {
 
     PlannedBuffers planned = BuffersOf(*graph, model_.path);
     if (format() == PlanFormat::kPlan || shows_all()) {
-      ASHLAR_ASSIGN_OR_RETURN(RecordedPlan plan, RecordPlan(original, *graph, request.debug));
+      ASHLAR_ASSIGN_OR_RETURN(RecordedPlan plan, RecordPlan(original, *graph));
       planned.viewed = {ViewOf(plan, *graph, FileName(model_.path))};
       if (format() == PlanFormat::kPlan) planned.plan_text = PlanText({identity, std::move(plan)});
     }
@@ -205,7 +205,7 @@ class PlanCommand final : public PlanOptions {
                                : PassTable(graph->passes),
         TileLines(*graph),
         twin ? absl::StrCat("\nbeside its twin in 8 bits:\n", TwinTable(made, *twin),
-                            graph->target.tiles.empty()
+                            graph->tiles.empty()
                                 ? ""
                                 : "the floats are tiled, the 8 bits are not: the model that "
                                   "`quantize` writes can be tiled, too\n")
@@ -222,7 +222,7 @@ class PlanCommand final : public PlanOptions {
     if (graph->device->is_host()) {
       document["total"] = TotalDocument(NeedOf(made), AddressesNeeded(made));
       if (without_budget) document["total"]["without_budget_bytes"] = without_budget->total();
-      if (const std::optional<TotalBudget>& total = graph->target.total) {
+      if (const std::optional<TotalBudget>& total = graph->request.target.total) {
         document["total"]["budget_bytes"] = total->bytes;
         document["total"]["fits"] = NeedOf(made).total() <= total->bytes;
         const int64_t least = LeastTotal(*graph, total->process_bytes);
@@ -249,7 +249,7 @@ class PlanCommand final : public PlanOptions {
       if (planned.ok()) untiled = *std::move(planned);
     }
     if (untiled == nullptr) return std::nullopt;
-    return NeedOf(*untiled, ProcessBytes(untiled->target.threads), made.packed != nullptr);
+    return NeedOf(*untiled, ProcessBytes(untiled->request.target.threads), made.packed != nullptr);
   }
 
   // Warns if the process takes more in total for its smaller arena, and says why.
@@ -273,11 +273,12 @@ class PlanCommand final : public PlanOptions {
   }
 
   absl::Status WriteTileInfo(Graph graph, const PlannedGraph& planned) const {
+    const PlanRequest settled = planned.SettledRequest();
     ASHLAR_ASSIGN_OR_RETURN(const std::vector<TiledPart> parts,
-                            DescribeTiledGraph(graph, planned.target, planned.planning));
+                            DescribeTiledGraph(graph, settled.target, settled.planning));
     Json document;
     document["schema_version"] = 1;
-    document["tile"] = planned.target.tiles.ToString();
+    document["tile"] = planned.tiles.ToString();
     document["tiles"] = TileInfo(graph, parts);
     return WriteFile(tile_info_, document.dump(1) + "\n");
   }
@@ -326,7 +327,7 @@ class PlanCommand final : public PlanOptions {
                               ViewOf(recording, SummarizeMemory(recording),
                                      absl::StrCat(FileName(model_.path), ", recorded")));
       viewed.push_back(std::move(recorded));
-    } else if (!planned.target.tiles.empty()) {
+    } else if (!planned.tiles.empty()) {
       PlanningFlags whole = planning_;
       whole.request.target.tiles = {};
       whole.request.target.budget.reset();
@@ -357,7 +358,7 @@ class PlanCommand final : public PlanOptions {
     const Graph original = model.graph;
     ASHLAR_ASSIGN_OR_RETURN(const PlannedModel made,
                             ashlar::PlanModel(std::move(model), request, console));
-    ASHLAR_ASSIGN_OR_RETURN(RecordedPlan plan, RecordPlan(original, made.plan(), request.debug));
+    ASHLAR_ASSIGN_OR_RETURN(RecordedPlan plan, RecordPlan(original, made.plan()));
     ViewedPlan view = ViewOf(plan, made.plan(), FileName(path));
     return NamedPlan{path, std::move(plan), std::move(view)};
   }

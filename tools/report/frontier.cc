@@ -42,7 +42,7 @@ absl::StatusOr<std::vector<FrontierPoint>> MeasureFrontier(Graph graph, const Pl
   for (std::unique_ptr<PlannedGraph>& plan : plans) {
     console.Progress(absl::StrCat("measuring ", points.size() + 1, " of ", plans.size()));
     FrontierPoint point;
-    point.choice = plan->target.tiles.ToString();
+    point.choice = plan->tiles.ToString();
     point.repeat = OptionsToRepeat(*plan);
     point.arena_bytes = plan->plan.plan.arena;
     point.extra_flops_ratio = plan->extra_flops_ratio;

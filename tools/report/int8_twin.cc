@@ -75,7 +75,7 @@ Json TwinDocument(const PlannedModel& twin) {
   Json document = {{"pools", PoolsOfPlan(planned)},
                    {"operators", counted.all},
                    {"operators_in_8_bits", counted.bytes},
-                   {"tile", planned.target.tiles.ToString()}};
+                   {"tile", planned.tiles.ToString()}};
   if (planned.device->is_host()) {
     document["total"] = TotalDocument(NeedOf(twin), AddressesNeeded(twin));
   }

@@ -12,13 +12,14 @@ namespace ashlar {
 void AddModelPlan(const PlannedGraph& planned, const PeakReport& peak, Json& document) {
   const memory::PlanResult& r = planned.plan;
   const auto pool = [](int64_t bytes) { return Json{{"planned_bytes", bytes}}; };
+  const PlanTarget& target = planned.request.target;
   if (planned.device->is_host()) document["processor"] = planned.processor().ToString();
   AddArena(r, document);
   document["pools"] = {{"arena", pool(r.plan.arena)},
                        {"weights", pool(planned.weights.bytes)},
                        {"input", pool(planned.input_bytes())},
                        {"output", pool(planned.output_bytes())}};
-  if (planned.target.release_input) document["released_input_bytes"] = planned.released_bytes();
+  if (target.release_input) document["released_input_bytes"] = planned.released_bytes();
   if (planned.state.bytes > 0) document["pools"]["state"] = pool(planned.state.bytes);
   const bool runs = peak.bottleneck_node >= 0;
   document["arena"] = {
@@ -32,12 +33,12 @@ void AddModelPlan(const PlannedGraph& planned, const PeakReport& peak, Json& doc
   document["extra_flops_ratio"] = planned.extra_flops_ratio;
   document["predicted_ms"] = planned.predicted_ms;
   document["kernel_record"] = RecordDocument(CountRecordUse(planned));
-  document["tile"] = planned.target.tiles.ToString();
+  document["tile"] = planned.tiles.ToString();
   document["repeat"] = OptionsToRepeat(planned);
   document["prefer"] = planned.planning.kernels.least_memory ? "memory" : "speed";
-  if (planned.target.budget && planned.target.budget->bytes > 0) {
-    document["budget_bytes"] = planned.target.budget->bytes;
-    document["fits"] = r.plan.arena <= planned.target.budget->bytes;
+  if (target.budget && target.budget->bytes > 0) {
+    document["budget_bytes"] = target.budget->bytes;
+    document["fits"] = r.plan.arena <= target.budget->bytes;
   }
   if (planned.smallest_budget > 0) {
     document["smallest_budget_bytes"] = planned.smallest_budget;

@@ -116,8 +116,8 @@ std::string PoolTable(const std::string& path, const PlannedModel& made) {
   row("arena", planned.plan.plan.arena);
   row("weights", planned.weights.bytes);
   if (planned.state.bytes > 0) row("state", planned.state.bytes);
-  row(planned.target.release_input ? "input (in the arena)" : "input",
-      planned.target.release_input ? planned.released_bytes() : planned.input_bytes());
+  row(planned.request.target.release_input ? "input (in the arena)" : "input",
+      planned.request.target.release_input ? planned.released_bytes() : planned.input_bytes());
   row("output", planned.output_bytes());
   std::string below;
   if (planned.device->is_host()) {
@@ -137,9 +137,10 @@ std::string PoolTable(const std::string& path, const PlannedModel& made) {
       [&](int node) { return planned.graph.node(node).op->role() == Role::kCompute; });
   return absl::StrFormat(
       "%s on %s%s, %s: %s, %d of them operators, planned in %s, of which the memory %s\n\n%s%s",
-      path, planned.target.comp_node.ToString(), processor,
-      Counted(planned.target.threads, "thread"), Counted(planned.schedule.order.size(), "step"),
-      operators, FormatMilliseconds(planned.plan_ms), FormatMilliseconds(planned.plan.total_ms),
+      path, planned.request.target.comp_node.ToString(), processor,
+      Counted(planned.request.target.threads, "thread"),
+      Counted(planned.schedule.order.size(), "step"), operators,
+      FormatMilliseconds(planned.plan_ms), FormatMilliseconds(planned.plan.total_ms),
       table.ToText(), below);
 }
 
@@ -227,8 +228,8 @@ std::string PassTable(const std::vector<PassReport>& passes) {
 
 std::string TileLines(const PlannedGraph& planned) {
   std::string text;
-  if (!planned.target.tiles.empty() || planned.target.budget || planned.target.total) {
-    absl::StrAppend(&text, "\n", planned.target.tiles.empty() ? "not tiled" : "tiled", ": ",
+  if (!planned.tiles.empty() || planned.request.target.budget || planned.request.target.total) {
+    absl::StrAppend(&text, "\n", planned.tiles.empty() ? "not tiled" : "tiled", ": ",
                     FormatPercent(planned.extra_flops_ratio), " extra FLOPs");
     if (planned.predicted_ms > 0) {
       absl::StrAppend(&text, ", ", FormatMilliseconds(planned.predicted_ms), " expected");
@@ -236,14 +237,14 @@ std::string TileLines(const PlannedGraph& planned) {
     absl::StrAppend(&text, "; the options that repeat this plan:\n",
                     ShellText(OptionsToRepeat(planned)), "\n");
   }
-  if (planned.target.budget && planned.target.budget->bytes > 0) {
-    absl::StrAppend(&text, "budget ", Counted(planned.target.budget->bytes, "byte"));
+  if (planned.request.target.budget && planned.request.target.budget->bytes > 0) {
+    absl::StrAppend(&text, "budget ", Counted(planned.request.target.budget->bytes, "byte"));
     if (planned.smallest_budget > 0) {
       absl::StrAppend(&text, ", the smallest that would do ", planned.smallest_budget);
     }
     absl::StrAppend(&text, "\n");
   }
-  if (const std::optional<TotalBudget>& total = planned.target.total) {
+  if (const std::optional<TotalBudget>& total = planned.request.target.total) {
     absl::StrAppend(&text, "total budget ", Counted(total->bytes, "byte"), "\n");
   }
   if (!planned.spared.empty()) {

@@ -62,8 +62,8 @@ class WinogradConvolution final : public Kernel {
   }
   int64_t workspace_bytes() const override { return slots_ * SlotBytes(); }
   double relative_time() const override { return relative_time_; }
-  // Compares root mean square errors, measured over random images (tests/runtime/cpu/conv_test.cc).
-  // F(2x2) sums fewer products than a direct convolution.
+  // Compares root mean square errors, measured over random images
+  // (tests/runtime/cpu/conv/conv_test.cc). F(2x2) sums fewer products than a direct convolution.
   double relative_rounding() const override { return m_ == 2 ? 1 : m_ == 3 ? 2 : 5; }
 
   std::optional<Packing> packing(int input) const override {

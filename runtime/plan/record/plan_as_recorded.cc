@@ -283,10 +283,7 @@ absl::Status Named(const absl::Status& status, const RecordedPlan& plan) {
 }  // namespace
 
 PlanRequest RequestAsRecorded(std::shared_ptr<const RecordedPlan> recorded) {
-  PlanRequest request;
-  request.target = recorded->target;
-  request.planning = recorded->planning;
-  request.debug.alignment = recorded->alignment;
+  PlanRequest request = recorded->request();
   request.planning.recorded = std::move(recorded);
   return request;
 }

@@ -86,16 +86,16 @@ memory::Proof RecordedPlan::proof() const {
   return arena == proven_bound ? memory::Proof::kOptimalSearch : memory::Proof::kNone;
 }
 
-absl::StatusOr<RecordedPlan> RecordPlan(const Graph& model, const PlannedGraph& planned,
-                                        const DebugOptions& debug) {
+absl::StatusOr<RecordedPlan> RecordPlan(const Graph& model, const PlannedGraph& planned) {
   RecordedPlan plan;
-  plan.target = planned.target;
+  const PlanRequest settled = planned.SettledRequest();
+  plan.target = settled.target;
   plan.target.budget.reset();
-  plan.planning = planned.planning;
+  plan.planning = settled.planning;
   plan.planning.record.reset();
   plan.planning.recorded.reset();
   plan.processor = planned.processor();
-  plan.alignment = debug.alignment;
+  plan.alignment = settled.debug.alignment;
   plan.rewritten_for_tiles =
       plan.target.tiled() ||
       (planned.device->leaves_images(plan.target.precision, plan.planning.kernels) &&
@@ -127,7 +127,7 @@ RecordUse CountRecordUse(const PlannedGraph& planned) {
   RecordUse use{planning.record->path, 0, 0, planned.tiles_on_record};
   std::set<std::string> seen;
   for (std::string& key :
-       KernelKeys(planned.graph, planned.model, planned.target.threads, planning.kernels)) {
+       KernelKeys(planned.graph, planned.model, planned.request.target.threads, planning.kernels)) {
     if (key.empty() || !seen.insert(key).second) continue;
     ++use.problems;
     use.answered += planning.record->choices.contains(key);

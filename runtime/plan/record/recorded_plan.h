@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "memory/problem/buffer.h"
-#include "runtime/plan/request/debug_options.h"
 #include "runtime/plan/stages/planned_graph.h"
 
 namespace ashlar {
@@ -65,15 +64,15 @@ struct RecordedPlan {
   std::string found_by;         // name of the planner that found the addresses
   double predicted_ms = 0, extra_flops_ratio = 0;
 
+  // Returns the request of the same plan, which would search for it again.
+  PlanRequest request() const { return {target, planning, {.alignment = alignment}}; }
   // Returns the chunks as buffers without prescribed offsets.
   memory::Problem problem() const;
   memory::Proof proof() const;
 };
 
-// Records a plan of `model`, the graph before any rewrite. `checks`: the debug options that the
-// plan was made with.
-absl::StatusOr<RecordedPlan> RecordPlan(const Graph& model, const PlannedGraph& planned,
-                                        const DebugOptions& debug = {});
+// Records a plan of `model`, the graph before any rewrite.
+absl::StatusOr<RecordedPlan> RecordPlan(const Graph& model, const PlannedGraph& planned);
 
 // Counts the plan's kernels that are tuned (PlanningOptions::record, or as the recorded plan
 // counted them).

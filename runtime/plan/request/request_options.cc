@@ -122,12 +122,15 @@ std::vector<RequestOption> MakeOptions() {
        .help = "tensors of 16 bits, with arithmetic in fp32 (default fp32)",
        .set = [](Text t, Request& r) { return Store(ParsePrecision(t), r.target.precision); },
        .get = [](const Request& r) { return std::string(Name(r.target.precision)); },
-       .packed = "precision"},
+       .packed = "precision",
+       .in_plan_files = InPlanFiles::kAlways},
       {.name = "allow-tf32",
        .help = "on a GPU: products of fp32 numbers rounded to 10 bits of fraction",
        .set = [](Text t,
                  Request& r) { return Store(ParseSwitch(t), r.planning.kernels.allow_tf32); },
-       .get = [](const Request& r) { return OnOff(r.planning.kernels.allow_tf32); }},
+       .get = [](const Request& r) { return OnOff(r.planning.kernels.allow_tf32); },
+       .form = ValueForm::kSwitch,
+       .in_plan_files = InPlanFiles::kAlways},
       {.name = "processor",
        .metavar = "SPEC",
        .help = "the processor to plan for: avx2/32K/512K (instructions, L1 and L2 caches), ..., or "
@@ -136,34 +139,41 @@ std::vector<RequestOption> MakeOptions() {
        .get =
            [](const Request& r) {
              return r.target.processor ? r.target.processor->ToString() : "host";
-           }},
+           },
+       .in_plan_files = InPlanFiles::kNever},
       {.name = "planner",
        .metavar = "NAME",
        .help = PlannerNames(),
        .set = SetPlanner,
-       .get = [](const Request& r) { return r.planning.planner.planner; }},
+       .get = [](const Request& r) { return r.planning.planner.planner; },
+       .in_plan_files = InPlanFiles::kAlways},
       {.name = "scheduler",
        .metavar = "memory|megengine",
        .help = "the order of operators: with the least peak (default), or MegEngine's",
        .set = [](Text t, Request& r) { return Store(ParseOrder(t), r.planning.order); },
-       .get = [](const Request& r) { return std::string(Name(r.planning.order)); }},
+       .get = [](const Request& r) { return std::string(Name(r.planning.order)); },
+       .in_plan_files = InPlanFiles::kAlways},
       {.name = "passes",
        .metavar = "all|none|LIST",
        .help = absl::StrCat("rewrites of the graph, some of ", PassNames(), " (default all)"),
        .set = SetPasses,
        .get = [](const Request& r) { return r.planning.passes; },
-       .packed = "passes"},
+       .packed = "passes",
+       .in_plan_files = InPlanFiles::kAlways},
       {.name = "inplace",
        .metavar = "on|off",
        .help = "views replace copies, and outputs overwrite inputs that nothing reads later "
                "(default on)",
        .set = [](Text t, Request& r) { return Store(ParseSwitch(t), r.planning.inplace); },
        .get = [](const Request& r) { return OnOff(r.planning.inplace); },
-       .packed = "inplace"},
+       .packed = "inplace",
+       .form = ValueForm::kSwitch,
+       .in_plan_files = InPlanFiles::kAlways},
       {.name = "release-input",
        .help = "inputs lie in the arena, which reuses their rows after they are read",
        .set = [](Text t, Request& r) { return Store(ParseSwitch(t), r.target.release_input); },
-       .get = [](const Request& r) { return OnOff(r.target.release_input); }},
+       .get = [](const Request& r) { return OnOff(r.target.release_input); },
+       .form = ValueForm::kSwitch},
       {.name = "prefer",
        .metavar = "speed|memory",
        .help = "faster kernels (default), or kernels with small weights and the least workspace",
@@ -176,22 +186,31 @@ std::vector<RequestOption> MakeOptions() {
            [](const Request& r) {
              return std::string(r.planning.kernels.least_memory ? "memory" : "speed");
            },
-       .packed = "prefer"},
+       .packed = "prefer",
+       .in_plan_files = InPlanFiles::kAlways},
       {.name = "exact",
        .help = "direct convolutions only, no Winograd",
        .set = [](Text t, Request& r) { return Store(ParseSwitch(t), r.planning.kernels.exact); },
        .get = [](const Request& r) { return OnOff(r.planning.kernels.exact); },
-       .packed = "exact"},
+       .packed = "exact",
+       .form = ValueForm::kSwitch,
+       .in_plan_files = InPlanFiles::kAlways},
       {.name = "extra-scratch",
        .metavar = "SIZE",
        .help = "bytes by which workspaces of faster kernels may raise the arena (default 0)",
        .set = [](Text t, Request& r) { return Store(ParseSize(t), r.planning.extra_workspace); },
-       .get = [](const Request& r) { return absl::StrCat(r.planning.extra_workspace); }},
+       .get = [](const Request& r) { return absl::StrCat(r.planning.extra_workspace); },
+       .form = ValueForm::kNumber,
+       .in_plan_files = InPlanFiles::kAlways,
+       .plan_key = "extra_scratch_bytes"},
       {.name = "align",
        .metavar = "N",
        .help = "alignment of buffers in bytes (default: the device's)",
        .set = [](Text t, Request& r) { return Store(ParseAlignment(t), r.debug.alignment); },
-       .get = [](const Request& r) { return absl::StrCat(r.debug.alignment); }},
+       .get = [](const Request& r) { return absl::StrCat(r.debug.alignment); },
+       .form = ValueForm::kNumber,
+       .in_plan_files = InPlanFiles::kAlways,
+       .plan_key = "alignment"},
       {.name = "plan-time",
        .metavar = "TIME",
        .help = "work of the search for addresses, counted and not timed (default 250ms; four times "
@@ -202,7 +221,8 @@ std::vector<RequestOption> MakeOptions() {
            [](const Request& r) {
              return absl::FormatDuration(
                  absl::Milliseconds(r.planning.planner.limits.work / memory::kWorkPerMillisecond));
-           }},
+           },
+       .in_plan_files = InPlanFiles::kNever},
       {.name = "tile",
        .metavar = "SPEC|none",
        .help = "compute in tiles, as `plan --memory-budget` prints them: FROM-TO:KIND[;...], with "
@@ -213,7 +233,8 @@ std::vector<RequestOption> MakeOptions() {
            [](const Request& r) {
              return r.target.tiles.empty() ? "none" : r.target.tiles.ToString();
            },
-       .packed = "tile"},
+       .packed = "tile",
+       .in_plan_files = InPlanFiles::kNever},
       {.name = "memory-budget",
        .metavar = "SIZE|min",
        .help = "the fastest plan whose arena has at most so many bytes, in tiles if necessary; "
@@ -225,6 +246,7 @@ std::vector<RequestOption> MakeOptions() {
              return !budget ? "none" : budget->bytes == 0 ? "min" : absl::StrCat(budget->bytes);
            },
        .packed = "budget",
+       .in_plan_files = InPlanFiles::kNever,
        .excludes = {"tile"}},
       {.name = "total-budget",
        .metavar = "SIZE",
@@ -235,6 +257,7 @@ std::vector<RequestOption> MakeOptions() {
            [](const Request& r) {
              return r.target.total ? absl::StrCat(r.target.total->bytes) : "none";
            },
+       .in_plan_files = InPlanFiles::kNever,
        .excludes = {"memory-budget"}},
       {.name = "max-extra-flops",
        .metavar = "RATIO",
@@ -243,6 +266,7 @@ std::vector<RequestOption> MakeOptions() {
        .set = SetExtraFlops,
        .get = ExtraFlops,
        .packed = "max extra FLOPs",
+       .in_plan_files = InPlanFiles::kNever,
        .needs = "memory-budget"},
   };
 }
@@ -261,6 +285,10 @@ absl::Status CheckGiven(const RequestOption& option, const OptionTexts& texts) {
 const std::vector<RequestOption>& RequestOptions() {
   static const auto& options = *new std::vector<RequestOption>(MakeOptions());
   return options;
+}
+
+std::string PlanKey(const RequestOption& option) {
+  return option.plan_key.empty() ? absl::StrReplaceAll(option.name, {{"-", "_"}}) : option.plan_key;
 }
 
 const RequestOption* FindRequestOption(absl::string_view name) {

@@ -1,5 +1,5 @@
-// The options of a plan request, in one table. The command line, the C and Python interfaces and
-// packed files iterate over it, so names, texts and defaults are the same everywhere.
+// The options of a plan request, in one table. The command line, the C and Python interfaces, plan
+// files and packed files iterate over it, so names, texts and defaults are the same everywhere.
 #ifndef ASHLAR_RUNTIME_PLAN_REQUEST_REQUEST_OPTIONS_H_
 #define ASHLAR_RUNTIME_PLAN_REQUEST_REQUEST_OPTIONS_H_
 
@@ -14,6 +14,16 @@
 
 namespace ashlar {
 
+// The form of an option's value in plan files: its text, a bool or an integer.
+enum class ValueForm { kText, kSwitch, kNumber };
+
+// Whether plan files store an option.
+enum class InPlanFiles {
+  kChanged,  // unless it has the default
+  kAlways,   // all versions expect it
+  kNever,    // they store its effect, or another form of it
+};
+
 struct RequestOption {
   std::string name;          // "memory-budget", which is --memory-budget of the command
   std::string metavar = {};  // of its value, in help texts; empty: a switch, "on" or "off"
@@ -25,11 +35,17 @@ struct RequestOption {
   std::string (*get)(const PlanRequest& request);
   // The name in packed files, if weights or their graph depend on the option. Otherwise null.
   const char* packed = nullptr;
+  ValueForm form = ValueForm::kText;
+  InPlanFiles in_plan_files = InPlanFiles::kChanged;
+  std::string plan_key = {};               // in plan files; empty: the name, with underscores
   std::vector<std::string> excludes = {};  // names of options before it that conflict with it
   std::string needs = {};                  // the name of an option before it; empty: none
 };
 
 const std::vector<RequestOption>& RequestOptions();
+
+// Returns the key of an option in plan files.
+std::string PlanKey(const RequestOption& option);
 
 // Returns null if there is no such option. Takes "memory_budget" for "memory-budget".
 const RequestOption* FindRequestOption(absl::string_view name);

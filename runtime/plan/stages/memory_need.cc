@@ -64,7 +64,7 @@ std::string DescribeGrowth(const MemoryNeed& before, const MemoryNeed& after) {
 int64_t PlanningBytes(const PlannedGraph& planned, int64_t process_bytes, int searched) {
   const auto nodes = static_cast<int64_t>(planned.graph.nodes().size());
   const auto constants = static_cast<int64_t>(planned.weights.entries.size());
-  return process_bytes + planned.target.reading_bytes + kPlanning + kPlanningNode * nodes +
+  return process_bytes + planned.request.target.reading_bytes + kPlanning + kPlanningNode * nodes +
          std::min(planned.weights.bytes, kAround * constants) +
          searched * (kSearch + kSearchNode * nodes);
 }
@@ -78,7 +78,7 @@ MemoryNeed NeedOf(const PlannedGraph& planned, int64_t process_bytes, bool in_fi
   need.output = planned.output_bytes();
   need.process =
       process_bytes + kNodeBytes * static_cast<int64_t>(planned.graph.nodes().size()) +
-      (planned.target.budget ? kSearchLeaves * std::max(1, 2 * planned.searched - 1) : 0);
+      (planned.request.target.budget ? kSearchLeaves * std::max(1, 2 * planned.searched - 1) : 0);
   if (!in_file) {
     // While weights are packed, the arena is not touched and outputs do not exist.
     const int64_t packing = PackingPeak(planned.graph, planned.weights);

@@ -39,6 +39,13 @@ std::optional<Location> LocateIn(const PlannedGraph& planned, int var, int entry
 
 }  // namespace
 
+PlanRequest PlannedGraph::SettledRequest() const {
+  PlanRequest settled = {request.target, planning, request.debug};
+  settled.target.tiles = tiles;
+  settled.target.tuned_tiles = false;
+  return settled;
+}
+
 absl::Status PlannedGraph::ready() const {
   ASHLAR_RETURN_IF_ERROR(device->ready());
   const Processor wanted = processor(), host = device->processor();

@@ -13,8 +13,7 @@
 #include "memory/planner.h"
 #include "runtime/device/device.h"
 #include "runtime/device/kernel.h"
-#include "runtime/plan/request/plan_target.h"
-#include "runtime/plan/request/planning_options.h"
+#include "runtime/plan/request/plan_request.h"
 #include "runtime/plan/stages/state_pool.h"
 #include "runtime/plan/stages/weights.h"
 #include "runtime/schedule/lifetimes.h"
@@ -43,7 +42,9 @@ struct Location {
 
 // The plan that all sessions and reports of a model share.
 struct PlannedGraph {
-  PlanTarget target;  // with the tiles that were found for the budget
+  PlanRequest request;  // as asked
+  TileSpec tiles;       // requested, tuned, or found for a budget; empty: untiled
+  // The requested options, with the passes, kernels and weights that a search chose instead.
   PlanningOptions planning;
   Device* device = nullptr;
   Graph graph;
@@ -72,8 +73,11 @@ struct PlannedGraph {
   double predicted_ms = 0;  // of one run, from arithmetic and traffic (EstimateTime)
   double plan_ms = 0;       // duration of planning
 
+  // Returns a request that gives the same plan without a search: with its tiles and options. A
+  // budget is as in `request`.
+  PlanRequest SettledRequest() const;
   // Returns the processor that the kernels are for.
-  Processor processor() const { return target.processor.value_or(device->processor()); }
+  Processor processor() const { return request.target.processor.value_or(device->processor()); }
   // Returns why this plan cannot run here: the device is missing, or its processor lacks the
   // instruction set.
   absl::Status ready() const;

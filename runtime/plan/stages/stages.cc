@@ -71,7 +71,8 @@ Arrangement ArrangementOf(const PlanningOptions& planning) {
 absl::StatusOr<std::unique_ptr<PlannedGraph>> BeginPlan(RewrittenGraph rewritten,
                                                         const PlanRequest& request) {
   auto planned = std::make_unique<PlannedGraph>();
-  planned->target = request.target;
+  planned->request = request;
+  planned->tiles = request.target.tiles;
   planned->planning = request.planning;
   planned->passes = std::move(rewritten.passes);
   planned->graph = std::move(rewritten.graph);

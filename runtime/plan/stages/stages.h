@@ -39,7 +39,8 @@ struct Arrangement {
 Arrangement ArrangementOf(const PlanningOptions& planning);
 
 // Stage 4: begins a plan of the rewritten graph with its device and storage; no other decision is
-// made yet.
+// made yet. `request` names the tiles of the graph, also if a search found them: then the driver
+// puts the caller's request into the plan.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> BeginPlan(RewrittenGraph rewritten,
                                                         const PlanRequest& request);
 

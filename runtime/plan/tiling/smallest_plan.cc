@@ -186,7 +186,7 @@ class Smallest {
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<TiledPlans> plans,
                             TiledPlans::Create(*part, plans_.request()));
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> smallest, SmallestOf(*plans));
-    const std::vector<TileSegment>& tiles = smallest->target.tiles.segments;
+    const std::vector<TileSegment>& tiles = smallest->tiles.segments;
     if (!tiles.empty() && tiles[0].kind == TileKind::kBatch) return absl::OkStatus();
     of_part_ = expected;
     of_part_.spec.segments[0].inner = tiles;

@@ -126,7 +126,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const Graph& grap
     ASHLAR_ASSIGN_OR_RETURN(found, PlanUntiled(graph, request, /*low_workspace=*/false));
     if (debug.keep_untiled) {
       untiled = std::make_shared<PlannedGraph>(*found);
-      untiled->target.budget.reset();
+      untiled->request.target.budget.reset();
     }
     if (!left || found->plan.plan.arena > budget.bytes) found.reset();
   }
@@ -200,7 +200,10 @@ absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> PlanFrontier(
                           SmallestEitherWay(graph, rewritten, request, *plans));
   const int searched = smallest->searched;
   if (smallest->plan.plan.arena < last) points.push_back(std::move(smallest));
-  for (const auto& point : points) point->searched = searched;
+  for (const auto& point : points) {
+    point->request = request;
+    point->searched = searched;
+  }
   return points;
 }
 

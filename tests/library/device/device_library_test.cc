@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/emulated_gpu/control.h"
-#include "tests/library/library_test.h"
+#include "tests/library/c/library_test.h"
 
 namespace ashlar::testing {
 namespace {

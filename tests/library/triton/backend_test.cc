@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/library/library_test.h"
+#include "tests/library/c/library_test.h"
 #include "tests/library/triton/host.h"
 
 namespace ashlar::testing {

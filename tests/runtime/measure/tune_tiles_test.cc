@@ -67,22 +67,22 @@ TEST(TuneTiles, TheFasterPartsOfTheBatchGoOnRecord) {
   // Plans use the tuned tiles only on request, and not instead of requested ones.
   PlanRequest with = RequestOnFake();
   with.planning.record = std::make_shared<const KernelRecord>(record);
-  EXPECT_TRUE(Value(PlanGraph(Graph(network), with))->target.tiles.empty());
+  EXPECT_TRUE(Value(PlanGraph(Graph(network), with))->tiles.empty());
   with.target.tuned_tiles = true;
   const auto planned = Value(PlanGraph(Graph(network), with));
-  EXPECT_EQ(planned->target.tiles, tuned.chosen);
+  EXPECT_EQ(planned->tiles, tuned.chosen);
   EXPECT_TRUE(planned->tiles_on_record);
-  EXPECT_FALSE(planned->target.tuned_tiles);
+  EXPECT_TRUE(planned->request.target.tuned_tiles && planned->request.target.tiles.empty());
   with.target.tiles = Value(TileSpec::Parse(
       absl::StrCat(tuned.chosen.segments[0].from, "-", tuned.chosen.segments[0].to, ":batch2")));
   const auto other = Value(PlanGraph(Graph(network), with));
-  EXPECT_EQ(other->target.tiles, with.target.tiles);
+  EXPECT_EQ(other->tiles, with.target.tiles);
   EXPECT_FALSE(other->tiles_on_record);
   PlanRequest threads = RequestOnFake();
   threads.planning.record = with.planning.record;
   threads.target.threads = 2;
   threads.target.tuned_tiles = true;
-  EXPECT_TRUE(Value(PlanGraph(Graph(network), threads))->target.tiles.empty());
+  EXPECT_TRUE(Value(PlanGraph(Graph(network), threads))->tiles.empty());
 }
 
 TEST(TuneTiles, WhatIsSlowerInPartsStaysWhole) {
@@ -133,7 +133,7 @@ TEST(TuneTiles, TilesThatAGraphDoesNotHaveAreLeftOut) {
       Value(TileSpec::Parse("700-800:batch2"));
   request.planning.record = std::make_shared<const KernelRecord>(std::move(record));
   request.target.tuned_tiles = true;
-  EXPECT_TRUE(Value(PlanGraph(Graph(network), request))->target.tiles.empty());
+  EXPECT_TRUE(Value(PlanGraph(Graph(network), request))->tiles.empty());
 }
 
 }  // namespace

@@ -158,7 +158,7 @@ TEST_F(CudaLibrary, APlanFitsABudget) {
   const std::unique_ptr<PlannedGraph> planned =
       Value(PlanGraph(Value(BuildResNet18(kSmall)), options));
   EXPECT_LE(planned->plan.plan.arena, whole * 6 / 10);
-  EXPECT_FALSE(planned->target.tiles.empty());
+  EXPECT_FALSE(planned->tiles.empty());
 }
 
 // Plans for a device described in a file, in the form in which cuDNN describes a real one. The

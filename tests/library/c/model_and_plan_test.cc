@@ -1,0 +1,424 @@
+// Opens models, makes and reads plans, and checks the errors of both.
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "tests/library/c/c_program.h"
+#include "tests/library/c/library_test.h"
+
+namespace ashlar::testing {
+namespace {
+
+using ModelLibraryTest = LibraryTest;
+using PlanLibraryTest = LibraryTest;
+
+// Cancels planning at the first call, and keeps the progress that was reported.
+int Cancel(void* told, const ashlar_progress* progress) {
+  *static_cast<ashlar_progress*>(told) = *progress;
+  return 1;
+}
+
+TEST_F(PlanLibraryTest, IsCancelledOrEndsInTime) {
+  auto options = Threads(1);
+  const ashlar_shape shape = {"data", 4, {64, 3, 16, 16}};  // planning takes seconds
+  options.shapes = &shape;
+  options.num_shapes = 1;
+  options.memory_budget = ASHLAR_LEAST;
+  const Model model(path_);
+  const auto cancelled = [&](const ashlar_plan_options& given) {
+    EXPECT_EQ(StatusOf([&] { model.NewPlan(given); }), ASHLAR_CANCELLED);
+    ashlar_training_options training = Sized<ashlar_training_options>();
+    training.plan = &given;
+    EXPECT_EQ(StatusOf([&] { model.Train(training); }), ASHLAR_CANCELLED);
+    EXPECT_EQ(StatusOf([&] { model.Pack(path_ + ".packed.ash", given); }), ASHLAR_CANCELLED);
+  };
+  ashlar_progress told = {};
+  options.progress = Cancel;
+  options.progress_context = &told;
+  cancelled(options);
+  EXPECT_EQ(told.size, sizeof(told));
+  EXPECT_GT(told.seconds, 0);
+  options.progress = nullptr;
+  options.time_limit = 0.03;
+  EXPECT_EQ(StatusOf([&] { model.NewPlan(options); }), ASHLAR_OUT_OF_TIME);
+  EXPECT_NE(std::string(ashlar_error_message()).find("0.03 seconds"), std::string::npos);
+  options.time_limit = -1;
+  EXPECT_EQ(StatusOf([&] { model.NewPlan(options); }), ASHLAR_INVALID_ARGUMENT);
+  // With a callback, the plan and the errors are the same as without.
+  options.memory_budget = 0;
+  options.time_limit = 0;
+  const ashlar_memory plain = model.NewPlan(options).Memory();
+  options.time_limit = 1e300;
+  EXPECT_EQ(model.NewPlan(options).Memory().arena, plain.arena);
+  options.tile = "nonsense";
+  EXPECT_EQ(StatusOf([&] { model.NewPlan(options); }), ASHLAR_INVALID_ARGUMENT);
+}
+
+TEST_F(ModelLibraryTest, DeclaresItsTensorsBeforeAPlan) {
+  const Model model(path_);
+  const Plan plan = model.NewPlan(Threads(1));
+  const ashlar_tensor* first = nullptr;
+  size_t count = 0;
+  ASSERT_EQ(ashlar_model_inputs(model.get(), &first, &count), ASHLAR_OK);
+  ASSERT_EQ(count, 1u);
+  EXPECT_STREQ(first[0].name, plan.Inputs()[0].name);
+  EXPECT_EQ(first[0].bytes, plan.Inputs()[0].bytes);
+  ASSERT_EQ(ashlar_model_outputs(model.get(), &first, &count), ASHLAR_OK);
+  ASSERT_EQ(count, 1u);
+  EXPECT_EQ(first[0].bytes, plan.Outputs()[0].bytes);
+  EXPECT_EQ(ashlar_model_inputs(nullptr, &first, &count), ASHLAR_INVALID_ARGUMENT);
+}
+
+TEST_F(ModelLibraryTest, RunsFromCAsFromCpp) {
+  const std::vector<float> input = InputOf(1);
+  std::vector<float> output(kOutputs);
+  ASSERT_EQ(RunModelInC(path_.c_str(), input.data(), input.size() * sizeof(float), output.data(),
+                        output.size() * sizeof(float)),
+            ASHLAR_OK)
+      << ashlar_error_message();
+  Session session = Model(path_).NewPlan(Threads(1)).NewSession();
+  EXPECT_EQ(output, RunOnce(session, input));
+  double sum = 0;  // of a softmax, so 1
+  for (const float probability : output) sum += probability;
+  EXPECT_NEAR(sum, 1, 1e-5);
+}
+
+TEST_F(ModelLibraryTest, IsTheSameFromMemory) {
+  std::ifstream file(path_, std::ios::binary);
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  const std::unique_ptr<void, void (*)(void*)> block(
+      std::aligned_alloc(64, (bytes.size() + 63) / 64 * 64), std::free);
+  std::memcpy(block.get(), bytes.data(), bytes.size());
+  const Model from_memory(block.get(), bytes.size());
+  Session session = from_memory.NewPlan(Threads(1)).NewSession();
+  Session from_file = Model(path_).NewPlan(Threads(1)).NewSession();
+  EXPECT_EQ(RunOnce(session, InputOf(2)), RunOnce(from_file, InputOf(2)));
+  EXPECT_EQ(StatusOf([&] { Model(static_cast<char*>(block.get()) + 4, 64); }),
+            ASHLAR_REJECTED_FILE);
+}
+
+// A field of a protobuf message that holds fewer than 128 bytes.
+std::string Field(int number, const std::string& content) {
+  constexpr int kLengthDelimited = 2;
+  std::string field = {static_cast<char>(number << 3 | kLengthDelimited),
+                       static_cast<char>(content.size())};
+  return field + content;
+}
+
+// An ONNX model of one Relu, for {n,w}.
+std::string OnnxRelu() {
+  const std::string shape = Field(1, Field(2, "n")) + Field(1, Field(2, "w"));
+  const std::string type = Field(2, Field(1, "\x08\x01" + Field(2, shape)));
+  const std::string node = Field(1, "x") + Field(2, "y") + Field(4, "Relu");
+  const std::string graph = Field(1, node) + Field(2, "g") + Field(11, Field(1, "x") + type) +
+                            Field(12, Field(1, "y") + type);
+  return "\x08\x08" + Field(7, graph) + Field(8, "\x10\x0d");
+}
+
+// The file was read for each of the shapes again, and a pipe was empty then.
+TEST_F(ModelLibraryTest, OnnxFromAPipeIsPlannedForAnyShape) {
+  const std::string pipe = path_ + ".fifo";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(pipe, std::ios::binary) << OnnxRelu(); });
+  const Model model(pipe);
+  writer.join();
+  std::remove(pipe.c_str());
+  EXPECT_EQ(StatusOf([&] { model.NewPlan(Threads(1)); }), ASHLAR_INVALID_ARGUMENT);
+  const ashlar_tensor* first = nullptr;
+  size_t count = 0;
+  ASSERT_EQ(ashlar_model_inputs(model.get(), &first, &count), ASHLAR_OK) << ashlar_error_message();
+  ASSERT_EQ(count, 1u);
+  EXPECT_EQ(first[0].rank, 2);
+  EXPECT_EQ(first[0].shape[1], -1);
+  for (const int64_t batch : {3, 5}) {
+    auto options = Threads(1);
+    const ashlar_shape shape = {"x", 2, {batch, 4}};
+    options.shapes = &shape;
+    options.num_shapes = 1;
+    EXPECT_EQ(model.NewPlan(options).Memory().input, batch * 4 * 4);
+  }
+}
+
+TEST_F(ModelLibraryTest, RejectsFilesThatAreNone) {
+  const std::string text = path_ + ".txt";
+  std::ofstream(text) << "no model";
+  for (const std::string& path : {text, path_ + ".none", std::string("/"), std::string("")}) {
+    EXPECT_EQ(StatusOf([&] { Model model(path); }), ASHLAR_REJECTED_FILE) << path;
+    EXPECT_NE(std::string(ashlar_error_message()), "") << path;
+  }
+  std::remove(text.c_str());
+}
+
+// Regression: names got into messages unescaped, and programs write these to logs and terminals.
+TEST_F(ModelLibraryTest, MessagesArePrintable) {
+  ashlar_model* model = nullptr;
+  ASSERT_NE(ashlar_model_open("no\x1b[31m\nerror: such\xff.ash", &model), ASHLAR_OK);
+  const std::string message = ashlar_error_message();
+  EXPECT_NE(message.find("no\\x1b[31m\\nerror: such\\xff.ash"), std::string::npos) << message;
+}
+
+TEST_F(ModelLibraryTest, RejectsAFlippedByteOfWeights) {
+  std::fstream file(path_, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekg(-100, std::ios::end);
+  const char byte = static_cast<char>(file.get() ^ 1);
+  file.seekp(-100, std::ios::end);
+  file.put(byte);
+  file.close();
+  EXPECT_EQ(StatusOf([&] { Model model(path_); }), ASHLAR_REJECTED_FILE);
+}
+
+TEST_F(PlanLibraryTest, SaysWhatItWillTake) {
+  const Plan plan = Model(path_).NewPlan(Threads(1));
+  const ashlar_memory memory = plan.Memory();
+  EXPECT_GT(memory.arena, 0);
+  EXPECT_GE(memory.arena, memory.lower_bound);
+  EXPECT_EQ(memory.arena_alignment, 64);
+  EXPECT_EQ(memory.input, kInputs * 4);
+  EXPECT_EQ(memory.output, kOutputs * 4);
+  EXPECT_GT(memory.weights, 0);
+  EXPECT_EQ(memory.weights_in_file, 0);
+  EXPECT_GT(memory.predicted_ms, 0);
+  ASSERT_EQ(plan.Inputs().size(), 1u);
+  EXPECT_STREQ(plan.Inputs()[0].name, "data");
+  EXPECT_EQ(plan.Inputs()[0].rank, 4);
+  EXPECT_EQ(plan.Inputs()[0].shape[2], 16);
+  EXPECT_EQ(plan.Inputs()[0].dtype, ASHLAR_F32);
+  ASSERT_EQ(plan.Outputs().size(), 1u);
+  EXPECT_STREQ(plan.Outputs()[0].name, "prob");
+
+  int64_t highest = 0, live = 0;
+  for (const ashlar_buffer& buffer : plan.Buffers()) {
+    EXPECT_LT(buffer.lower, buffer.upper);
+    highest = std::max(highest, buffer.offset + buffer.size);
+  }
+  EXPECT_EQ(highest, memory.arena);
+  for (const ashlar_step& step : plan.Steps()) live = std::max(live, step.live_bytes);
+  EXPECT_EQ(live, memory.lower_bound);
+  EXPECT_EQ(plan.Steps()[memory.bottleneck_step].live_bytes, live);
+}
+
+TEST_F(PlanLibraryTest, KeepsABudget) {
+  const Model model(path_);
+  auto options = Threads(1);
+  options.memory_budget = ASHLAR_LEAST;
+  const int64_t least = model.NewPlan(options).Memory().arena;
+  EXPECT_LT(least, model.NewPlan(Threads(1)).Memory().arena);
+  options.memory_budget = least;
+  EXPECT_LE(model.NewPlan(options).Memory().arena, least);
+  options.memory_budget = least - 1;
+  EXPECT_EQ(StatusOf([&] { model.NewPlan(options); }), ASHLAR_DOES_NOT_FIT);
+  EXPECT_EQ(ashlar_error_bytes(), least);
+  const std::string message = ashlar_error_message();
+  EXPECT_NE(message.find(path_ + ": no plan fits the memory budget of"), std::string::npos)
+      << message;
+}
+
+// Regression: a plan did not say which options repeat it, and options lacked the passes.
+TEST_F(PlanLibraryTest, ChoicesRepeatAPlan) {
+  const Model model(path_);
+  for (const int64_t budget : {int64_t{0}, int64_t{ASHLAR_LEAST}}) {
+    for (const char* passes : {"", "fold_constants,fuse"}) {
+      auto options = Threads(1);
+      options.memory_budget = budget;
+      options.passes = passes;
+      const Plan plan = model.NewPlan(options);
+      const ashlar_choices choices = plan.Choices();
+      auto again = Threads(1);
+      again.tile = choices.tile;
+      again.passes = choices.passes;
+      again.prefer_memory = choices.prefer_memory;
+      EXPECT_EQ(model.NewPlan(again).Memory().arena, plan.Memory().arena) << choices.tile;
+      EXPECT_EQ(plan.Memory().total_without_budget > 0, budget != 0);
+      EXPECT_GT(plan.Memory().total, plan.Memory().arena + plan.Memory().weights);
+    }
+  }
+}
+
+TEST_F(PlanLibraryTest, TakesEveryOptionOfTheCommand) {
+  const Model model(path_);
+  const auto arena = [&](const char* more) {
+    auto options = Threads(1);
+    options.more = more;
+    return model.NewPlan(options).Memory().arena;
+  };
+  const int64_t plain = arena(nullptr);
+  EXPECT_EQ(arena(""), plain);
+  EXPECT_EQ(arena("planner=auto scheduler=memory inplace=on plan_time=250ms"), plain);
+  EXPECT_GT(arena("planner=naive"), plain);
+  EXPECT_GT(arena("inplace=off passes=none"), arena("passes=none"));
+  EXPECT_LT(arena("memory-budget=min"), plain);
+  EXPECT_EQ(arena("align=4096") % 4096, 0);
+  const std::pair<const char*, const char*> kRefused[] = {
+      {"planer=naive", "no option 'planer'; the nearest is planner"},
+      {"planner=best", "planner: unknown planner 'best'"},
+      {"passes=all", "passes is also in a field of its own"},
+      {"tile=0-1:rows2 memory_budget=min", "tile and memory_budget together"},
+      {"total-budget=9MB", "total-budget"},
+      {"max_extra_flops=0.1", "max_extra_flops is of a memory_budget"},
+      {"planner=naive memory-budget=min", "planner naive with memory_budget: naive lets no two"},
+      {"allow_tf32", "allow_tf32 has no effect: cpu0:0 computes in fp32 only"},
+  };
+  for (const auto& [more, message] : kRefused) {
+    auto options = Threads(1);
+    options.more = more;
+    options.passes = "all";
+    EXPECT_EQ(StatusOf([&] { model.NewPlan(options); }), ASHLAR_INVALID_ARGUMENT) << more;
+    EXPECT_NE(std::string(ashlar_error_message()).find(message), std::string::npos)
+        << ashlar_error_message();
+  }
+}
+
+TEST_F(PlanLibraryTest, StructsAreSetUpInCpp) {
+  ashlar_plan_options options = ASHLAR_INIT(ashlar_plan_options);
+  EXPECT_EQ(options.size, sizeof(options));
+  EXPECT_EQ(options.threads, 0);
+}
+
+TEST_F(PlanLibraryTest, TakesOtherShapes) {
+  const Model model(path_);
+  auto options = Threads(1);
+  ashlar_shape shape = {"data", 4, {5, 3, 16, 16}};
+  options.shapes = &shape;
+  options.num_shapes = 1;
+  EXPECT_EQ(model.NewPlan(options).Memory().input, 5 * kInputs * 4);
+  shape.input = "dat";
+  EXPECT_EQ(StatusOf([&] { model.NewPlan(options); }), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(ashlar_error_message()).find("the model has: data"), std::string::npos);
+}
+
+TEST_F(PlanLibraryTest, RefusesOptionsByName) {
+  struct Case {
+    const char* message;
+    void (*set)(ashlar_plan_options&);
+  };
+  static const ashlar_shape kDeep = {"data", 9, {}};
+  const Case cases[] = {
+      {"threads", [](ashlar_plan_options& o) { o.threads = -1; }},
+      {"memory_budget", [](ashlar_plan_options& o) { o.memory_budget = -2; }},
+      {"max_extra_flops", [](ashlar_plan_options& o) { o.max_extra_flops = 0.1; }},
+      {"precision", [](ashlar_plan_options& o) { o.precision = "fp8"; }},
+      {"xpu", [](ashlar_plan_options& o) { o.device = "xpu0:0"; }},
+      {"stripes", [](ashlar_plan_options& o) { o.tile = "0-3:stripes"; }},
+      {"no_pass", [](ashlar_plan_options& o) { o.passes = "no_pass"; }},
+      {"shapes", [](ashlar_plan_options& o) { o.num_shapes = 1; }},
+      {"rank", [](ashlar_plan_options& o) { o.num_shapes = 1, o.shapes = &kDeep; }},
+      {"size", [](ashlar_plan_options& o) { o.size = 0; }},
+  };
+  const Model model(path_);
+  for (const Case& c : cases) {
+    auto options = Threads(1);
+    c.set(options);
+    EXPECT_EQ(StatusOf([&] { model.NewPlan(options); }), ASHLAR_INVALID_ARGUMENT) << c.message;
+    EXPECT_NE(std::string(ashlar_error_message()).find(c.message), std::string::npos)
+        << ashlar_error_message();
+  }
+}
+
+TEST_F(PlanLibraryTest, StructsOfOlderProgramsAreRead) {
+  const Model model(path_);
+  auto options = Threads(1);
+  options.prefer_memory = 1;
+  const int64_t with = model.NewPlan(options).Memory().weights;
+  options.size = offsetof(ashlar_plan_options, prefer_memory);  // compiled before the field existed
+  const Plan plan = model.NewPlan(options);
+  EXPECT_EQ(plan.Memory().weights, model.NewPlan(Threads(1)).Memory().weights);
+  EXPECT_LE(with, plan.Memory().weights);
+  ashlar_memory memory = {};
+  memory.size = offsetof(ashlar_memory, input);
+  memory.input = -7;
+  ASSERT_EQ(ashlar_plan_memory(plan.get(), &memory), ASHLAR_OK);
+  EXPECT_EQ(memory.arena, plan.Memory().arena);
+  EXPECT_EQ(memory.input, -7);  // beyond its end
+}
+
+TEST_F(PlanLibraryTest, IsExported) {
+  const Plan plan = Model(path_).NewPlan(Threads(1));
+  EXPECT_EQ(plan.Export("csv").substr(0, 3), "id,");
+  EXPECT_NE(plan.Export("svg").find("<svg"), std::string::npos);
+  const std::string document = plan.Export("json");
+  EXPECT_EQ(document.substr(0, 1), "{");
+  EXPECT_NE(plan.Export("html").find("<html"), std::string::npos);
+  EXPECT_EQ(StatusOf([&] { plan.Export("png"); }), ASHLAR_INVALID_ARGUMENT);
+  const auto stop = [](void*, const void*, size_t) { return 1; };
+  EXPECT_EQ(ashlar_plan_export(plan.get(), "csv", stop, nullptr), ASHLAR_INVALID_ARGUMENT);
+}
+
+TEST_F(PlanLibraryTest, IsWrittenAsC) {
+  const Model model(path_);
+  auto options = Threads(1);
+  options.device = "mcu0:0";
+  const Plan plan = model.NewPlan(options);
+  const std::string program = plan.Export("c:net");
+  for (const char* const part :
+       {"#define NET_ARENA_BYTES", "int net_run(void* arena, ", "#ifdef NET_IMPLEMENTATION",
+        "net_ashlar_conv", "int main(void)"}) {
+    EXPECT_NE(program.find(part), std::string::npos) << part;
+  }
+  EXPECT_EQ(program.find("#include \""), std::string::npos);  // it is one file
+  // Types come before their first use.
+  EXPECT_LT(program.find("} ashlar_conv_shape;"), program.find("static const ashlar_conv_shape "));
+  EXPECT_NE(plan.Export("c").find("_run(void* arena, "), std::string::npos);
+  for (const char* const format : {"c:", "c:1st", "c:a b"}) {
+    EXPECT_EQ(StatusOf([&] { plan.Export(format); }), ASHLAR_INVALID_ARGUMENT) << format;
+  }
+  EXPECT_EQ(StatusOf([&] { model.NewPlan(Threads(1)).Export("c"); }), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(ashlar_error_message()).find("mcu0:0"), std::string::npos);
+}
+
+TEST_F(PlanLibraryTest, IsSolvedAgainToTheSameArena) {
+  const Plan plan = Model(path_).NewPlan(Threads(1));
+  std::vector<ashlar_buffer> buffers(plan.Buffers().begin(), plan.Buffers().end());
+  for (ashlar_buffer& buffer : buffers) buffer.offset = -1;
+  const ashlar_solution solution = Solve(buffers);
+  EXPECT_EQ(solution.arena, plan.Memory().arena);
+  EXPECT_EQ(solution.lower_bound, plan.Memory().lower_bound);
+  for (const ashlar_buffer& buffer : buffers) EXPECT_GE(buffer.offset, 0);
+
+  auto options = Sized<ashlar_solve_options>();
+  options.capacity = solution.lower_bound - 1;
+  std::vector<ashlar_buffer> untouched(plan.Buffers().begin(), plan.Buffers().end());
+  untouched[0].offset = -1;
+  EXPECT_EQ(StatusOf([&] { Solve(untouched, options); }), ASHLAR_DOES_NOT_FIT);
+  EXPECT_EQ(ashlar_error_bytes(), solution.arena);
+  EXPECT_EQ(untouched[0].offset, -1);
+}
+
+TEST(SolveLibraryTest, RefusesBuffersThatAreNone) {
+  struct Case {
+    const char* what;
+    ashlar_buffer buffer;
+  };
+  const Case cases[] = {
+      {"an empty lifetime", {0, 3, 3, 64, 0, -1, -1, 0, nullptr}},
+      {"a negative size", {0, 0, 1, -1, 0, -1, -1, 0, nullptr}},
+      {"an alignment that is no power of two", {0, 0, 1, 8, 3, -1, -1, 0, nullptr}},
+      {"inside of none", {0, 0, 1, 8, 0, -1, 7, 0, nullptr}},
+  };
+  for (const Case& c : cases) {
+    std::vector<ashlar_buffer> buffers = {c.buffer};
+    EXPECT_EQ(StatusOf([&] { Solve(buffers); }), ASHLAR_INVALID_ARGUMENT) << c.what;
+  }
+  std::vector<ashlar_buffer> none;
+  EXPECT_EQ(Solve(none).arena, 0);
+}
+
+TEST_F(PlanLibraryTest, NullsAreRefused) {
+  EXPECT_EQ(ashlar_model_open(nullptr, nullptr), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_EQ(ashlar_model_open(path_.c_str(), nullptr), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_EQ(ashlar_model_plan(nullptr, nullptr, nullptr), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_EQ(ashlar_plan_session(nullptr, nullptr, nullptr), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_EQ(ashlar_run(nullptr), ASHLAR_INVALID_ARGUMENT);
+  ashlar_model_release(nullptr);
+  ashlar_plan_release(nullptr);
+  ashlar_session_release(nullptr);
+}
+
+}  // namespace
+}  // namespace ashlar::testing

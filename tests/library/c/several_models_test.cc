@@ -1,0 +1,84 @@
+// Several models: sessions of different models in one arena, and a pipeline as one model.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "opr/elemwise.h"
+#include "serialization/native/writer.h"
+#include "tests/library/c/library_test.h"
+#include "tests/support/graph_maker.h"
+
+namespace ashlar::testing {
+namespace {
+
+class SeveralModelsLibraryTest : public LibraryTest {
+ protected:
+  void TearDown() override {
+    std::remove(tail().c_str());
+    LibraryTest::TearDown();
+  }
+  std::string tail() const { return path_ + ".tail.ash"; }
+  // Writes a model of functions on so many numbers; it needs an arena.
+  void WriteTail(int64_t outputs) {
+    GraphMaker maker;
+    const int x = maker.Input("x", {1, outputs});
+    const int a = maker.Add<Elemwise>({ScalarFunction::kSigmoid}, {x}, "a");
+    const int b = maker.Add<Elemwise>({ScalarFunction::kTanh}, {a}, "b");
+    maker.Output(maker.Add<Elemwise>({ScalarFunction::kMax}, {b, a}, "y"));
+    ASSERT_TRUE(IsOk(WriteModel(std::move(maker).Build(), tail())));
+  }
+};
+
+std::vector<float> RunTail(Session& session, const std::vector<float>& input) {
+  std::vector<float> output(input.size(), -1);
+  session.Input(input.data(), input.size()).Output(output.data(), output.size()).Run();
+  return output;
+}
+
+TEST_F(SeveralModelsLibraryTest, TakeTurnsInOneArena) {
+  WriteTail(kOutputs);
+  const Plan a = Model(path_).NewPlan(Threads(1)), b = Model(tail()).NewPlan(Threads(1));
+  const auto alignment =
+      static_cast<size_t>(std::max(a.Memory().arena_alignment, b.Memory().arena_alignment));
+  const auto bytes = static_cast<size_t>(std::max(a.Memory().arena, b.Memory().arena));
+  const std::unique_ptr<void, decltype(&std::free)> arena(
+      std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment), std::free);
+  Session of_a = a.NewSession(arena.get(), bytes), of_b = b.NewSession(arena.get(), bytes);
+  Session own_a = a.NewSession(), own_b = b.NewSession();
+  for (int i = 0; i < 3; ++i) {
+    const std::vector<float> middle = RunOnce(of_a, InputOf(i));
+    EXPECT_EQ(middle, RunOnce(own_a, InputOf(i)));
+    EXPECT_EQ(RunTail(of_b, middle), RunTail(own_b, middle));
+  }
+}
+
+TEST_F(SeveralModelsLibraryTest, APipelineIsOneModel) {
+  WriteTail(kOutputs);
+  std::vector<float> expected;
+  {
+    const Plan a = Model(path_).NewPlan(Threads(1)), b = Model(tail()).NewPlan(Threads(1));
+    Session first = a.NewSession(), second = b.NewSession();
+    expected = RunTail(second, RunOnce(first, InputOf(1)));
+  }
+  const Plan plan = Model(path_).Then(Model(tail())).NewPlan(Threads(1));  // both are released
+  EXPECT_EQ(plan.Inputs().size(), 1u);
+  EXPECT_EQ(plan.Outputs().size(), 1u);
+  Session session = plan.NewSession();
+  const std::vector<float> got = RunOnce(session, InputOf(1));
+  for (int i = 0; i < kOutputs; ++i) EXPECT_NEAR(got[i], expected[i], 1e-6) << i;
+}
+
+TEST_F(SeveralModelsLibraryTest, WhatDoesNotFitIsRefused) {
+  WriteTail(kOutputs + 1);
+  const Model first(path_), second(tail());
+  EXPECT_EQ(StatusOf([&] { first.Then(second); }), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(ashlar_error_message()).find("Float32{1,11}"), std::string::npos)
+      << ashlar_error_message();
+  ashlar_model* joined = nullptr;
+  EXPECT_EQ(ashlar_model_join(nullptr, second.get(), &joined), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_EQ(ashlar_model_join(first.get(), second.get(), nullptr), ASHLAR_INVALID_ARGUMENT);
+}
+
+}  // namespace
+}  // namespace ashlar::testing
