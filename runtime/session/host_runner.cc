@@ -37,7 +37,7 @@ class HostRunner final : public Runner {
   absl::Status Loop(Listener& listener) {
     ASHLAR_RETURN_IF_ERROR(binder_.CheckBound());
     binder_.TakeReleased();
-    planned_.device->UseThreads(planned_.target.threads);
+    planned_.device->UseThreads(planned_.request.target.threads);
     const OriginScope scope(AllocationOrigin::kOwn);
     listener.OnRunBegin();
     for (size_t i = 0; i < steps_.size(); ++i) {

@@ -88,7 +88,7 @@ absl::Status StreamRunner::Prepare(const RunnerSite& site) {
   if (options_.shares_arena || options_.stream != nullptr) {
     ASHLAR_RETURN_IF_ERROR(stream_->MakeMarks(kRunDone + 1));
   }
-  copies_ = std::make_unique<CopyThreads>(HasLargeCopies() ? planned_.target.threads : 1);
+  copies_ = std::make_unique<CopyThreads>(HasLargeCopies() ? planned_.request.target.threads : 1);
   binder_.CopyTo(tensors_->data());
   ASHLAR_ASSIGN_OR_RETURN(
       steps_, MakeSteps(site.executable, {site.arena, stream_.get(), site.state}, binder_));
@@ -201,7 +201,7 @@ absl::Status StreamRunner::HandOver(Runner* previous) {
 
 absl::Status StreamRunner::Start(Runner* previous) {
   ASHLAR_RETURN_IF_ERROR(binder_.CheckBound());
-  planned_.device->UseThreads(planned_.target.threads);
+  planned_.device->UseThreads(planned_.request.target.threads);
   const OriginScope scope(AllocationOrigin::kOwn);
   StageInputs();
   absl::Status status = HandOver(previous);
@@ -230,7 +230,7 @@ absl::Status StreamRunner::ReportDeviceTimes(RunListener& listener) {
 
 absl::Status StreamRunner::Run(RunListener& listener) {
   ASHLAR_RETURN_IF_ERROR(binder_.CheckBound());
-  planned_.device->UseThreads(planned_.target.threads);
+  planned_.device->UseThreads(planned_.request.target.threads);
   ASHLAR_RETURN_IF_ERROR(stream_->MakeMarks(static_cast<int>(2 * steps_.size())));
   StageInputs();
   const bool marked = !options_.record || listener.reads_memory() || !recording_status_.ok();

@@ -14,7 +14,6 @@
 namespace ashlar::testing {
 namespace {
 
-using Mode = GridSampleMode;
 using Padding = GridSamplePadding;
 
 // Returns a pixel of an image that continues without end; reflection is found by walking.
@@ -43,9 +42,9 @@ double Pixel(const HostTensor& x, int64_t plane, Padding padding, bool align, in
   return r < 0 || c < 0 ? 0 : x.At((plane * x.shape()[2] + r) * x.shape()[3] + c);
 }
 
-double Weight(Mode mode, double distance) {
+double Weight(GridSampleMode mode, double distance) {
   const double d = std::fabs(distance), a = -0.75;
-  if (mode == Mode::kLinear) return d < 1 ? 1 - d : 0;
+  if (mode == GridSampleMode::kLinear) return d < 1 ? 1 - d : 0;
   if (d <= 1) return (a + 2) * d * d * d - (a + 3) * d * d + 1;
   return d < 2 ? a * d * d * d - 5 * a * d * d + 8 * a * d - 4 * a : 0;
 }
@@ -54,8 +53,8 @@ TEST(GridSample, SumsThePixelsAround) {
   for (int seed = 0; seed < 108; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     Random random(seed);
-    const GridSampleParam param{static_cast<Mode>(seed % 3), static_cast<Padding>(seed / 3 % 3),
-                                seed / 9 % 2 == 1};
+    const GridSampleParam param{static_cast<GridSampleMode>(seed % 3),
+                                static_cast<Padding>(seed / 3 % 3), seed / 9 % 2 == 1};
     const HostTensor x = RandomTensor(random, Shape{2, 2, Pick(random, 2, 6), Pick(random, 2, 6)});
     const HostTensor grid = RandomTensor(random, Shape{2, 3, 4, 2}, -2, 2);
     const HostTensor y = Evaluate(GridSample(param), {x, grid});
@@ -69,13 +68,14 @@ TEST(GridSample, SumsThePixelsAround) {
         // A point is moved to the border before its pixels are read, except in cubic mode.
         const double margin = param.align_corners ? 0 : 0.5;
         const bool outside = there < -margin || there > length - 1 + margin;
-        const bool moves = param.padding == Padding::kBorder && param.mode != Mode::kCubic;
+        const bool moves =
+            param.padding == Padding::kBorder && param.mode != GridSampleMode::kCubic;
         return outside && moves ? std::clamp(there, 0.0, length - 1) : there;
       };
       const double column = place(grid.At(2 * point), x.shape()[3]);
       const double row = place(grid.At(2 * point + 1), x.shape()[2]);
       double expected = 0;
-      if (param.mode == Mode::kNearest) {
+      if (param.mode == GridSampleMode::kNearest) {
         expected = Pixel(x, plane, param.padding, param.align_corners, std::lrint(row),
                          std::lrint(column));
       } else {
@@ -97,7 +97,8 @@ TEST(GridSample, XComesFirst) {
   const HostTensor x =
       HostTensor::FromValues<float>(DType::kFloat32, {1, 1, 2, 3}, {1, 2, 3, 4, 5, 6});
   const HostTensor corner = HostTensor::FromValues<float>(DType::kFloat32, {1, 1, 1, 2}, {1, -1});
-  EXPECT_EQ(Evaluate(GridSample({Mode::kLinear, Padding::kZeros, true}), {x, corner}).At(0), 3);
+  EXPECT_EQ(
+      Evaluate(GridSample({GridSampleMode::kLinear, Padding::kZeros, true}), {x, corner}).At(0), 3);
 }
 
 // Values of PyTorch 2.15's grid_sample(mode="bicubic", padding_mode="border", align_corners=True).
@@ -105,7 +106,8 @@ TEST(GridSample, CubicPointsBeyondTheBorderStayWhereTheyAre) {
   const HostTensor x = HostTensor::FromValues<float>(DType::kFloat32, {1, 1, 1, 3}, {1, 2, 4});
   const HostTensor grid =
       HostTensor::FromValues<float>(DType::kFloat32, {1, 1, 3, 2}, {-1.5, 0, 1.25, 0, 3, 0});
-  const HostTensor y = Evaluate(GridSample({Mode::kCubic, Padding::kBorder, true}), {x, grid});
+  const HostTensor y =
+      Evaluate(GridSample({GridSampleMode::kCubic, Padding::kBorder, true}), {x, grid});
   const double expected[] = {0.90625, 4.2109375, 4};
   for (int i = 0; i < 3; ++i) EXPECT_NEAR(y.At(i), expected[i], 1e-6) << i;
 }

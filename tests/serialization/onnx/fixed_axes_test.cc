@@ -19,13 +19,13 @@ std::string OneNode(const std::string& type, const std::string& inputs, const st
                       attributes, "} ");
 }
 
-struct Case {
+struct FixedAxesCase {
   const char* name;
   std::string nodes;  // from x, {1,2,4,4}, to m
   bool is_fixed;      // whether m depends on the number of images, not only on shapes
 };
 
-std::vector<Case> Cases() {
+std::vector<FixedAxesCase> FixedAxesCases() {
   const std::string one = IntsText("one", {1}), zero = IntsText("zero", {0});
   return {
       {"one by one", OneNode("Exp", "'x'", "m"), false},
@@ -55,7 +55,7 @@ TEST(FixedAxes, AreRefusedInWrittenFiles) {
     options.shapes = shapes;
     return ReadOnnx(path, options);
   };
-  for (const Case& c : Cases()) {
+  for (const FixedAxesCase& c : FixedAxesCases()) {
     SCOPED_TRACE(c.name);
     WriteWholeFile(path, Serialized(ModelText(c.nodes + OneNode("Relu", "'m'", "y"))));
     const Graph graph = Value(ReadOnnx(path));
