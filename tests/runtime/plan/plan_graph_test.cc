@@ -114,9 +114,10 @@ TEST(PlanGraphTest, EveryPointOfAFrontierHasTheRequest) {
 
 TEST(PlanGraphTest, TunedAndRecordedTilesAreThePlansOwn) {
   cpu::RegisterDevice();
-  const TileSpec tiles = Value(PlanGraph(AnyGraph(), RequestOf("memory-budget=min")))->tiles;
+  const TileSpec tiles =
+      Value(PlanGraph(AnyGraph(), RequestOf("release-input=on memory-budget=min")))->tiles;
   ASSERT_FALSE(tiles.empty());
-  PlanRequest request = RequestOf("");
+  PlanRequest request = RequestOf("release-input=on");
   KernelRecord record;
   record.tiles[TilesKey(AnyGraph(), request.target, request.planning)][1] = tiles;
   request.planning.record = std::make_shared<const KernelRecord>(std::move(record));
