@@ -60,7 +60,7 @@ TEST(PlanFileTest, EveryStoredOptionComesBack) {
   }
 }
 
-// As version 1.0 wrote them.
+// Reads the options as version 1.0 wrote them.
 TEST(PlanFileTest, OptionsOfOlderFilesAreRead) {
   PlanRequest request;
   request.target.precision = DType::kFloat16;
