@@ -1,11 +1,13 @@
 #include "quantization/rewrite.h"
 
 #include <memory>
+#include <utility>
 
 #include "graph/graph_builder.h"
 #include "graph/rewriter.h"
 #include "graph/status.h"
 #include "opr/host_io.h"
+#include "opr/table.h"
 #include "opr/type_cvt.h"
 #include "quantization/range.h"
 
@@ -66,10 +68,10 @@ class EightBitRewriter {
   absl::Status AddInput(const OperatorNode& node) {
     const absl::Span<const int64_t> dims = input_->shape.dims();
     const InputParam param = {DType::kUint8, {dims.begin(), dims.end()}};
-    ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> made,
-                            builder().Add(std::make_shared<const Host2DeviceCopy>(param), {},
-                                          rewriter_.Identity(node)));
-    rewriter_.Replace(node.outputs[0], made[0]);
+    // Inputs differ in their outputs, and not in their parameters.
+    ASHLAR_ASSIGN_OR_RETURN(OperatorPtr op,
+                            Operators().Make(node.op->type(), Host2DeviceCopy(param).params()));
+    ASHLAR_RETURN_IF_ERROR(rewriter_.Substitute(node, std::move(op), {}));
     return InBytes(node.outputs[0], *input_).status();
   }
 

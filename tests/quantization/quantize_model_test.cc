@@ -441,6 +441,34 @@ TEST_F(QuantizeModelTest, BytesStandForFloatsOfAnyWidth) {
   EXPECT_THAT(status.message(), ::testing::HasSubstr("expected floats"));
 }
 
+// The inputs of models from `ashlar zoo` and MegEngine have a second output, a marker.
+TEST_F(QuantizeModelTest, BytesReplaceInputsOfEveryOperator) {
+  const Graph graph = kNets[0].make(3);
+  QuantizeOptions options;
+  options.input = ByteInput{128, 1.0f / 127};
+  const QuantizedModel expected = Value(QuantizeModel(graph, RandomData("x", kImage, 4), options));
+  GraphRewriter rewriter(graph);
+  for (const OperatorNode& node : graph.nodes()) {
+    if (node.op->role() != Role::kInput) {
+      EXPECT_TRUE(IsOk(rewriter.Copy(node)));
+      continue;
+    }
+    const absl::Span<const int64_t> dims = graph.var(node.outputs[0]).type.shape.dims();
+    const InputParam param = {DType::kFloat32, {dims.begin(), dims.end()}};
+    GraphBuilder::NodeOptions named;
+    named.name = named.binding = node.binding;
+    rewriter.Replace(node.outputs[0], Value(rewriter.builder().Add(
+                                          std::make_shared<InputCallback>(param), {}, named))[0]);
+  }
+  const Graph marked = Value(std::move(rewriter).Finish());
+  const QuantizedModel model = Value(QuantizeModel(marked, RandomData("x", kImage, 4), options));
+  const Binding& input = model.graph.inputs()[0];
+  EXPECT_EQ(model.graph.node(input.node).op->type(), InputCallback::kType);
+  EXPECT_EQ(model.graph.var(input.var).type.dtype, DType::kUint8);
+  EXPECT_EQ(TypesIn(model.graph), TypesIn(expected.graph));
+  EXPECT_EQ(model.outputs.sqnr_db, expected.outputs.sqnr_db);
+}
+
 // (byte - 128) / 127: the model takes bytes, which its first layer reads without a conversion. It
 // computes the result of the floats that they represent, from both file formats.
 TEST_F(QuantizeModelTest, AnInputOfBytesStandsForFloats) {
