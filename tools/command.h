@@ -46,6 +46,7 @@ std::unique_ptr<Command> MakeRunCommand();
 std::unique_ptr<Command> MakeBenchCommand();
 std::unique_ptr<Command> MakeProfileCommand();
 std::unique_ptr<Command> MakePlanCommand();
+std::unique_ptr<Command> MakeFitCommand();
 std::unique_ptr<Command> MakeVerifyCommand();
 std::unique_ptr<Command> MakeCompareCommand();
 std::unique_ptr<Command> MakeInspectCommand();

@@ -72,6 +72,8 @@ TEST_F(JsonSchemaTest, EveryCommandWritesWhatIsDocumentedAndNothingElse) {
       {"convert model.ash -o copy.ash"},
       {"convert model.ash -o again.ash --pack"},
       {"plan model.ash --int8-twin"},
+      {"fit model.ash --ram 1GB"},
+      {"fit model.ash --ram 1KB --flash 1KB", 3},
       {"quantize model.ash --calibrate data.npz -o int8.ash --keep-worst 1 --bias-correction"},
       {"quantize model.ash --calibrate data.npz -o bytes.ash"},
       {"compile bytes.ash -o program"},

@@ -117,7 +117,7 @@ TEST_F(NewcomerTest, ShapesThatAreNoneAreNamed) {
 // Regression: help and reports spoke of "parts" (tiles) and "on record" (measured).
 TEST_F(NewcomerTest, HelpUsesPlainWords) {
   for (const char* command : {"plan", "run", "verify", "bench", "profile", "tune", "compare",
-                              "train", "convert", "quantize", "probe", "compile"}) {
+                              "train", "convert", "quantize", "probe", "compile", "fit"}) {
     const std::string help = Ashlar(absl::StrCat(command, " -h")).out;
     EXPECT_THAT(help, HasSubstr("Usage: ashlar"));
     for (const char* unclear : {" in parts", "parts may", "on record", "given up", "found out"}) {

@@ -30,6 +30,10 @@ constexpr CommandRow kCommands[] = {
      "  ashlar plan resnet50.plan --diff resnet50.ash\n"
      "  ashlar plan buffers.csv --capacity 1MiB -o offsets.csv",
      MakePlanCommand},
+    {"fit", "Say whether a model fits into a device's RAM and flash, and the ways to make it fit",
+     "  ashlar fit model.onnx --ram 2MB --flash 4MB\n"
+     "  ashlar fit model.onnx --ram 64MB --threads 1 --json=fit.json",
+     MakeFitCommand},
     {"verify", "Run a model and compare the memory it used with the memory planned",
      "  ashlar verify resnet50.ash\n"
      "  ashlar verify resnet50.ash --threads 2 --json=verify.json",

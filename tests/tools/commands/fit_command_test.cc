@@ -1,0 +1,113 @@
+// ashlar fit: the ways of a model are plans that the command makes, and verdicts follow from bytes.
+#include <gmock/gmock.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/command/command_process.h"
+
+namespace ashlar::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+class FitCommandTest : public CommandTest {
+ protected:
+  void SetUp() override {
+    CommandTest::SetUp();
+    ASSERT_EQ(Ashlar("zoo mobilenet_v2 --image 64 -o model.ash").exit_code, 0);
+  }
+
+  // Runs `fit` on one thread, with a document.
+  ProcessResult Fit(const std::string& options) {
+    return Ashlar(absl::StrCat("fit model.ash --threads 1 --json -q ", options));
+  }
+
+  static const json& Cheapest(const json& document) {
+    return document["ways"][document["cheapest"].get<size_t>()];
+  }
+
+  // Checks a way against its own bytes and, unless it needs calibration data first, against the
+  // plan that its command makes.
+  void Check(const json& way, const json& document) {
+    SCOPED_TRACE(way.dump());
+    const bool has_flash = document["flash_limit_bytes"].is_number();
+    const int64_t weights = way["weights_bytes"];
+    const int64_t ram = way["arena_bytes"].get<int64_t>() + way["input_bytes"].get<int64_t>() +
+                        way["output_bytes"].get<int64_t>() + (has_flash ? 0 : weights);
+    EXPECT_EQ(way["ram_bytes"], ram);
+    EXPECT_EQ(way["fits"], ram <= document["ram_limit_bytes"].get<int64_t>() &&
+                               (!has_flash || weights <= document["flash_limit_bytes"]));
+    std::string command = way["command"];
+    if (way["numbers"] == "8 bits") {
+      EXPECT_THAT(command, HasSubstr("quantize"));
+      return;
+    }
+    const std::string run = "ashlar run ";
+    ASSERT_EQ(command.substr(0, run.size()), run);
+    const json plan =
+        Ashlar(absl::StrCat("plan ", command.substr(run.size()), " --threads 1 --json -q")).Json();
+    EXPECT_EQ(plan["arena_bytes"], way["arena_bytes"]);
+    EXPECT_EQ(plan["pools"]["weights"]["planned_bytes"], weights);
+    EXPECT_EQ(plan["pools"]["input"]["planned_bytes"], way["input_bytes"]);
+  }
+};
+
+TEST_F(FitCommandTest, WaysAreThePlansOfTheirCommands) {
+  // Arena, input and output of the whole take more; tiles take less.
+  for (const char* options : {"--ram 1GB", "--ram 200KB --flash 20MB", "--ram 8MB"}) {
+    const ProcessResult result = Fit(options);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const json document = result.Json();
+    EXPECT_TRUE(document["fits"]);
+    EXPECT_TRUE(Cheapest(document)["fits"]);
+    for (const json& way : document["ways"]) {
+      if (!way.contains("refused")) Check(way, document);
+    }
+  }
+}
+
+TEST_F(FitCommandTest, TheCheapestLosesAsLittleAsPossible) {
+  const struct {
+    const char* options;
+    const char* numbers;
+    bool tiled;
+  } cases[] = {
+      {"--ram 1GB", "as it is", false},
+      {"--ram 1GB --flash 1GB", "as it is", false},
+      {"--ram 200KB --flash 20MB", "as it is", true},
+      {"--ram 8MB --flash 8MB", "bf16", false},  // weights in half
+      {"--ram 8MB --flash 5MB", "8 bits", false},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.options);
+    const ProcessResult result = Fit(test.options);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const json document = result.Json();
+    const json& way = Cheapest(document);
+    EXPECT_EQ(way["numbers"], test.numbers);
+    EXPECT_EQ(way["tile"] != "", test.tiled);
+    if (std::string(test.numbers) == "bf16") {
+      ASSERT_TRUE(way["loss"].is_number());
+      EXPECT_GT(way["loss"], 0.0);
+    }
+  }
+}
+
+TEST_F(FitCommandTest, WithoutARoomEachWayTellsWhatItLacks) {
+  const ProcessResult result = Ashlar("fit model.ash --threads 1 --ram 8KB --flash 1MB");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("--ram is 8192 bytes, --flash is 1048576"));
+  EXPECT_THAT(result.out, HasSubstr(" of RAM, "));
+  EXPECT_THAT(result.out, HasSubstr("8 bits"));
+  EXPECT_THAT(result.out, HasSubstr("tiles"));
+  EXPECT_THAT(result.out, ::testing::Not(HasSubstr("  yes")));
+}
+
+TEST_F(FitCommandTest, FaultsAreNamed) {
+  ExpectEndings("fit ", {{"model.ash", 2, "--ram"},
+                         {"model.ash --ram many", 2, "many"},
+                         {"none.ash --ram 1MB", 6, "none.ash"}});
+}
+
+}  // namespace
+}  // namespace ashlar::testing

@@ -1,0 +1,80 @@
+// ashlar fit: whether a model fits into a device's RAM and flash, and in which ways.
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/parse.h"
+#include "graph/status.h"
+#include "tools/command.h"
+#include "tools/exit_code.h"
+#include "tools/format.h"
+#include "tools/model.h"
+#include "tools/option_kinds.h"
+#include "tools/options.h"
+#include "tools/report/fit_ways.h"
+
+namespace ashlar {
+namespace {
+
+class FitCommand final : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    AddModelFlags(app, model_);
+    AddParsed(app, "--ram", limits_.ram, ParseSize, "SIZE",
+              "RAM for arena, inputs and outputs, and without --flash for weights")
+        ->required();
+    AddParsed(app, "--flash", flash_, ParseSize, "SIZE",
+              "flash or mapped file in which weights are read in place (default: weights in RAM)");
+    AddDeviceFlags(app, execution_);
+  }
+
+  absl::Status Run(Console& console) override {
+    ASHLAR_ASSIGN_OR_RETURN(const Model model, LoadModel(model_, console, WeightsUse::kPlain));
+    if (flash_ >= 0) limits_.flash = flash_;
+    PlanTarget target;
+    target.comp_node = execution_.device;
+    target.threads = execution_.threads;
+    ASHLAR_ASSIGN_OR_RETURN(target.processor, DefaultProcessor());
+    target.reading_bytes = model.reading_bytes;
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<FitWay> ways,
+                            FindFitWays(model, limits_, target, console));
+    const int cheapest = CheapestFit(ways);
+    const bool fits = cheapest >= 0;
+    console.Print(absl::StrCat(
+        FitTable(ways, limits_), "bytes; RAM is arena, inputs, outputs",
+        limits_.flash ? "" : " and weights", "; the program's code and stack come on top\n",
+        fits ? absl::StrCat("\nfits; the least loss, then the least time:\n  ",
+                            FitCommandText(ways[static_cast<size_t>(cheapest)], model_.path), "\n")
+             : ""));
+    Json document = console.Document(execution_.device, execution_.threads);
+    document["model"] = model_.path;
+    document["ram_limit_bytes"] = limits_.ram;
+    document["flash_limit_bytes"] = limits_.flash ? Json(*limits_.flash) : Json();
+    document["ways"] = Json::array();
+    for (const FitWay& way : ways) {
+      document["ways"].push_back(FitDocument(way, limits_, model_.path));
+    }
+    document["fits"] = fits;
+    document["cheapest"] = fits ? Json(cheapest) : Json();
+    ASHLAR_RETURN_IF_ERROR(console.Write(document));
+    if (fits) return absl::OkStatus();
+    return WithExitCode(
+        absl::ResourceExhaustedError(absl::StrCat(
+            model_.path, " does not fit in any of these ways: --ram is ", limits_.ram, " bytes",
+            limits_.flash ? absl::StrCat(", --flash is ", *limits_.flash) : "")),
+        ExitCode::kDoesNotFit);
+  }
+
+ private:
+  ModelFlags model_;
+  ExecutionFlags execution_;
+  FitLimits limits_;
+  int64_t flash_ = -1;  // not given
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeFitCommand() { return std::make_unique<FitCommand>(); }
+
+}  // namespace ashlar
