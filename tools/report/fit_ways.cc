@@ -95,11 +95,11 @@ class FitSearch {
       const int64_t arena =
           limits_.ram - untiled->inputs - untiled->outputs - (limits_.flash ? 0 : untiled->weights);
       const bool possible = arena > 0 && untiled->flash(limits_) <= limits_.flash.value_or(0);
-      if (!possible && !all) continue;
+      if (!possible) continue;  // tiles make neither weights nor the caller's tensors smaller
       console_.Progress(absl::StrCat("searching tiles for ", row.name));
       FitWay way{.type = row.type, .donated_input = all, .small_weights = all, .tiled = true};
-      // The smallest arena tells how much is missing if there is no room for any.
-      const MemoryBudget budget{.bytes = possible ? arena : 0, .find_smallest = all};
+      // The smallest arena tells how much is missing.
+      const MemoryBudget budget{.bytes = arena, .find_smallest = all};
       if (!Plan(*graph, budget, way).ok()) continue;
       ways_.push_back(way);
       if (way.fits) return true;

@@ -93,13 +93,13 @@ TEST_F(FitCommandTest, TheCheapestLosesAsLittleAsPossible) {
   }
 }
 
-TEST_F(FitCommandTest, WithoutARoomEachWayTellsWhatItLacks) {
+TEST_F(FitCommandTest, WithoutRoomEachWayTellsWhatItLacks) {
   const ProcessResult result = Ashlar("fit model.ash --threads 1 --ram 8KB --flash 1MB");
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_THAT(result.err, HasSubstr("--ram is 8192 bytes, --flash is 1048576"));
+  EXPECT_THAT(result.err, HasSubstr("--ram is 8000 bytes, --flash is 1000000"));
   EXPECT_THAT(result.out, HasSubstr(" of RAM, "));
   EXPECT_THAT(result.out, HasSubstr("8 bits"));
-  EXPECT_THAT(result.out, HasSubstr("tiles"));
+  EXPECT_THAT(result.out, HasSubstr(" of flash"));
   EXPECT_THAT(result.out, ::testing::Not(HasSubstr("  yes")));
 }
 
