@@ -12,7 +12,7 @@
 namespace ashlar {
 namespace {
 
-constexpr int kMostAxes = 16;
+constexpr int kMostTried = 16;  // further dimensions count as fixed
 // Larger constants are weights, which are compared by their type alone.
 constexpr int64_t kMostCompared = 1 << 16;  // bytes
 
@@ -44,25 +44,50 @@ std::optional<std::string> FirstDifference(const Graph& a, const Graph& b) {
   return (count < a.nodes().size() ? a : b).node(static_cast<int>(count)).name;
 }
 
+// Returns the shapes of the graph's inputs with these dimensions twice as large.
+InputShapes Doubled(const Graph& graph, const std::vector<OpenAxis>& group) {
+  InputShapes shapes;
+  for (const OpenAxis& axis : group) {
+    for (const Binding& input : graph.inputs()) {
+      const Shape& shape = graph.var(input.var).type.shape;
+      if (input.name != axis.input || axis.axis >= shape.rank() || shape[axis.axis] == 0) continue;
+      shapes.try_emplace(input.name, shape).first->second[axis.axis] *= 2;
+    }
+  }
+  return shapes;
+}
+
 }  // namespace
 
 std::vector<FixedAxis> FindFixedAxes(const Graph& graph, const std::vector<OpenAxis>& open,
                                      ReadAtShapes read) {
+  std::vector<std::vector<OpenAxis>> groups;  // dimensions that change together
+  std::vector<OpenAxis> batch;
+  for (const OpenAxis& axis : open) {
+    groups.push_back({axis});
+    if (axis.axis == 0) batch.push_back(axis);
+  }
+  if (batch.size() > 1) groups.push_back(std::move(batch));  // inputs may need the same batch
   std::vector<FixedAxis> fixed;
   int tried = 0;
-  for (const OpenAxis& axis : open) {
-    for (const Binding& input : graph.inputs()) {
-      Shape shape = graph.var(input.var).type.shape;
-      if (input.name != axis.input || axis.axis >= shape.rank() || shape[axis.axis] == 0) continue;
-      if (++tried > kMostAxes) break;
-      shape[axis.axis] *= 2;
-      const InputShapes shapes = {{input.name, shape}};
-      const absl::StatusOr<Graph> inferred = WithInputShapes(graph, shapes);
-      if (!inferred.ok()) continue;  // other sizes are refused anyway
+  for (const std::vector<OpenAxis>& group : groups) {
+    const InputShapes shapes = Doubled(graph, group);
+    if (shapes.empty()) continue;
+    const absl::StatusOr<Graph> inferred = WithInputShapes(graph, shapes);
+    if (!inferred.ok()) continue;  // these sizes are refused anyway
+    std::optional<std::string> difference = std::string();
+    if (++tried <= kMostTried) {
       const absl::StatusOr<Graph> as_read = read(shapes);
-      std::optional<std::string> difference = std::string();
       if (as_read.ok()) difference = FirstDifference(*inferred, *as_read);
-      if (difference) fixed.push_back({axis.input, axis.axis, *std::move(difference)});
+    }
+    if (!difference) continue;
+    for (const OpenAxis& axis : group) {
+      const bool known = std::any_of(fixed.begin(), fixed.end(), [&](const FixedAxis& other) {
+        return other.input == axis.input && other.axis == axis.axis;
+      });
+      if (!known && shapes.contains(axis.input)) {
+        fixed.push_back({axis.input, axis.axis, *difference});
+      }
     }
   }
   return fixed;

@@ -34,8 +34,9 @@ struct OpenAxis {
   int axis = 0;
 };
 
-// Returns the open dimensions that are fixed in the graph: reads the model at twice the size of
-// each, one after the other, and at most kMostAxes of them.
+// Returns the open dimensions that are fixed in the graph. Reads the model at twice the size of
+// each, one after the other, then of all first dimensions at once. Dimensions beyond a limit of
+// reads count as fixed.
 std::vector<FixedAxis> FindFixedAxes(const Graph& graph, const std::vector<OpenAxis>& open,
                                      ReadAtShapes read);
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_replace.h"
 #include "serialization/onnx/export/writer.h"
 #include "serialization/onnx/import/reader.h"
 #include "tests/serialization/files.h"
@@ -66,6 +67,33 @@ TEST(FixedAxes, AreRefusedInWrittenFiles) {
     EXPECT_TRUE(IsOk(ReadOnnx(written).status()));
     const absl::Status status = ReadOnnx(written, three).status();
     EXPECT_TRUE(c.is_fixed ? FailsWith(status, "depends on dimension 0") : IsOk(status));
+  }
+}
+
+// Regression: inputs that need the same number of images were tried one by one, which is refused,
+// and so their models were written as if nothing depended on it.
+TEST(FixedAxes, OfSeveralInputsChangeTogether) {
+  const TempDir dir;
+  const std::string path = dir / "m.onnx";
+  const auto read = [&](const InputShapes& shapes) {
+    OnnxReadOptions options;
+    options.shapes = shapes;
+    return ReadOnnx(path, options);
+  };
+  const std::vector<OpenAxis> open = {{"x", 0}, {"z", 0}};
+  for (const FixedAxesCase& c : FixedAxesCases()) {
+    SCOPED_TRACE(c.name);
+    // The operators of the case read both images, one after the other in channels.
+    const std::string nodes = absl::StrReplaceAll(c.nodes, {{"'x'", "'both'"}});
+    WriteWholeFile(path, Serialized(ModelText(OneNode("Concat", "'x', 'z'", "both",
+                                                      "attribute { name: 'axis' type: INT i: 1 }") +
+                                              nodes + OneNode("Relu", "'m'", "y") + "input " +
+                                              ValueText("z", {1, 2, 4, 4}))));
+    const std::vector<FixedAxis> fixed = FindFixedAxes(Value(ReadOnnx(path)), open, read);
+    ASSERT_EQ(fixed.size(), c.is_fixed ? 2u : 0u);
+    if (!c.is_fixed) continue;
+    EXPECT_EQ(fixed[0].input, "x");
+    EXPECT_EQ(fixed[1].input, "z");
   }
 }
 
