@@ -403,7 +403,7 @@ class ProgramWriter {
                      "// the run returns. Runs in different arenas may be under way at once.\n");
     absl::StrAppend(
         &text, "#define ", macro_, "_ARENA_BYTES ", planned_.plan.plan.arena, "\n", "#define ",
-        macro_, "_ARENA_ALIGNMENT ", mcu::kArenaAlignment, "\n\n",
+        macro_, "_ARENA_ALIGNMENT ", planned_.arena_alignment(), "\n\n",
         "// More than a run takes of the stack, as GCC 12 compiles it for Cortex-M and RISC-V.\n",
         "#define ", macro_, "_STACK_BYTES ", kStackBytes, "\n\n");
     for (const CTensor& input : border_.inputs) absl::StrAppend(&text, TensorMacros(input), "\n");

@@ -41,7 +41,7 @@ class Joiner {
  public:
   Joiner(const Graph& first, const Graph& second) : first_(first), second_(second) {}
 
-  absl::StatusOr<Graph> Run() && {
+  absl::StatusOr<Graph> Run(std::vector<JoinedInput>& inputs) && {
     const Links links = LinksOf(first_, second_);
     if (links.empty()) {
       return absl::InvalidArgumentError(absl::StrCat("no output (", Names(first_.outputs()),
@@ -71,7 +71,16 @@ class Joiner {
       if (skipped_.count(static_cast<int>(i)) != 0) continue;
       ASHLAR_RETURN_IF_ERROR(Copy(second_, second_.node(static_cast<int>(i)), vars));
     }
-    return std::move(builder_).Build();
+    ASHLAR_ASSIGN_OR_RETURN(Graph joined, std::move(builder_).Build());
+    for (size_t i = 0; i < second_.inputs().size(); ++i) {
+      JoinedInput& input = inputs.emplace_back();
+      const auto link = links.find(static_cast<int>(i));
+      if (link != links.end()) input.output = link->second;
+      for (const Binding& own : joined.inputs()) {
+        if (own.var == vars[second_.inputs()[i].var] && !input.output) input.name = own.name;
+      }
+    }
+    return joined;
   }
 
  private:
@@ -113,8 +122,10 @@ class Joiner {
 
 }  // namespace
 
-absl::StatusOr<Graph> Join(const Graph& first, const Graph& second) {
-  return Joiner(first, second).Run();
+absl::StatusOr<Graph> Join(const Graph& first, const Graph& second,
+                           std::vector<JoinedInput>* inputs) {
+  std::vector<JoinedInput> unused;
+  return Joiner(first, second).Run(inputs != nullptr ? *inputs : unused);
 }
 
 }  // namespace ashlar

@@ -2,10 +2,21 @@
 #ifndef ASHLAR_GRAPH_JOIN_H_
 #define ASHLAR_GRAPH_JOIN_H_
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 
 namespace ashlar {
+
+// An input of `second` in the joined graph: either it reads an output of `first` (index into its
+// outputs()), or it is an input of this name.
+struct JoinedInput {
+  std::optional<int> output;
+  std::string name;
+};
 
 // Returns a graph of `first` followed by `second`. Each input of `second` reads the output of
 // `first` with the same name. If no name matches, and `first` has one output and `second` one
@@ -14,7 +25,9 @@ namespace ashlar {
 // An output of `first` that is read this way is no longer an output. All other outputs and all
 // unconnected inputs stay. Ids are assigned anew. If both have a name, `first` keeps it and
 // `second` gets "name:2". InvalidArgument if nothing matches, or if dtype or shape differ.
-absl::StatusOr<Graph> Join(const Graph& first, const Graph& second);
+// `inputs` receives one entry for each of second.inputs(); may be null.
+absl::StatusOr<Graph> Join(const Graph& first, const Graph& second,
+                           std::vector<JoinedInput>* inputs = nullptr);
 
 }  // namespace ashlar
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -132,11 +134,13 @@ absl::StatusOr<Model> OpenOnnx(const OpenOptions& open, OnnxReader read) {
   options.follow_links = open.follow_links;
   options.note = open.note;
   Model model;
+  options.value_notes = &model.notes;
   absl::StatusOr<Graph> graph = read(options, model);
   if (absl::IsInvalidArgument(graph.status()) && !options.shapes.empty()) {
     // The file's fault, unless it is a model without them.
     options.shapes.clear();
     options.note = nullptr;
+    options.value_notes = nullptr;
     Model without;
     if (!absl::IsInvalidArgument(read(options, without).status())) {
       return Unsuited(Annotate(graph.status(), "with the shapes given"));
@@ -146,15 +150,17 @@ absl::StatusOr<Model> OpenOnnx(const OpenOptions& open, OnnxReader read) {
   return model;
 }
 
-// Returns Model::reopen: `open` with the same options, except the shapes, and without notes.
+// Returns the origin of a model that `open` opened with these options.
 template <typename Open>
-std::function<absl::StatusOr<Model>(const InputShapes&)> Reopening(OpenOptions options, Open open) {
+std::shared_ptr<const ModelOrigin> OriginOf(OpenOptions options, Open open,
+                                            std::function<std::vector<OpenAxis>()> open_axes) {
   options.note = nullptr;
-  return [options, open](const InputShapes& shapes) {
+  auto reopen = [options, open](const InputShapes& shapes) {
     OpenOptions again = options;
     for (const auto& [name, shape] : shapes) again.shapes[name] = shape;
     return open(again);
   };
+  return std::make_shared<const ModelOrigin>(ModelOrigin{reopen, std::move(open_axes)});
 }
 
 std::vector<OpenAxis> OpenAxesIn(const absl::StatusOr<OnnxSignature>& signature) {
@@ -163,7 +169,7 @@ std::vector<OpenAxis> OpenAxesIn(const absl::StatusOr<OnnxSignature>& signature)
   for (const OnnxTensor& input : signature->inputs) {
     if (!input.dims) continue;
     for (size_t i = 0; i < input.dims->size(); ++i) {
-      if ((*input.dims)[i] < 0) open.push_back({input.name, static_cast<int>(i)});
+      if ((*input.dims)[i] < 0) open.push_back({input.name, static_cast<int>(i), input.symbols[i]});
     }
   }
   return open;
@@ -225,13 +231,13 @@ absl::StatusOr<Model> OpenModel(const ModelSource& source, const OpenOptions& op
                               : ReadOnnx(path, read, &model.data_files, &model.reading_bytes);
     };
     ASHLAR_ASSIGN_OR_RETURN(Model model, OpenOnnx(options, read));
-    model.reopen =
-        Reopening(options, [source](const OpenOptions& again) { return OpenModel(source, again); });
-    model.open_axes = [source] {
-      return OpenAxesIn(source.piped != nullptr
-                            ? ReadOnnxSignatureFromBytes(source.piped->bytes(), source.path)
-                            : ReadOnnxSignature(source.path));
-    };
+    model.origin = OriginOf(
+        options, [source](const OpenOptions& again) { return OpenModel(source, again); },
+        [source] {
+          return OpenAxesIn(source.piped != nullptr
+                                ? ReadOnnxSignatureFromBytes(source.piped->bytes(), source.path)
+                                : ReadOnnxSignature(source.path));
+        });
     return model;
   }
   ASHLAR_RETURN_IF_ERROR(CheckKnownKind(path, FirstBytesOf(source)));
@@ -253,9 +259,9 @@ absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes,
       return ReadOnnxFromBytes(bytes, kInMemory, read, &model.reading_bytes);
     };
     ASHLAR_ASSIGN_OR_RETURN(Model model, OpenOnnx(options, read));
-    model.reopen = Reopening(
-        options, [bytes](const OpenOptions& again) { return OpenModelInMemory(bytes, again); });
-    model.open_axes = [bytes] { return OpenAxesIn(ReadOnnxSignatureFromBytes(bytes, kInMemory)); };
+    model.origin = OriginOf(
+        options, [bytes](const OpenOptions& again) { return OpenModelInMemory(bytes, again); },
+        [bytes] { return OpenAxesIn(ReadOnnxSignatureFromBytes(bytes, kInMemory)); });
     return model;
   }
   const std::shared_ptr<const void> owner(bytes.data(), [](const void*) {});  // the caller
@@ -268,29 +274,111 @@ absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes,
 }
 
 std::vector<FixedAxis> FixedAxesOf(const Model& model) {
-  if (!model.reopen) return model.file.fixed_axes;
-  return FindFixedAxes(model.graph, model.open_axes(),
+  if (model.origin == nullptr) return model.file.fixed_axes;
+  return FindFixedAxes(model.graph, model.origin->open_axes(),
                        [&](const InputShapes& shapes) -> absl::StatusOr<Graph> {
-                         ASHLAR_ASSIGN_OR_RETURN(Model read, model.reopen(shapes));
+                         ASHLAR_ASSIGN_OR_RETURN(Model read, model.origin->reopen(shapes));
                          return std::move(read.graph);
                        });
 }
 
 absl::StatusOr<Model> WithShapes(Model model, const InputShapes& shapes) {
-  if (model.reopen) return model.reopen(shapes);
+  if (model.origin != nullptr) return model.origin->reopen(shapes);
   ASHLAR_ASSIGN_OR_RETURN(model.graph, Reshaped(model, shapes));
   ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
   return model;
 }
 
+namespace {
+
+// Returns the model's own origin. Any dimension of another model can change, except fixed ones.
+std::shared_ptr<const ModelOrigin> OriginOf(const Model& model) {
+  if (model.origin != nullptr) return model.origin;
+  auto axes = [graph = model.graph] {
+    std::vector<OpenAxis> open;
+    for (const Binding& input : graph.inputs()) {
+      const int rank = graph.var(input.var).type.shape.rank();
+      for (int axis = 0; axis < rank; ++axis) open.push_back({input.name, axis});
+    }
+    return open;
+  };
+  return std::make_shared<const ModelOrigin>(ModelOrigin{
+      [model](const InputShapes& shapes) { return WithShapes(model, shapes); }, std::move(axes)});
+}
+
+// The origin of joined models: reads the first, and then the second for the shapes that it gives.
+class JoinedOrigin {
+ public:
+  JoinedOrigin(const Model& first, const Model& second, const std::vector<JoinedInput>& links)
+      : first_(OriginOf(first)), second_(OriginOf(second)) {
+    for (const Binding& input : first.graph.inputs()) first_inputs_.insert(input.name);
+    names_ = first_inputs_;
+    for (size_t i = 0; i < links.size(); ++i) {
+      links_[second.graph.inputs()[i].name] = links[i];
+      if (!links[i].output) names_.insert(links[i].name);
+    }
+  }
+
+  absl::StatusOr<Model> Reopen(const InputShapes& shapes) const {
+    InputShapes of_first, of_second;
+    for (const auto& [name, shape] : shapes) {
+      if (!names_.contains(name)) {
+        return absl::NotFoundError(
+            absl::StrCat("no input '", name, "'; the model has: ", absl::StrJoin(names_, ", ")));
+      }
+      if (first_inputs_.contains(name)) of_first[name] = shape;
+    }
+    ASHLAR_ASSIGN_OR_RETURN(Model first, first_->reopen(of_first));
+    for (const auto& [name, link] : links_) {
+      if (link.output) {
+        const Binding& output = first.graph.outputs()[static_cast<size_t>(*link.output)];
+        of_second[name] = first.graph.var(output.var).type.shape;
+      } else if (const auto given = shapes.find(link.name); given != shapes.end()) {
+        of_second[name] = given->second;
+      }
+    }
+    ASHLAR_ASSIGN_OR_RETURN(Model second, second_->reopen(of_second));
+    return JoinModels(std::move(first), std::move(second));
+  }
+
+  std::vector<OpenAxis> OpenAxes() const {
+    std::vector<OpenAxis> open = first_->open_axes();
+    for (const OpenAxis& axis : second_->open_axes()) {
+      const auto link = links_.find(axis.input);
+      if (link != links_.end() && !link->second.output) {
+        // The models' symbols are not related.
+        const std::string symbol = axis.symbol.empty() ? "" : absl::StrCat(axis.symbol, ":2");
+        open.push_back({link->second.name, axis.axis, symbol});
+      }
+    }
+    return open;
+  }
+
+ private:
+  std::shared_ptr<const ModelOrigin> first_, second_;
+  std::set<std::string> first_inputs_, names_;  // inputs of the first and of the joined model
+  std::map<std::string, JoinedInput> links_;    // by input of the second model
+};
+
+}  // namespace
+
 absl::StatusOr<Model> JoinModels(Model first, Model second) {
   Model both;
+  bool fixed = false;
   for (Model* model : {&first, &second}) {
     ASHLAR_RETURN_IF_ERROR(UsePlainWeights(*model));
     for (const auto& file : FilesOf(*model)) both.data_files.push_back(file);
     both.reading_bytes += model->reading_bytes;
+    both.notes.insert(both.notes.end(), model->notes.begin(), model->notes.end());
+    fixed = fixed || model->origin != nullptr || !model->file.fixed_axes.empty();
   }
-  ASHLAR_ASSIGN_OR_RETURN(both.graph, Join(first.graph, second.graph));
+  std::vector<JoinedInput> links;
+  ASHLAR_ASSIGN_OR_RETURN(both.graph, Join(first.graph, second.graph, &links));
+  if (!fixed) return both;
+  const auto origin = std::make_shared<const JoinedOrigin>(first, second, links);
+  both.origin = std::make_shared<const ModelOrigin>(
+      ModelOrigin{[origin](const InputShapes& shapes) { return origin->Reopen(shapes); },
+                  [origin] { return origin->OpenAxes(); }});
   return both;
 }
 

@@ -21,20 +21,30 @@
 
 namespace ashlar {
 
+struct Model;
+
+// The file, or files, that a model's graph was read from, to read them again with other shapes, on
+// which more than shapes may depend.
+struct ModelOrigin {
+  // Inputs that are not listed keep the shapes they were first read with.
+  std::function<absl::StatusOr<Model>(const InputShapes&)> reopen;
+  std::function<std::vector<OpenAxis>()> open_axes;
+};
+
 struct Model {
   Graph graph;
   ModelFile file;                     // the graph's constants borrow from it; empty for a dump
   std::optional<PackedModel> packed;  // from the file; nothing if inputs got other shapes
   std::vector<std::shared_ptr<const MappedFile>> data_files;  // external data of an ONNX model
   int64_t reading_bytes = 0;  // peak bytes used while reading the model (PlanTarget)
-  // Reads an ONNX model again with other shapes, on which more than shapes may depend. Otherwise
-  // empty: then `file` has the dimensions that are fixed.
-  std::function<absl::StatusOr<Model>(const InputShapes&)> reopen;
-  std::function<std::vector<OpenAxis>()> open_axes;  // of an ONNX model
+  // Set for ONNX models, and for joined models with one or with fixed dimensions. Otherwise null:
+  // then `file` has the dimensions that are fixed.
+  std::shared_ptr<const ModelOrigin> origin;
+  std::vector<std::string> notes;  // about values that are computed otherwise than the file says
 };
 
 // Returns the dimensions of the model's inputs that are fixed, for a file that is made of it. Reads
-// an ONNX model several times.
+// a model with an origin several times.
 std::vector<FixedAxis> FixedAxesOf(const Model& model);
 
 // Which weights of a native file will be read. Their checksums are verified before anything else
@@ -85,7 +95,7 @@ absl::StatusOr<Model> OpenModel(const std::string& path, const OpenOptions& opti
 // Opens a model in memory; its first bytes tell the format.
 // - Ashlar's format: at a multiple of 64. The bytes must outlive everything made from the model.
 //   Checksums are not read, and options are not supported.
-// - ONNX: nothing is borrowed from the bytes, but Model::reopen reads them again.
+// - ONNX: nothing is borrowed from the bytes, but Model::origin reads them again.
 absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes,
                                         const OpenOptions& options = {});
 

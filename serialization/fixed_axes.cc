@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -12,7 +14,7 @@
 namespace ashlar {
 namespace {
 
-constexpr int kMostTried = 16;  // further dimensions count as fixed
+constexpr int kMostRead = 24;  // groups of dimensions; further ones count as fixed
 // Larger constants are weights, which are compared by their type alone.
 constexpr int64_t kMostCompared = 1 << 16;  // bytes
 
@@ -44,14 +46,30 @@ std::optional<std::string> FirstDifference(const Graph& a, const Graph& b) {
   return (count < a.nodes().size() ? a : b).node(static_cast<int>(count)).name;
 }
 
+// Returns groups of dimensions that may have to change together: with the same symbol (or each
+// without one), with the same index, and all.
+std::vector<std::vector<OpenAxis>> GroupsOf(const std::vector<OpenAxis>& open) {
+  std::map<std::pair<int, std::string>, std::vector<OpenAxis>> groups;  // by kind and key
+  int unnamed = 0;
+  for (const OpenAxis& axis : open) {
+    const bool named = !axis.symbol.empty();
+    groups[{named ? 1 : 0, named ? axis.symbol : absl::StrCat(unnamed++)}].push_back(axis);
+    groups[{2, absl::StrCat(axis.axis)}].push_back(axis);
+    groups[{3, ""}].push_back(axis);
+  }
+  std::vector<std::vector<OpenAxis>> in_order;
+  for (auto& [key, group] : groups) in_order.push_back(std::move(group));
+  return in_order;
+}
+
 // Returns the shapes of the graph's inputs with these dimensions twice as large.
 InputShapes Doubled(const Graph& graph, const std::vector<OpenAxis>& group) {
   InputShapes shapes;
   for (const OpenAxis& axis : group) {
     for (const Binding& input : graph.inputs()) {
-      const Shape& shape = graph.var(input.var).type.shape;
-      if (input.name != axis.input || axis.axis >= shape.rank() || shape[axis.axis] == 0) continue;
-      shapes.try_emplace(input.name, shape).first->second[axis.axis] *= 2;
+      const Shape& now = graph.var(input.var).type.shape;
+      if (input.name != axis.input || axis.axis >= now.rank() || now[axis.axis] == 0) continue;
+      shapes.try_emplace(input.name, now).first->second[axis.axis] *= 2;
     }
   }
   return shapes;
@@ -61,33 +79,29 @@ InputShapes Doubled(const Graph& graph, const std::vector<OpenAxis>& group) {
 
 std::vector<FixedAxis> FindFixedAxes(const Graph& graph, const std::vector<OpenAxis>& open,
                                      ReadAtShapes read) {
-  std::vector<std::vector<OpenAxis>> groups;  // dimensions that change together
-  std::vector<OpenAxis> batch;
-  for (const OpenAxis& axis : open) {
-    groups.push_back({axis});
-    if (axis.axis == 0) batch.push_back(axis);
-  }
-  if (batch.size() > 1) groups.push_back(std::move(batch));  // inputs may need the same batch
   std::vector<FixedAxis> fixed;
-  int tried = 0;
-  for (const std::vector<OpenAxis>& group : groups) {
+  std::set<std::pair<std::string, int>> known;  // the dimensions in `fixed`
+  std::vector<std::vector<OpenAxis>> tried;
+  int readings = 0;
+  for (std::vector<OpenAxis> group : GroupsOf(open)) {
+    std::erase_if(group, [&](const OpenAxis& axis) {
+      return known.contains({axis.input, axis.axis});
+    });
+    if (std::find(tried.begin(), tried.end(), group) != tried.end()) continue;
+    tried.push_back(group);
     const InputShapes shapes = Doubled(graph, group);
     if (shapes.empty()) continue;
     const absl::StatusOr<Graph> inferred = WithInputShapes(graph, shapes);
-    if (!inferred.ok()) continue;  // these sizes are refused anyway
+    if (!inferred.ok()) continue;  // other sizes are refused anyway
     std::optional<std::string> difference = std::string();
-    if (++tried <= kMostTried) {
+    if (++readings <= kMostRead) {
       const absl::StatusOr<Graph> as_read = read(shapes);
       if (as_read.ok()) difference = FirstDifference(*inferred, *as_read);
     }
     if (!difference) continue;
     for (const OpenAxis& axis : group) {
-      const bool known = std::any_of(fixed.begin(), fixed.end(), [&](const FixedAxis& other) {
-        return other.input == axis.input && other.axis == axis.axis;
-      });
-      if (!known && shapes.contains(axis.input)) {
-        fixed.push_back({axis.input, axis.axis, *difference});
-      }
+      if (!shapes.contains(axis.input) || !known.insert({axis.input, axis.axis}).second) continue;
+      fixed.push_back({axis.input, axis.axis, *difference});
     }
   }
   return fixed;

@@ -32,11 +32,13 @@ using ReadAtShapes = absl::FunctionRef<absl::StatusOr<Graph>(const InputShapes&)
 struct OpenAxis {
   std::string input;
   int axis = 0;
+  std::string symbol = {};  // the file's name for it; dimensions with the same one are equal
+  friend bool operator==(const OpenAxis&, const OpenAxis&) = default;
 };
 
 // Returns the open dimensions that are fixed in the graph. Reads the model at twice the size of
-// each, one after the other, then of all first dimensions at once. Dimensions beyond a limit of
-// reads count as fixed.
+// each, and of several that may have to change together: with the same symbol, with the same index
+// (such as all batches), and all. After kMostRead readings, dimensions count as fixed.
 std::vector<FixedAxis> FindFixedAxes(const Graph& graph, const std::vector<OpenAxis>& open,
                                      ReadAtShapes read);
 

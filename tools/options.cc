@@ -131,10 +131,7 @@ void PlanningFlags::SetAll(const PlanningFlags& others) {
 void PlanningFlags::Update() {
   request = PlanRequest();
   request.target.processor = DefaultProcessor().value_or(std::nullopt);
-  for (const RequestOption& option : RequestOptions()) {
-    const auto text = given.find(option.name);
-    if (text != given.end()) option.set(text->second, request).IgnoreError();  // Set has checked it
-  }
+  SetOptions(given, request).IgnoreError();  // Set has checked texts; CLI11 reports conflicts
 }
 
 void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& suffix) {

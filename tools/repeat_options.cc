@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "runtime/plan/request/request_options.h"
 
 namespace ashlar {
 namespace {
@@ -22,14 +23,21 @@ bool IsWord(const std::string& text) {
 }  // namespace
 
 std::vector<std::string> OptionsToRepeat(const PlannedGraph& planned) {
-  const PlanningOptions& planning = planned.planning;
   const TileSpec& tiles = planned.tiles;
-  if (planned.request.target.total && planning.most_weights < std::numeric_limits<int64_t>::max()) {
-    return {"--total-budget", absl::StrCat(planned.request.target.total->bytes)};
-  }
   std::vector<std::string> options = {"--tile", tiles.empty() ? "none" : tiles.ToString()};
-  if (planning.kernels.least_memory) options.insert(options.end(), {"--prefer", "memory"});
-  if (planning.passes != "all") options.insert(options.end(), {"--passes", planning.passes});
+  OptionTexts texts = OptionsToRepeat(planned.SettledRequest());
+  texts.erase("tile");
+  const std::optional<TotalBudget>& total = planned.request.target.total;
+  if (total && planned.planning.most_weights < std::numeric_limits<int64_t>::max()) {
+    options = {"--total-budget", absl::StrCat(total->bytes)};
+    for (const char* found : {"prefer", "passes"}) texts.erase(found);  // by the search
+  }
+  for (const RequestOption& option : RequestOptions()) {
+    const auto text = texts.find(option.name);
+    if (text == texts.end()) continue;
+    options.push_back(absl::StrCat("--", option.name));
+    if (!option.metavar.empty()) options.push_back(text->second);
+  }
   return options;
 }
 

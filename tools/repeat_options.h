@@ -10,9 +10,9 @@
 
 namespace ashlar {
 
-// Returns the options that the command needs, in addition to the given ones, to make this plan
-// without a search: tiles, and the kernels and passes that the search chose. If weights were
-// limited, no options name them, and the total budget itself is returned.
+// Returns the options with which the command makes this plan without a search
+// (RequestOption::repeats). If weights were limited, no options name them, and the total budget
+// itself is returned.
 std::vector<std::string> OptionsToRepeat(const PlannedGraph& planned);
 
 // Returns the same for a training step.

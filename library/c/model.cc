@@ -27,6 +27,7 @@ absl::StatusOr<std::unique_ptr<ashlar_model>> Made(absl::StatusOr<ashlar::Model>
   auto made = std::make_unique<ashlar_model>();
   if (opened.ok()) {
     made->model = *std::move(opened);
+    made->AddNotes(made->model.notes);
   } else if (onnx && absl::IsFailedPrecondition(opened.status())) {
     made->needs_shapes = opened.status();
   } else {
@@ -34,6 +35,18 @@ absl::StatusOr<std::unique_ptr<ashlar_model>> Made(absl::StatusOr<ashlar::Model>
   }
   return made;
 }
+
+}  // namespace
+
+void ashlar_model::AddNotes(const std::vector<std::string>& more) const {
+  const std::lock_guard<std::mutex> lock(notes_mutex);
+  for (const std::string& note : more) {
+    const std::string line = ashlar::Printable(note);
+    if (std::find(notes.begin(), notes.end(), line) == notes.end()) notes.push_back(line);
+  }
+}
+
+namespace {
 
 void Declare(const std::vector<ashlar::OnnxTensor>& tensors, std::vector<ashlar_tensor>& list,
              std::deque<std::string>& names) {
@@ -139,6 +152,7 @@ ashlar_status ashlar_model_join(const ashlar_model* first, const ashlar_model* s
     if (!both.ok()) return both.status();
     auto made = std::make_unique<ashlar_model>();
     made->model = *std::move(both);
+    made->AddNotes(made->model.notes);
     *joined = made.release();
     return absl::OkStatus();
   });
@@ -152,6 +166,12 @@ ashlar_status ashlar_model_inputs(const ashlar_model* model, const ashlar_tensor
 ashlar_status ashlar_model_outputs(const ashlar_model* model, const ashlar_tensor** first,
                                    size_t* count) {
   return HandDeclared(model, &ashlar_model::outputs, first, count);
+}
+
+const char* ashlar_model_note(const ashlar_model* model, size_t index) {
+  if (model == nullptr) return nullptr;
+  const std::lock_guard<std::mutex> lock(model->notes_mutex);
+  return index < model->notes.size() ? model->notes[index].c_str() : nullptr;
 }
 
 void ashlar_model_release(ashlar_model* model) { delete model; }

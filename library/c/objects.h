@@ -24,6 +24,12 @@ struct ashlar_model {
   absl::Span<const uint8_t> bytes;            // the same for a model in memory, the caller's
   absl::Status needs_shapes;  // the reason why it has no graph before shapes are given
 
+  // Notes about values, of all readings of the file so far. A deque keeps their addresses.
+  mutable std::mutex notes_mutex;
+  mutable std::deque<std::string> notes;
+  // Adds the notes of a reading that are new.
+  void AddNotes(const std::vector<std::string>& more) const;
+
   bool is_onnx() const { return source.has_value() || !bytes.empty(); }
 
   // The inputs and outputs that the file declares, read at the first request.
@@ -42,7 +48,7 @@ struct ashlar_plan {
   std::vector<ashlar_buffer> buffers;
   std::vector<ashlar_step> steps;
   ashlar_memory memory = {};
-  std::string tile, passes;  // of `choices`
+  std::string tile, passes, more;  // of `choices`
   ashlar_choices choices = {};
 };
 
@@ -56,8 +62,10 @@ struct ashlar_session {
 struct ashlar_training {
   mutable ashlar::c::ExclusiveUse use{"training"};
   std::unique_ptr<ashlar::TrainingSession> session;
-  std::optional<ashlar::Graph> as_given;      // the model from its file, for its own batch
-  std::vector<ashlar::FixedAxis> fixed_axes;  // of `as_given`
+  std::optional<ashlar::Graph> as_given;  // the model from its file, for its own batch
+  ashlar::Model source;                   // the same before its classes were changed
+  // FixedAxesOf(source), found by the first save. A later one may have replaced the file.
+  mutable std::optional<std::vector<ashlar::FixedAxis>> fixed_axes;
   ashlar::ParameterOptions parameters;
   std::string settings;           // must agree with a checkpoint's
   std::deque<std::string> names;  // of tensors

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "codegen/c_single_file.h"
 #include "codegen/c_text.h"
@@ -40,7 +41,7 @@ ashlar_tensor TensorOf(const std::string& name, const TensorType& type,
 ashlar_memory MemoryOf(const PlannedGraph& planned) {
   ashlar_memory memory = {};
   memory.arena = planned.plan.plan.arena;
-  memory.arena_alignment = planned.device->alignment();
+  memory.arena_alignment = planned.arena_alignment();
   memory.input = planned.input_bytes();
   memory.output = planned.output_bytes();
   memory.weights = planned.weights.bytes;
@@ -98,7 +99,11 @@ absl::Status Describe(const Graph& model, const PlannedGraph& planned, std::stri
   plan.memory = MemoryOf(planned);
   plan.tile = planned.tiles.empty() ? "none" : planned.tiles.ToString();
   plan.passes = planned.planning.passes;
+  OptionTexts more = OptionsToRepeat(planned.SettledRequest());
+  for (const char* field : {"tile", "passes", "prefer"}) more.erase(field);
+  plan.more = absl::StrJoin(more, " ", absl::PairFormatter("="));
   plan.choices.tile = plan.tile.c_str();
+  plan.choices.more = plan.more.c_str();
   plan.choices.passes = plan.passes.c_str();
   plan.choices.prefer_memory = planned.planning.kernels.least_memory ? 1 : 0;
   return absl::OkStatus();

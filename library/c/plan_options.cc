@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "graph/status.h"
 #include "library/c/border.h"
@@ -31,10 +30,13 @@ absl::Status AddBudget(const ashlar_plan_options& options, OptionTexts& texts) {
         options.memory_budget == ASHLAR_LEAST ? "min" : absl::StrCat(options.memory_budget);
   }
   if (options.max_extra_flops != 0) {
-    texts["max-extra-flops"] = absl::StrFormat("%.17g", std::max(0.0, options.max_extra_flops));
+    texts["max-extra-flops"] = RatioText(std::max(0.0, options.max_extra_flops));
   }
   return absl::OkStatus();
 }
+
+// Writes the name of an option as the field of this interface.
+std::string FieldOf(absl::string_view name) { return absl::StrReplaceAll(name, {{"-", "_"}}); }
 
 // Returns the options of a request that the caller sets, in fields of their own and in `more`.
 absl::StatusOr<OptionTexts> TextsOf(const ashlar_plan_options& options) {
@@ -55,15 +57,10 @@ absl::StatusOr<OptionTexts> TextsOf(const ashlar_plan_options& options) {
     if (name == "total-budget") {
       return InvalidArgument("more: total-budget is of a process of the command");
     }
-    if (!texts.emplace(name, text).second) {
-      return InvalidArgument(absl::StrCat("more: ", name, " is also in a field of its own"));
-    }
-  }
-  if (texts.contains("max-extra-flops") && !texts.contains("memory-budget")) {
-    return InvalidArgument("max_extra_flops is of a memory_budget, and there is none");
-  }
-  if (texts.contains("tile") && texts.contains("memory-budget")) {
-    return InvalidArgument("tile and memory_budget together: a budget finds its own tiles");
+    const auto [given, is_new] = texts.emplace(name, text);
+    if (is_new || given->second == text) continue;
+    return InvalidArgument(absl::StrCat("more: ", name, " is ", text,
+                                        ", and in a field of its own it is ", given->second));
   }
   return texts;
 }
@@ -105,7 +102,10 @@ absl::StatusOr<Model> ModelFor(const ashlar_model& model, const ashlar_plan_opti
   OpenOptions open;
   open.shapes = shapes;
   open.note = Log;
-  return model.source ? OpenModel(*model.source, open) : OpenModelInMemory(model.bytes, open);
+  absl::StatusOr<Model> opened =
+      model.source ? OpenModel(*model.source, open) : OpenModelInMemory(model.bytes, open);
+  if (opened.ok()) model.AddNotes(opened->notes);
+  return opened;
 }
 
 absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_options& options,
@@ -123,10 +123,8 @@ absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_opt
     ASHLAR_ASSIGN_OR_RETURN(target.comp_node, CompNode::Parse(options.device));
   }
   ASHLAR_ASSIGN_OR_RETURN(const OptionTexts texts, TextsOf(options));
-  ASHLAR_RETURN_IF_ERROR(SetOptions(texts, request));
-  ASHLAR_RETURN_IF_ERROR(CheckTogether(request, [](absl::string_view name) {
-    return absl::StrReplaceAll(name, {{"-", "_"}});
-  }));
+  ASHLAR_RETURN_IF_ERROR(SetOptions(texts, request, FieldOf));
+  ASHLAR_RETURN_IF_ERROR(CheckTogether(request, FieldOf));
   target.tuned_tiles = !texts.contains("tile") && !target.budget.has_value();
   if (options.kernel_record != nullptr && *options.kernel_record != '\0') {
     planning.record = RecordFor(options.kernel_record, target, Log);

@@ -8,6 +8,7 @@
 #include "library/c/border.h"
 #include "library/c/objects.h"
 #include "runtime/device/borrowed_memory.h"
+#include "runtime/session/arena_memory.h"
 
 namespace ashlar::c {
 namespace {
@@ -19,10 +20,7 @@ absl::StatusOr<std::shared_ptr<DeviceMemory>> CallersArena(const ashlar_session_
     if (options.arena_bytes == 0) return std::shared_ptr<DeviceMemory>();
     return InvalidArgument(absl::StrCat("arena is NULL, and arena_bytes is ", options.arena_bytes));
   }
-  if (reinterpret_cast<uintptr_t>(options.arena) % memory.arena_alignment != 0) {
-    return InvalidArgument(absl::StrCat("arena is not at a multiple of ", memory.arena_alignment,
-                                        " bytes, the plan's arena_alignment"));
-  }
+  ASHLAR_RETURN_IF_ERROR(CheckArenaAddress(options.arena, memory.arena_alignment));
   const auto bytes = static_cast<int64_t>(options.arena_bytes);
   if (bytes < memory.arena) {
     return DoesNotFit(absl::StrCat("the arena given has ", options.arena_bytes,

@@ -72,7 +72,7 @@ absl::StatusOr<std::unique_ptr<ashlar_training>> MakeTraining(const ashlar_model
   auto made = std::make_unique<ashlar_training>();
   const Model& as_given = model.needs_shapes.ok() ? model.model : source;
   made->as_given = as_given.graph;
-  made->fixed_axes = FixedAxesOf(as_given);
+  made->source = as_given;
   made->parameters = options.parameters;
   if (given.classes < 0) return InvalidArgument(absl::StrCat("classes is ", given.classes));
   if (given.classes > 0) {
@@ -133,8 +133,12 @@ absl::StatusOr<const ashlar_tensor*> StateOf(const ashlar_training& training, co
 absl::Status Save(const ashlar_training& training, const char* path) {
   ASHLAR_ASSIGN_OR_RETURN(const Graph trained,
                           training.session->Trained(*training.as_given, training.parameters));
-  if (HasEnding(path, ".onnx")) return WriteOnnx(trained, path, training.fixed_axes);
-  if (HasEnding(path, ".ash")) return WriteModel(trained, path, training.fixed_axes);
+  const bool onnx = HasEnding(path, ".onnx");
+  if (onnx || HasEnding(path, ".ash")) {
+    if (!training.fixed_axes) training.fixed_axes = FixedAxesOf(training.source);
+    return onnx ? WriteOnnx(trained, path, *training.fixed_axes)
+                : WriteModel(trained, path, *training.fixed_axes);
+  }
   return InvalidArgument(absl::StrCat("path ", path, " is neither a .ash nor a .onnx file"));
 }
 

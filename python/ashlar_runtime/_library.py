@@ -116,7 +116,8 @@ class Memory(Sized):
 
 
 class Choices(Sized):
-    _fields_ = [("size", c_size_t), ("tile", c_char_p), ("passes", c_char_p), ("prefer_memory", c_int32)]
+    _fields_ = [("size", c_size_t), ("tile", c_char_p), ("passes", c_char_p), ("prefer_memory", c_int32),
+                ("more", c_char_p)]
 
 
 class Buffer(ctypes.Structure):
@@ -217,6 +218,7 @@ def _open() -> ctypes.CDLL:
         release = getattr(library, f"ashlar_{name}_release")
         release.argtypes, release.restype = [c_void_p], None
     library.ashlar_error_message.restype = c_char_p
+    library.ashlar_model_note.argtypes, library.ashlar_model_note.restype = [c_void_p, c_size_t], c_char_p
     library.ashlar_plan_option_name.argtypes, library.ashlar_plan_option_name.restype = [c_size_t], c_char_p
     library.ashlar_error_bytes.restype = c_int64
     library.ashlar_version.restype = c_int

@@ -274,6 +274,7 @@ class Model:
     """
     _handle: c.Handle
     _parts: "Tuple[Model, ...]" = ()  # the models of a pipeline, which reads their bytes
+    _warned = 0  # notes that were warned of
 
     def __init__(self, source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]) -> None:
         if isinstance(source, (bytes, bytearray, memoryview)):
@@ -289,6 +290,25 @@ class Model:
                     raise
                 raise c.MissingFile(str(error)) from None
         self._opened_as: Tuple[Any, ...] = (Model, (source,))  # for pickle
+        self._warn_of_notes(stacklevel=4)
+
+    @property
+    def notes(self) -> List[str]:
+        """Notes about values that are computed otherwise than the file says.
+
+        For example "double is computed as Float32 by Add". Each is also warned of, once. Notes of a
+        model that needs shapes are there after its first plan.
+        """
+        notes: List[str] = []
+        while (note := c.LIBRARY.ashlar_model_note(self._handle.pointer, len(notes))) is not None:
+            notes.append(_text(note))
+        return notes
+
+    def _warn_of_notes(self, stacklevel: int) -> None:
+        notes = self.notes
+        for note in notes[self._warned:]:
+            warnings.warn(f"{self.path or 'the model'}: {note}", UserWarning, stacklevel=stacklevel)
+        self._warned = len(notes)
 
     @property
     def inputs(self) -> List[TensorInfo]:
@@ -334,6 +354,7 @@ class Model:
         joined._parts = self, following
         joined._opened_as = Model.then, (self, following)
         joined._handle = c.Handle("model", "model_join", self._handle.pointer, following._handle.pointer)
+        joined._warned = len(joined.notes)  # by its parts
         return joined
 
     def plan(self, budget: Union[int, str, None] = None, threads: int = 0,
@@ -452,8 +473,9 @@ class Plan:
         The bytes that sessions need.
     inputs, outputs : list of TensorInfo
     choices : dict
-        The options of `Model.plan` that make this plan again without a search: "tile", "passes" and
-        "prefer".
+        The options of `Model.plan` that make this plan again without a search: "tile", "passes",
+        "prefer", and other planning options that are not the default, such as "align". Threads,
+        device, precision, shapes and `release_input` are not among them.
     """
     _handle: c.Handle
 
@@ -470,8 +492,12 @@ class Plan:
         self.memory = _memory(memory)
         choices = c.Choices()
         c.call("plan_choices", self._handle.pointer, ctypes.byref(choices))
-        self.choices = {"tile": _text(choices.tile), "passes": _text(choices.passes),
-                        "prefer": "memory" if choices.prefer_memory else "speed"}
+        self.choices: Dict[str, Any] = {"tile": _text(choices.tile), "passes": _text(choices.passes),
+                                        "prefer": "memory" if choices.prefer_memory else "speed"}
+        for option in _text(choices.more).split():
+            name, _, value = option.partition("=")
+            self.choices[name.replace("-", "_")] = {"on": True, "off": False}.get(value, value)
+        model._warn_of_notes(stacklevel=4)
         self._warn_of_total()
         self.inputs = [_info(t) for t in _list("plan_inputs", self._handle, c.Tensor)]
         self.outputs = [_info(t) for t in _list("plan_outputs", self._handle, c.Tensor)]

@@ -204,15 +204,42 @@ class RuntimeTest(support.ModelTest):
                 ashlar.Buckets(self.model, batch=batch)
 
     def test_choices_repeat_a_plan(self):
-        for options in ({}, {"budget": "min"}, {"budget": "min", "passes": "fold_constants,fuse"}):
+        for options in ({}, {"budget": "min"}, {"budget": "min", "passes": "fold_constants,fuse"},
+                        {"align": "256", "inplace": False}, {"exact": True, "planner": "naive"}):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 plan = self.model.plan(threads=1, **options)
             again = self.model.plan(threads=1, **plan.choices)
             self.assertEqual(again.memory.arena, plan.memory.arena)
             self.assertEqual(again.choices, plan.choices)
+            given = {name: value for name, value in options.items() if name != "budget"}
+            self.assertEqual({**plan.choices, **given}, plan.choices)
         with self.assertRaisesRegex(ashlar.InvalidArgument, "no_pass"):
             self.model.plan(passes="no_pass")
+
+    def test_notes_about_values_are_warned_of_once(self):
+        """Doubles were computed in Float32 without a word; the command prints a note."""
+        text = "double is computed as Float32 by Softmax"
+        fixed = support.onnx_function(os.path.join(self.folder.name, "double.onnx"), "Softmax", 2, 3, dtype=11)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = ashlar.load(fixed)
+            self.assertEqual(model.notes, [text])
+            plan = model.plan(threads=1)
+        self.assertEqual([str(warning.message) for warning in caught], [f"{fixed}: {text}"])
+        self.assertEqual(caught[0].filename, __file__)
+        self.assertEqual(plan.outputs[0].dtype, np.float64)
+        # A model that needs shapes has its notes from its first plan on.
+        opened = support.onnx_function(os.path.join(self.folder.name, "open_double.onnx"), "Softmax", 2, "width", dtype=11)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = ashlar.load(opened)
+            self.assertEqual((model.notes, caught), ([], []))
+            for _ in range(2):
+                model.plan(threads=1, shapes={"x": (2, 5)})
+            self.assertEqual(model.notes, [text])
+        self.assertEqual([str(warning.message) for warning in caught], [f"{opened}: {text}"])
+        self.assertEqual(self.model.notes, [])
 
     def test_every_planning_option_of_the_command(self):
         plain = self.model.plan(threads=1)

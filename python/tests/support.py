@@ -58,8 +58,13 @@ def zoo(command, name, folder, *options):
 
 
 def onnx_relu(path, *shape):
-    """Writes an ONNX file of y = Relu(x), without the package onnx. A dimension that is not a
-    number is open.
+    """Writes an ONNX file of y = Relu(x); see onnx_function."""
+    return onnx_function(path, "Relu", *shape)
+
+
+def onnx_function(path, function, *shape, dtype=1):
+    """Writes an ONNX file of y = function(x), without the package onnx. A dimension that is not a
+    number is open. `dtype` is ONNX's: 1 is float, 11 double.
     """
 
     def varint(value):
@@ -72,8 +77,8 @@ def onnx_relu(path, *shape):
         return varint(number << 3 | 2) + varint(len(data)) + data
 
     dims = b"".join(field(1, field(1 if isinstance(size, int) else 2, size)) for size in shape)
-    tensor = field(1, field(1, 1) + field(2, dims))  # of floats
-    node = field(1, "x") + field(2, "y") + field(4, "Relu")
+    tensor = field(1, field(1, dtype) + field(2, dims))
+    node = field(1, "x") + field(2, "y") + field(4, function)
     graph = field(1, node) + field(2, "graph") + b"".join(
         field(number, field(1, name) + field(2, tensor)) for number, name in ((11, "x"), (12, "y")))
     pathlib.Path(path).write_bytes(field(1, 8) + field(7, graph) + field(8, field(2, 13)))

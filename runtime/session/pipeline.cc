@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
+#include "runtime/session/arena_memory.h"
 
 namespace ashlar {
 namespace {
@@ -37,7 +38,7 @@ absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(
   ASHLAR_RETURN_IF_ERROR(CheckDeviceHolds(planned, options.in_flight, pipeline->arenas_));
   SessionOptions session;
   if (shared) {
-    ASHLAR_ASSIGN_OR_RETURN(session.arena, planned.device->Allocate(planned.plan.plan.arena));
+    ASHLAR_ASSIGN_OR_RETURN(session.arena, AllocateArena(planned));
   }
   for (int i = 0; i < options.in_flight; ++i) {
     ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<Session> created, Session::Create(executable, session));

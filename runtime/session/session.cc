@@ -1,6 +1,7 @@
 #include "runtime/session/session.h"
 
 #include "graph/status.h"
+#include "runtime/session/arena_memory.h"
 
 namespace ashlar {
 
@@ -18,8 +19,9 @@ absl::Status Session::Prepare(const SessionOptions& options) {
   device.UseThreads(planned.request.target.threads);
   arena_ = options.arena;
   if (arena_ == nullptr) {
-    ASHLAR_ASSIGN_OR_RETURN(arena_, device.Allocate(planned.plan.plan.arena + options.arena_slack));
+    ASHLAR_ASSIGN_OR_RETURN(arena_, AllocateArena(planned, options.arena_slack));
   }
+  ASHLAR_RETURN_IF_ERROR(CheckArenaAddress(arena_->data(), planned.arena_alignment()));
   state_ = options.state;
   if (state_ == nullptr) {
     ASHLAR_ASSIGN_OR_RETURN(state_, StateMemory::Create(planned, options.state_slack));

@@ -23,8 +23,8 @@ struct SessionOptions {
   int64_t state_slack = 0;  // the same for the pool of states
   // On devices with streams: enqueue a run as one recording instead of step by step.
   bool record = true;
-  // An arena that is shared with other sessions of the executable (see StartAfter); null: the
-  // session's own, with the slack.
+  // An arena that is shared with other sessions of the executable (see StartAfter), at a multiple
+  // of PlannedGraph::arena_alignment; null: the session's own, with the slack.
   std::shared_ptr<DeviceMemory> arena = nullptr;
   // States that are shared with sessions of other plans; null: this plan's own, with initial
   // values.

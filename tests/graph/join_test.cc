@@ -34,6 +34,19 @@ Graph Second(const std::string& input, const Shape& shape) {
 
 const std::vector<float> kNumbers = {1, -2, 3, -4, 5, -6};
 
+TEST(Join, NamesTheSourceOfEachInput) {
+  GraphMaker maker;
+  const int abs = maker.Input("abs", {2, 3}), x = maker.Input("x", {2, 3});
+  maker.Output(maker.Add<Elemwise>({ScalarFunction::kAdd}, {x, abs}, "sum"));
+  std::vector<JoinedInput> inputs;
+  const Graph joined = Value(Join(First(true), std::move(maker).Build(), &inputs));
+  ASSERT_EQ(inputs.size(), 2u);
+  EXPECT_EQ(inputs[0].output, 0);  // of First
+  EXPECT_EQ(inputs[1].output, std::nullopt);
+  EXPECT_EQ(inputs[1].name, "x:2");
+  EXPECT_EQ(joined.inputs()[1].name, "x:2");
+}
+
 TEST(Join, OneOutputFeedsTheOneInput) {
   const Graph joined = Value(Join(First(false), Second("y", {2, 3})));
   ASSERT_EQ(joined.inputs().size(), 1u);

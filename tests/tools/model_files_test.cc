@@ -49,6 +49,40 @@ TEST_F(ModelFilesTest, WrittenModelsRefuseSizesTheyWereNotReadFor) {
   EXPECT_EQ(Ashlar("run packed.ash --shape x=3x4").exit_code, 2);
 }
 
+// Regression: models written of joined ones computed other values for other sizes.
+TEST_F(ModelFilesTest, WrittenJoinedModelsRefuseSizesTheyWereNotReadFor) {
+  const std::string last = SharedData("data/models/last_row.onnx");
+  const std::string relu = SharedData("data/models/relu.onnx");  // {N,4}
+  ASSERT_EQ(Ashlar(absl::StrCat("convert ", last, " -o last.ash")).exit_code, 0);
+  ASSERT_EQ(Ashlar(absl::StrCat("convert ", relu, " -o relu.ash")).exit_code, 0);
+  const struct {
+    std::string first, second;
+    bool is_fixed;
+  } cases[] = {{last, relu, true},
+               {relu, last, true},
+               {"relu.ash", last, true},
+               {relu, "last.ash", true},
+               {"relu.ash", "last.ash", true},
+               {"last.ash", "relu.ash", true},
+               {relu, relu, false},
+               {"relu.ash", "relu.ash", false},
+               {relu, "relu.ash", false}};
+  for (const auto& c : cases) {
+    for (const char* file : {"joined.ash", "joined.onnx"}) {
+      SCOPED_TRACE(absl::StrCat(c.first, " --then ", c.second, " -o ", file));
+      ASSERT_EQ(
+          Ashlar(absl::StrCat("convert ", c.first, " --then ", c.second, " -o ", file)).exit_code,
+          0);
+      EXPECT_EQ(Ashlar(absl::StrCat("run ", file)).exit_code, 0);
+      const ProcessResult other = Ashlar(absl::StrCat("run ", file, " --shape x=3x4"));
+      EXPECT_EQ(other.exit_code, c.is_fixed ? 2 : 0) << other.err;
+      if (c.is_fixed) {
+        EXPECT_THAT(other.err, HasSubstr("depends on dimension 0"));
+      }
+    }
+  }
+}
+
 // Regression: an ONNX file without its ending was "not an Ashlar model (.ash): wrong magic number".
 TEST_F(ModelFilesTest, OnnxModelsAreKnownByTheirFirstBytes) {
   const std::string expected = Ashlar("run model.onnx --json --seed 3").Json()["outputs"].dump();

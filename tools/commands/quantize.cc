@@ -197,13 +197,13 @@ class QuantizeCommand final : public Command {
     const auto in_floats = static_cast<int64_t>(layers.size()) - in_bytes;
     const QuantizedOutputs& outputs = made.outputs;
     console.Print(absl::StrFormat(
-        "%s -> %s: %d of %s in 8 bits, %s equalised, %s%s\n\n", model_.path, output_, in_bytes,
-        Counted(static_cast<int64_t>(layers.size()), "operator"),
+        "%s -> %s: %d of %s in 8 bits, %s equalised, %s%s in %s\n\n", model_.path, output_,
+        in_bytes, Counted(static_cast<int64_t>(layers.size()), "operator"),
         Counted(made.scaled_tensors, "tensor"),
         options_.bias_correction
             ? absl::StrCat("biases of ", Counted(made.corrected_biases, "layer"), " corrected, ")
             : "",
-        Counted(outputs.rows, "sample")));
+        Counted(outputs.rows, "sample"), Counted(runs, "run")));
     if (top_ > 0) console.Print(absl::StrCat(worst.ToText(), "\n"));
     if (!floats.empty()) console.Print(absl::StrCat("in floats:\n", floats, "\n"));
     console.Print(absl::StrFormat("output: SQNR %.1f dB", outputs.sqnr_db));

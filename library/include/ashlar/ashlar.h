@@ -87,6 +87,10 @@ ASHLAR_API ashlar_status ashlar_model_open_bytes(const void* bytes, size_t size,
  * share an arena instead: ashlar_session_options. */
 ASHLAR_API ashlar_status ashlar_model_join(const ashlar_model* first, const ashlar_model* second,
                                            ashlar_model** joined);
+/* Returns a note about values of the model that are computed otherwise than its file says, such as
+ * "double is computed as Float32 by Add"; NULL from the number of notes on. Notes of a model that
+ * needs shapes are there after its first plan. A note lives as long as the model. */
+ASHLAR_API const char* ashlar_model_note(const ashlar_model* model, size_t index);
 ASHLAR_API void ashlar_model_release(ashlar_model* model); /* NULL is fine, here and below */
 
 typedef enum ashlar_dtype { /* numbered as in the files */
@@ -162,7 +166,8 @@ typedef struct ashlar_plan_options {
   void* progress_context;
   const char* passes; /* as the command's --passes; NULL: all */
   const char* more;   /* NULL: none; other planning options of the command, separated by spaces:
-                         "planner=exact scheduler=megengine inplace=off align=256" */
+                         "planner=exact scheduler=megengine inplace=off align=256". An option with a
+                         field of its own must agree with it */
 } ashlar_plan_options;
 
 /* Plans. All of the following is known before memory is taken. */
@@ -199,6 +204,8 @@ typedef struct ashlar_choices {
   const char* tile;      /* "none" if the plan is not tiled */
   const char* passes;    /* "all" if the plan has all */
   int32_t prefer_memory; /* for kernels that the search chose, too */
+  const char* more;      /* other planning options of the plan that are not the default, such as
+                            "align=256 inplace=off"; "" if none */
 } ashlar_choices;
 
 typedef struct ashlar_buffer { /* live in steps [lower, upper) */

@@ -233,6 +233,12 @@ class Model {
     Check(ashlar_model_join(get(), next.get(), &joined));
     return Model(joined);
   }
+  // Returns notes about values that are computed otherwise than the file says.
+  std::vector<std::string> Notes() const {
+    std::vector<std::string> notes;
+    while (const char* note = ashlar_model_note(get(), notes.size())) notes.push_back(note);
+    return notes;
+  }
   Plan NewPlan(const ashlar_plan_options& options = Sized<ashlar_plan_options>()) const {
     ashlar_plan* plan = nullptr;
     Check(ashlar_model_plan(model_.get(), &options, &plan));

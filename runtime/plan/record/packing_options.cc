@@ -43,11 +43,12 @@ bool SetPacked(absl::string_view part, PlanRequest& request) {
 }  // namespace
 
 std::string PackingOptionsText(const PlanRequest& request) {
+  const PlanRequest defaults;
   std::string text = kLayouts;
   for (const RequestOption& option : RequestOptions()) {
     if (option.packed == nullptr) continue;
     const std::string value = option.get(request);
-    if (option.name != kPasses && value == option.get(PlanRequest())) continue;
+    if (option.name != kPasses && value == option.get(defaults)) continue;
     absl::StrAppend(&text, ", ", option.packed, " ", value);
   }
   return text;

@@ -107,8 +107,7 @@ absl::Status SetExtraFlops(absl::string_view text, PlanRequest& request) {
 std::string ExtraFlops(const PlanRequest& request) {
   const std::optional<MemoryBudget>& budget = request.target.budget;
   if (!budget || budget->max_extra_flops == kAnyFlops) return "any";
-  char text[32];  // the shortest text with the same value
-  return {text, std::to_chars(text, std::end(text), budget->max_extra_flops).ptr};
+  return RatioText(budget->max_extra_flops);
 }
 
 // Short names for the functions of the table.
@@ -146,20 +145,23 @@ std::vector<RequestOption> MakeOptions() {
        .help = PlannerNames(),
        .set = SetPlanner,
        .get = [](const Request& r) { return r.planning.planner.planner; },
-       .in_plan_files = InPlanFiles::kAlways},
+       .in_plan_files = InPlanFiles::kAlways,
+       .repeats = true},
       {.name = "scheduler",
        .metavar = "memory|megengine",
        .help = "the order of operators: with the least peak (default), or MegEngine's",
        .set = [](Text t, Request& r) { return Store(ParseOrder(t), r.planning.order); },
        .get = [](const Request& r) { return std::string(Name(r.planning.order)); },
-       .in_plan_files = InPlanFiles::kAlways},
+       .in_plan_files = InPlanFiles::kAlways,
+       .repeats = true},
       {.name = "passes",
        .metavar = "all|none|LIST",
        .help = absl::StrCat("rewrites of the graph, some of ", PassNames(), " (default all)"),
        .set = SetPasses,
        .get = [](const Request& r) { return r.planning.passes; },
        .packed = "passes",
-       .in_plan_files = InPlanFiles::kAlways},
+       .in_plan_files = InPlanFiles::kAlways,
+       .repeats = true},
       {.name = "inplace",
        .metavar = "on|off",
        .help = "views replace copies, and outputs overwrite inputs that nothing reads later "
@@ -168,7 +170,8 @@ std::vector<RequestOption> MakeOptions() {
        .get = [](const Request& r) { return OnOff(r.planning.inplace); },
        .packed = "inplace",
        .form = ValueForm::kSwitch,
-       .in_plan_files = InPlanFiles::kAlways},
+       .in_plan_files = InPlanFiles::kAlways,
+       .repeats = true},
       {.name = "release-input",
        .help = "inputs lie in the arena, which reuses their rows after they are read",
        .set = [](Text t, Request& r) { return Store(ParseSwitch(t), r.target.release_input); },
@@ -187,14 +190,16 @@ std::vector<RequestOption> MakeOptions() {
              return std::string(r.planning.kernels.least_memory ? "memory" : "speed");
            },
        .packed = "prefer",
-       .in_plan_files = InPlanFiles::kAlways},
+       .in_plan_files = InPlanFiles::kAlways,
+       .repeats = true},
       {.name = "exact",
        .help = "direct convolutions only, no Winograd",
        .set = [](Text t, Request& r) { return Store(ParseSwitch(t), r.planning.kernels.exact); },
        .get = [](const Request& r) { return OnOff(r.planning.kernels.exact); },
        .packed = "exact",
        .form = ValueForm::kSwitch,
-       .in_plan_files = InPlanFiles::kAlways},
+       .in_plan_files = InPlanFiles::kAlways,
+       .repeats = true},
       {.name = "extra-scratch",
        .metavar = "SIZE",
        .help = "bytes by which workspaces of faster kernels may raise the arena (default 0)",
@@ -202,15 +207,18 @@ std::vector<RequestOption> MakeOptions() {
        .get = [](const Request& r) { return absl::StrCat(r.planning.extra_workspace); },
        .form = ValueForm::kNumber,
        .in_plan_files = InPlanFiles::kAlways,
-       .plan_key = "extra_scratch_bytes"},
+       .plan_key = "extra_scratch_bytes",
+       .repeats = true},
       {.name = "align",
        .metavar = "N",
-       .help = "alignment of buffers in bytes (default: the device's)",
+       .help = "alignment of buffers, and of an arena that is less aligned, in bytes (default: the "
+               "device's)",
        .set = [](Text t, Request& r) { return Store(ParseAlignment(t), r.debug.alignment); },
        .get = [](const Request& r) { return absl::StrCat(r.debug.alignment); },
        .form = ValueForm::kNumber,
        .in_plan_files = InPlanFiles::kAlways,
-       .plan_key = "alignment"},
+       .plan_key = "alignment",
+       .repeats = true},
       {.name = "plan-time",
        .metavar = "TIME",
        .help = "work of the search for addresses, counted and not timed (default 250ms; four times "
@@ -234,7 +242,8 @@ std::vector<RequestOption> MakeOptions() {
              return r.target.tiles.empty() ? "none" : r.target.tiles.ToString();
            },
        .packed = "tile",
-       .in_plan_files = InPlanFiles::kNever},
+       .in_plan_files = InPlanFiles::kNever,
+       .repeats = true},
       {.name = "memory-budget",
        .metavar = "SIZE|min",
        .help = "the fastest plan whose arena has at most so many bytes, in tiles if necessary; "
@@ -271,13 +280,14 @@ std::vector<RequestOption> MakeOptions() {
   };
 }
 
-absl::Status CheckGiven(const RequestOption& option, const OptionTexts& texts) {
+absl::Status CheckGiven(const RequestOption& option, const OptionTexts& texts, SpellOption spell) {
   for (const std::string& other : option.excludes) {
     if (!texts.contains(other)) continue;
-    return absl::InvalidArgumentError(absl::StrCat(option.name, " excludes ", other));
+    return absl::InvalidArgumentError(absl::StrCat(spell(option.name), " excludes ", spell(other)));
   }
   if (option.needs.empty() || texts.contains(option.needs)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(option.name, " requires ", option.needs));
+  return absl::InvalidArgumentError(
+      absl::StrCat(spell(option.name), " requires ", spell(option.needs)));
 }
 
 }  // namespace
@@ -314,7 +324,17 @@ absl::StatusOr<OptionTexts> ParseOptionTexts(absl::string_view text) {
   return texts;
 }
 
-absl::Status SetOptions(const OptionTexts& texts, PlanRequest& request) {
+OptionTexts OptionsToRepeat(const PlanRequest& request) {
+  const PlanRequest defaults;
+  OptionTexts texts;
+  for (const RequestOption& option : RequestOptions()) {
+    const std::string text = option.get(request);
+    if (option.repeats && text != option.get(defaults)) texts[option.name] = text;
+  }
+  return texts;
+}
+
+absl::Status SetOptions(const OptionTexts& texts, PlanRequest& request, SpellOption spell) {
   for (const auto& [name, text] : texts) {
     if (FindRequestOption(name) != nullptr) continue;
     std::vector<std::string> names;
@@ -325,15 +345,14 @@ absl::Status SetOptions(const OptionTexts& texts, PlanRequest& request) {
   for (const RequestOption& option : RequestOptions()) {
     const auto found = texts.find(option.name);
     if (found == texts.end()) continue;
-    ASHLAR_RETURN_IF_ERROR(CheckGiven(option, texts));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(option, texts, spell));
     const absl::Status set = option.set(found->second, request);
-    if (!set.ok()) return Annotate(set, option.name);
+    if (!set.ok()) return Annotate(set, spell(option.name));
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckTogether(const PlanRequest& request,
-                           absl::FunctionRef<std::string(absl::string_view name)> spell) {
+absl::Status CheckTogether(const PlanRequest& request, SpellOption spell) {
   const auto& [target, planning, debug] = request;
   const std::string device = target.comp_node.ToString();
   const bool cpu = target.comp_node.type == CompNode::Type::kCpu;
@@ -384,6 +403,11 @@ absl::StatusOr<int64_t> ParseBudget(absl::string_view text) {
   ASHLAR_ASSIGN_OR_RETURN(const int64_t bytes, ParseSize(text));
   if (bytes > 0) return bytes;
   return absl::InvalidArgumentError("a budget of no bytes; expected a size or min");
+}
+
+std::string RatioText(double ratio) {
+  char text[32];
+  return {text, std::to_chars(text, std::end(text), ratio).ptr};
 }
 
 absl::StatusOr<double> ParseRatio(absl::string_view text) {

@@ -37,7 +37,10 @@ struct RequestOption {
   const char* packed = nullptr;
   ValueForm form = ValueForm::kText;
   InPlanFiles in_plan_files = InPlanFiles::kChanged;
-  std::string plan_key = {};               // in plan files; empty: the name, with underscores
+  std::string plan_key = {};  // in plan files; empty: the name, with underscores
+  // Whether the same plan needs the same value. Otherwise the option is about a search, the
+  // execution, or the caller's tensors.
+  bool repeats = false;
   std::vector<std::string> excludes = {};  // names of options before it that conflict with it
   std::string needs = {};                  // the name of an option before it; empty: none
 };
@@ -56,14 +59,20 @@ using OptionTexts = std::map<std::string, std::string, std::less<>>;
 // Parses "planner=exact inplace=off"; a name without a value is a switch.
 absl::StatusOr<OptionTexts> ParseOptionTexts(absl::string_view text);
 
+// Writes the name of an option for a message: "--passes".
+using SpellOption = absl::FunctionRef<std::string(absl::string_view name)>;
+inline std::string AsInTheTable(absl::string_view name) { return std::string(name); }
+
+// Returns the options of a request that repeat its plan (RequestOption::repeats), except defaults.
+OptionTexts OptionsToRepeat(const PlanRequest& request);
+
 // Sets options in a request, in the order of the table. InvalidArgument names the option: unknown,
 // in conflict with another one, or with an invalid text.
-absl::Status SetOptions(const OptionTexts& texts, PlanRequest& request);
+absl::Status SetOptions(const OptionTexts& texts, PlanRequest& request,
+                        SpellOption spell = AsInTheTable);
 
 // Returns InvalidArgument if options of the request conflict with its device or with each other.
-// `spell` writes the name of an option for the message: "--passes".
-absl::Status CheckTogether(const PlanRequest& request,
-                           absl::FunctionRef<std::string(absl::string_view name)> spell);
+absl::Status CheckTogether(const PlanRequest& request, SpellOption spell);
 
 // Parses "fp32", "fp16" or "bf16".
 absl::StatusOr<DType> ParsePrecision(absl::string_view text);
@@ -76,6 +85,8 @@ absl::StatusOr<int64_t> ParseBudget(absl::string_view text);
 
 // Parses a number of at least 0.
 absl::StatusOr<double> ParseRatio(absl::string_view text);
+// Returns the shortest text that ParseRatio reads as the same number.
+std::string RatioText(double ratio);
 
 }  // namespace ashlar
 

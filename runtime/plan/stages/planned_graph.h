@@ -2,6 +2,7 @@
 #ifndef ASHLAR_RUNTIME_PLAN_STAGES_PLANNED_GRAPH_H_
 #define ASHLAR_RUNTIME_PLAN_STAGES_PLANNED_GRAPH_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -81,6 +82,9 @@ struct PlannedGraph {
   // Returns why this plan cannot run here: the device is missing, or its processor lacks the
   // instruction set.
   absl::Status ready() const;
+
+  // Returns the alignment of the arena's first byte, without which chunks are not aligned.
+  int64_t arena_alignment() const { return std::max(device->alignment(), request.debug.alignment); }
 
   // Returns the location of a var; nothing if it has no bytes or is never on the device. A constant
   // lies in the pool of weights once for each layout that kernels use: returns the first.

@@ -33,10 +33,10 @@ absl::StatusOr<OnnxVar> OnnxFloatTypes::Converted(OnnxVar var, DType dtype) {
 // Tells the listener about a constant that is finite as Float64 and not as Float32.
 void OnnxFloatTypes::TellOfInfinity(OnnxVar wide, OnnxVar narrow) const {
   const HostTensor* const from = import_.constant(wide);
-  if (from == nullptr || options_.note == nullptr) return;
+  if (from == nullptr) return;
   for (int64_t i = 0; i < from->num_elements(); ++i) {
     if (!std::isfinite(from->At(i)) || std::isfinite(import_.constant(narrow)->At(i))) continue;
-    options_.note(absl::StrCat(from->At(i), " of a double constant is infinite as Float32"));
+    Tell(absl::StrCat(from->At(i), " of a double constant is infinite as Float32"));
     return;
   }
 }
@@ -66,14 +66,17 @@ absl::StatusOr<OnnxVar> OnnxFloatTypes::AsDeclared(const std::string& name, Onnx
 }
 
 void OnnxFloatTypes::Tell() const {
-  if (options_.note == nullptr) return;
   if (!converted_.empty()) {
-    options_.note(absl::StrCat(absl::StrJoin(converted_, " and "), " is computed as Float32"));
+    Tell(absl::StrCat(absl::StrJoin(converted_, " and "), " is computed as Float32"));
   }
   if (!narrowed_.empty()) {
-    options_.note(
-        absl::StrCat("double is computed as Float32 by ", absl::StrJoin(narrowed_, ", ")));
+    Tell(absl::StrCat("double is computed as Float32 by ", absl::StrJoin(narrowed_, ", ")));
   }
+}
+
+void OnnxFloatTypes::Tell(const std::string& note) const {
+  if (options_.note != nullptr) options_.note(note);
+  if (options_.value_notes != nullptr) options_.value_notes->push_back(note);
 }
 
 }  // namespace ashlar

@@ -29,10 +29,11 @@ class OnnxFloatTypes {
   absl::StatusOr<bool> Narrow(const std::string& op_type, std::vector<OnnxVar>& inputs);
   // Returns an output of the model, a float in the dtype of the type that the file declares.
   absl::StatusOr<OnnxVar> AsDeclared(const std::string& name, OnnxVar var, int onnx_type);
-  // Passes the notes to the listener of the options.
+  // Passes the notes to the listeners of the options.
   void Tell() const;
 
  private:
+  void Tell(const std::string& note) const;
   void TellOfInfinity(OnnxVar wide, OnnxVar narrow) const;
 
   OnnxImport& import_;

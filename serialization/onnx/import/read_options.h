@@ -30,6 +30,8 @@ struct OnnxReadOptions {
   bool follow_links = false;
   // Called with notes for the user about a model that can be read. May be empty.
   std::function<void(const std::string&)> note = {};
+  // Receives the notes about values that are computed otherwise than the file says. May be null.
+  std::vector<std::string>* value_notes = nullptr;
 };
 
 }  // namespace ashlar

@@ -75,6 +75,7 @@ absl::Status CheckFixed(const onnx::ModelProto& model, const OnnxReadOptions& op
     if (entry.key() != kFixedAxisKey) continue;
     ASHLAR_ASSIGN_OR_RETURN(fixed.emplace_back(), ParseFixedAxis(entry.value()));
   }
+  if (fixed.empty()) return absl::OkStatus();
   for (const onnx::ValueInfoProto& input : model.graph().input()) {
     std::vector<int64_t> dims;
     for (const auto& dim : input.type().tensor_type().shape().dim()) {
@@ -110,6 +111,7 @@ absl::StatusOr<OnnxTensor> Declared(const onnx::ValueInfoProto& value) {
   tensor.dims.emplace();
   for (const onnx::TensorShapeProto::Dimension& dim : type.shape().dim()) {
     tensor.dims->push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : -1);
+    tensor.symbols.push_back(dim.dim_param());
   }
   return tensor;
 }

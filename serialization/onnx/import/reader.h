@@ -42,6 +42,7 @@ struct OnnxTensor {
   std::string name;
   DType dtype = DType::kFloat32;             // as computed
   std::optional<std::vector<int64_t>> dims;  // -1: open
+  std::vector<std::string> symbols;          // names of open dims, by dim; "" if none
 };
 struct OnnxSignature {
   std::vector<OnnxTensor> inputs, outputs;  // inputs except weights

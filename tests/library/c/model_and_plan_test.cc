@@ -228,16 +228,37 @@ TEST_F(PlanLibraryTest, ChoicesRepeatAPlan) {
       auto options = Threads(1);
       options.memory_budget = budget;
       options.passes = passes;
+      options.more = "align=256";
       const Plan plan = model.NewPlan(options);
       const ashlar_choices choices = plan.Choices();
       auto again = Threads(1);
       again.tile = choices.tile;
       again.passes = choices.passes;
       again.prefer_memory = choices.prefer_memory;
+      again.more = choices.more;
       EXPECT_EQ(model.NewPlan(again).Memory().arena, plan.Memory().arena) << choices.tile;
       EXPECT_EQ(plan.Memory().total_without_budget > 0, budget != 0);
       EXPECT_GT(plan.Memory().total, plan.Memory().arena + plan.Memory().weights);
     }
+  }
+}
+
+// Regression: choices left out all options but tiles, passes and kernels.
+TEST_F(PlanLibraryTest, ChoicesHaveAllOptionsThatShapeThePlan) {
+  const Model model(path_);
+  for (const char* more : {"", "align=256", "inplace=off", "align=4096 inplace=off",
+                           "planner=naive", "exact=on scheduler=megengine"}) {
+    SCOPED_TRACE(more);
+    auto options = Threads(1);
+    options.more = more;
+    options.exact = std::string(more).find("exact") != std::string::npos;  // equal in both places
+    const Plan plan = model.NewPlan(options);
+    const ashlar_choices choices = plan.Choices();
+    EXPECT_STREQ(choices.more, more);
+    auto again = Threads(1);
+    again.tile = choices.tile;
+    again.more = choices.more;
+    EXPECT_EQ(model.NewPlan(again).Export("csv"), plan.Export("csv"));
   }
 }
 
@@ -258,10 +279,10 @@ TEST_F(PlanLibraryTest, TakesEveryOptionOfTheCommand) {
   const std::pair<const char*, const char*> kRefused[] = {
       {"planer=naive", "no option 'planer'; the nearest is planner"},
       {"planner=best", "planner: unknown planner 'best'"},
-      {"passes=all", "passes is also in a field of its own"},
-      {"tile=0-1:rows2 memory_budget=min", "tile and memory_budget together"},
+      {"passes=none", "passes is none, and in a field of its own it is all"},
+      {"tile=0-1:rows2 memory_budget=min", "memory_budget excludes tile"},
       {"total-budget=9MB", "total-budget"},
-      {"max_extra_flops=0.1", "max_extra_flops is of a memory_budget"},
+      {"max_extra_flops=0.1", "max_extra_flops requires memory_budget"},
       {"planner=naive memory-budget=min", "planner naive with memory_budget: naive lets no two"},
       {"allow_tf32", "allow_tf32 has no effect: cpu0:0 computes in fp32 only"},
   };

@@ -61,6 +61,27 @@ TEST_F(SessionLibraryTest, ArenasThatWillNotDoAreRefused) {
   EXPECT_EQ(StatusOf([&] { plan.NewSession(nullptr, bytes); }), ASHLAR_INVALID_ARGUMENT);
 }
 
+// Regression: the arena of a plan with `align` needed only the device's alignment.
+TEST_F(SessionLibraryTest, ArenasAreAsAlignedAsTheirBuffers) {
+  constexpr int64_t kAlignment = 1 << 16;
+  auto options = Threads(1);
+  options.more = "align=65536 passes=none";
+  options.release_input = 1;
+  const Plan plan = Model(path_).NewPlan(options);
+  ASSERT_EQ(plan.Memory().arena_alignment, kAlignment);
+  Session session = plan.NewSession();
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(session.ReleasedInput<float>()) % kAlignment, 0u);
+  const auto arena = static_cast<size_t>(plan.Memory().arena);
+  const Block block = AlignedBlock(plan.Memory().arena + 2 * kAlignment);
+  const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(block.get()) % kAlignment);
+  char* const begin = block.get() + (kAlignment - past);
+  plan.NewSession(begin, arena);
+  EXPECT_EQ(StatusOf([&] { plan.NewSession(begin + 64, arena); }), ASHLAR_INVALID_ARGUMENT);
+  const std::string message = ashlar_error_message();
+  EXPECT_NE(message.find("not at a multiple of 65536 bytes"), std::string::npos) << message;
+  EXPECT_NE(message.find("its address is a multiple of 64"), std::string::npos) << message;
+}
+
 TEST_F(SessionLibraryTest, BindingsAreChecked) {
   Session session = Model(path_).NewPlan(Threads(1)).NewSession();
   EXPECT_EQ(StatusOf([&] { session.Run(); }), ASHLAR_NOT_BOUND);

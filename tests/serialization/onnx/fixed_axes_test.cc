@@ -80,7 +80,6 @@ TEST(FixedAxes, OfSeveralInputsChangeTogether) {
     options.shapes = shapes;
     return ReadOnnx(path, options);
   };
-  const std::vector<OpenAxis> open = {{"x", 0}, {"z", 0}};
   for (const FixedAxesCase& c : FixedAxesCases()) {
     SCOPED_TRACE(c.name);
     // The operators of the case read both images, one after the other in channels.
@@ -89,12 +88,41 @@ TEST(FixedAxes, OfSeveralInputsChangeTogether) {
                                                       "attribute { name: 'axis' type: INT i: 1 }") +
                                               nodes + OneNode("Relu", "'m'", "y") + "input " +
                                               ValueText("z", {1, 2, 4, 4}))));
-    const std::vector<FixedAxis> fixed = FindFixedAxes(Value(ReadOnnx(path)), open, read);
-    ASSERT_EQ(fixed.size(), c.is_fixed ? 2u : 0u);
-    if (!c.is_fixed) continue;
-    EXPECT_EQ(fixed[0].input, "x");
-    EXPECT_EQ(fixed[1].input, "z");
+    const Graph graph = Value(ReadOnnx(path));
+    EXPECT_TRUE(FindFixedAxes(graph, {{"x", 0}}, read).empty()) << "refused alone";
+    for (const char* symbol : {"", "N"}) {
+      const std::vector<FixedAxis> fixed =
+          FindFixedAxes(graph, {{"x", 0, symbol}, {"z", 0, symbol}}, read);
+      ASSERT_EQ(fixed.size(), c.is_fixed ? 2u : 0u) << symbol;
+      if (!c.is_fixed) continue;
+      EXPECT_EQ(fixed[0].input, "x");
+      EXPECT_EQ(fixed[1].input, "z");
+    }
   }
+}
+
+// Regression: other dimensions than the first were tried one by one.
+TEST(FixedAxes, OfOneSymbolOrIndexChangeTogether) {
+  const TempDir dir;
+  const std::string path = dir / "m.onnx";
+  const auto read = [&](const InputShapes& shapes) {
+    OnnxReadOptions options;
+    options.shapes = shapes;
+    return ReadOnnx(path, options);
+  };
+  WriteWholeFile(
+      path,
+      Serialized(ModelText(
+          OneNode("Concat", "'x', 'z'", "both", "attribute { name: 'axis' type: INT i: 1 }") +
+          IntsText("last", {-1}) +
+          OneNode("Gather", "'both', 'last'", "g", "attribute { name: 'axis' type: INT i: 2 }") +
+          OneNode("Relu", "'g'", "y") + "input " + ValueText("z", {1, 2, 4, 4}))));
+  const Graph graph = Value(ReadOnnx(path));
+  EXPECT_EQ(FindFixedAxes(graph, {{"x", 2, "H"}, {"z", 2, "H"}}, read).size(), 2u);
+  EXPECT_TRUE(FindFixedAxes(graph, {{"x", 3, "W"}, {"z", 3, "W"}}, read).empty());
+  EXPECT_EQ(FindFixedAxes(graph, {{"x", 2, "H"}, {"z", 2, "V"}}, read).size(), 2u);
+  const std::vector<OpenAxis> all = {{"x", 2, "H"}, {"x", 3, "W"}, {"z", 2, "H"}, {"z", 3, "W"}};
+  EXPECT_EQ(FindFixedAxes(graph, all, read).size(), 2u) << "W stays open";
 }
 
 TEST(FixedAxes, AreReadAsTheyAreWritten) {

@@ -52,6 +52,8 @@ TEST_F(QuantizeCommandTest, DocumentSaysWhatEachLayerLoses) {
   const nlohmann::json document =
       Ashlar("quantize model.ash --calibrate labelled.npz -o int8.ash --json").Json();
   EXPECT_EQ(document["runs"], 3);
+  EXPECT_THAT(Ashlar("quantize model.ash --calibrate labelled.npz -o int8.ash").out,
+              HasSubstr("5 samples in 3 runs\n"));
   const nlohmann::json output = document["output"];
   EXPECT_EQ(output["rows"], 5);
   EXPECT_TRUE(output.contains("accuracy_after"));

@@ -95,7 +95,36 @@ TEST(RequestOptionsTest, ConflictsAreRefused) {
     const OptionTexts texts = testing::Value(ParseOptionTexts(text));
     EXPECT_EQ(SetOptions(texts, request).message(), message);
   }
+  PlanRequest request;
+  const auto quoted = [](absl::string_view name) { return absl::StrCat("'", name, "'"); };
+  EXPECT_EQ(SetOptions({{"max-extra-flops", "0"}}, request, quoted).message(),
+            "'max-extra-flops' requires 'memory-budget'");
+  EXPECT_EQ(SetOptions({{"align", "3"}}, request, quoted).message(),
+            "'align': 3 is not a power of two from 1 to 1 GiB");
   EXPECT_EQ(ParseOptionTexts("exact exact=off").status().message(), "exact is given twice");
+}
+
+// Every option that shapes a plan is repeated; options of searches, the execution, and the caller's
+// tensors are not.
+TEST(RequestOptionsTest, OptionsThatRepeatAPlan) {
+  const char* const given =
+      "align=256 exact=on extra-scratch=4096 inplace=off passes=fuse planner=naive prefer=memory "
+      "scheduler=megengine tile=0-4:rows2";
+  PlanRequest request;
+  EXPECT_TRUE(OptionsToRepeat(request).empty());
+  OptionTexts texts = testing::Value(ParseOptionTexts(given));
+  ASSERT_TRUE(testing::IsOk(SetOptions(texts, request)));
+  EXPECT_EQ(OptionsToRepeat(request), texts);
+  const OptionTexts others = {
+      {"precision", "fp16"}, {"plan-time", "1s"}, {"release-input", "on"}, {"allow-tf32", "on"}};
+  ASSERT_TRUE(testing::IsOk(SetOptions(others, request)));
+  EXPECT_EQ(OptionsToRepeat(request), texts);
+}
+
+TEST(RequestOptionsTest, RatiosAreReadAsTheyAreWritten) {
+  for (const double ratio : {0.0, 0.05, 1.0 / 3, 1e-300, 1e300}) {
+    EXPECT_EQ(testing::Value(ParseRatio(RatioText(ratio))), ratio) << RatioText(ratio);
+  }
 }
 
 TEST(RequestOptionsTest, ASwitchNeedsNoValue) {
