@@ -31,6 +31,12 @@ def platform_tag(library):
     return f"manylinux_{major}_{minor}_{platform.machine()}"
 
 
+def entry_points(project):
+    """Returns the content of entry_points.txt."""
+    return "".join(f"[{group}]\n" + "".join(f"{name} = {place}\n" for name, place in points.items())
+                   for group, points in project.get("entry-points", {}).items())
+
+
 def main(sources, library, folder):
     sources, library = pathlib.Path(sources), pathlib.Path(library)
     project = tomllib.loads((sources / "pyproject.toml").read_text())["project"]
@@ -48,6 +54,7 @@ def main(sources, library, folder):
          f"Requires-Python: {project['requires-python']}"] + wanted +
         ["Description-Content-Type: text/markdown", "", (sources / project["readme"]).read_text()]).encode()
     files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: ashlar\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
+    files[f"{info}/entry_points.txt"] = entry_points(project).encode()
     record = "".join(f"{path},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip('=')},{len(data)}\n"
                      for path, data in files.items())
     files[f"{info}/RECORD"] = (record + f"{info}/RECORD,,\n").encode()

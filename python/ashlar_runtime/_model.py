@@ -273,14 +273,13 @@ class Model:
         If the file cannot be read, is damaged, or is of another kind.
     """
     _handle: c.Handle
+    _opened_as: Tuple[Any, ...] = ()  # for pickle
     _parts: "Tuple[Model, ...]" = ()  # the models of a pipeline, which reads their bytes
     _warned = 0  # notes that were warned of
 
     def __init__(self, source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]) -> None:
         if isinstance(source, (bytes, bytearray, memoryview)):
-            self.path = ""
-            self._bytes = _copied(source)  # kept alive by everything created from the model
-            self._handle = c.Handle("model", "model_open_bytes", self._bytes.ctypes.data, self._bytes.nbytes)
+            self._open_block(_copied(source))
         else:
             self.path = os.fspath(source)
             try:
@@ -289,7 +288,7 @@ class Model:
                 if os.path.exists(self.path):
                     raise
                 raise c.MissingFile(str(error)) from None
-        self._opened_as: Tuple[Any, ...] = (Model, (source,))  # for pickle
+        self._opened_as = Model, (source,)
         self._warn_of_notes(stacklevel=4)
 
     @property
@@ -309,6 +308,18 @@ class Model:
         for note in notes[self._warned:]:
             warnings.warn(f"{self.path or 'the model'}: {note}", UserWarning, stacklevel=stacklevel)
         self._warned = len(notes)
+
+    def _open_block(self, block: "np.ndarray[Any, Any]") -> None:
+        self.path = ""
+        self._bytes = block  # kept alive by everything created from the model
+        self._handle = c.Handle("model", "model_open_bytes", block.ctypes.data, block.nbytes)
+
+    @classmethod
+    def _in_block(cls, block: "np.ndarray[Any, Any]") -> "Model":
+        """Open an ONNX model where it is, without a copy. It cannot be pickled."""
+        model = cls.__new__(cls)
+        model._open_block(block)
+        return model
 
     @property
     def inputs(self) -> List[TensorInfo]:
@@ -331,6 +342,8 @@ class Model:
 
     def __reduce__(self) -> Any:
         """Pickle the path, or the bytes; the model is opened again when unpickled."""
+        if not self._opened_as:
+            raise TypeError("a model made of a PyTorch module cannot be pickled; pickle the module")
         return self._opened_as
 
     def then(self, following: "Model") -> "Model":
@@ -481,7 +494,8 @@ class Plan:
 
     def __init__(self, model: Model, options: Dict[str, Any], share: Optional["Plan"] = None, time_limit: float = 0,
                  progress: Optional[ProgressFunction] = None) -> None:
-        self._model, self._given, self._shares = model, options, share is not None
+        self._model: Optional[Model] = model  # keeps its bytes alive
+        self._given, self._shares = options, share is not None
         self._options = _plan_options(**options, time_limit=time_limit)
         self._options.share = None if share is None else share._handle.pointer
         self._handle = watched(
@@ -562,6 +576,10 @@ class Plan:
         """Pack the weights now; otherwise the first session packs them."""
         c.call("plan_load", self._handle.pointer)
 
+    def _release_model(self) -> None:
+        """Release an ONNX model in memory, whose bytes are not read after planning."""
+        self._model = None
+
     def verify(self) -> Measured:
         """Run the plan in memory filled with patterns, and measure how many bytes runs write."""
         measured = c.Measured()
@@ -580,6 +598,8 @@ class Plan:
         """Pickle the model and the options; the model is planned again when unpickled."""
         if self._shares:
             raise TypeError("a plan that shares weights cannot be pickled, because the shared weights are in the memory of this process")
+        if self._model is None:
+            raise TypeError("a plan made of a PyTorch module cannot be pickled; pickle the module")
         return Plan, (self._model, self._given)
 
 
