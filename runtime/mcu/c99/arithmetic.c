@@ -1,8 +1,8 @@
 #include "runtime/mcu/c99/arithmetic.h"
 
 #include "runtime/mcu/c99/clamp.h"
+#include "runtime/mcu/c99/each_element.h"
 #include "runtime/mcu/c99/round.h"
-#include "runtime/mcu/c99/rows.h"
 #include "runtime/mcu/c99/sqrt.h"
 
 static float ashlar_arithmetic_of(const ashlar_unary_shape* s, float x) {
@@ -35,17 +35,5 @@ static float ashlar_arithmetic_of(const ashlar_unary_shape* s, float x) {
 }
 
 void ashlar_arithmetic(const ashlar_unary_shape* shape, const void* src, void* dst) {
-  const ashlar_unary_shape* const s = shape;
-  const int32_t inner = ASHLAR_AXES - 1, count = s->walk.sizes[inner];
-  const int32_t rows = ashlar_rows_of(&s->walk);
-  int32_t row, i;
-  for (row = 0; row < rows; ++row) {
-    const float* from = (const float*)src + ashlar_row_start(&s->walk, &s->src, row);
-    float* to = (float*)dst + ashlar_row_start(&s->walk, &s->dst, row);
-    for (i = 0; i < count; ++i) {
-      *to = ashlar_arithmetic_of(s, *from);
-      from += s->src.by_axis[inner];
-      to += s->dst.by_axis[inner];
-    }
-  }
+  ASHLAR_EACH_ELEMENT(shape, float, float, ashlar_arithmetic_of(shape, *from));
 }
