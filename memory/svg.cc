@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "memory/svg_raster.h"
-#include "memory/utf8.h"
+#include "memory/svg_writer.h"
 
 namespace ashlar::memory {
 namespace {
@@ -15,6 +15,7 @@ namespace {
 constexpr double kWidth = 1200, kHeight = 720;
 constexpr double kLeft = 90, kRight = 1180, kTop = 50, kBottom = 660;  // of the plot
 constexpr char kRasterColor[] = "#2a6";
+constexpr char kAxisName[] = " text-anchor=\"middle\" stroke=\"none\"";  // attributes
 constexpr size_t kMostEdges = 600;                   // with more boxes, only large ones have edges
 constexpr double kLargeWidth = 8, kLargeHeight = 4;  // the size of a box that always has edges
 constexpr double kLine = 13, kLetter = 6.2;          // of names in boxes, font size 11
@@ -23,22 +24,19 @@ std::string ExactBytes(int64_t bytes) {
   return absl::StrCat(bytes, bytes == 1 ? " byte" : " bytes");
 }
 
-std::string Bytes(int64_t bytes) {
-  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  int unit = 0;
-  double value = static_cast<double>(bytes);
-  while (value >= 1024 && unit < 6) {
-    value /= 1024;
-    ++unit;
-  }
-  const int digits = value == std::floor(value) ? 0 : 2;
-  return absl::StrFormat("%.*f %s", digits, value, kUnits[unit]);
-}
+// A box with room for a name.
+struct Box {
+  std::string name;
+  double x = 0, y = 0, width = 0, height = 0;
+};
 
 class Picture {
  public:
   Picture(const Problem& problem, const Plan& plan, const SvgOptions& options, std::ostream& out)
-      : problem_(problem), plan_(plan), options_(options), out_(out) {
+      : problem_(problem),
+        plan_(plan),
+        options_(options),
+        svg_(kWidth, kHeight, kLeft, options.title, out) {
     for (size_t i = 0; i < problem.buffers.size(); ++i) {
       const Buffer& b = problem.buffers[i];
       first_ = i == 0 ? b.lower : std::min(first_, b.lower);
@@ -49,16 +47,10 @@ class Picture {
   }
 
   void Draw() {
-    out_ << absl::StrFormat(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" "
-        "font-family=\"sans-serif\" font-size=\"13\">\n"
-        "<defs><pattern id=\"workspace\" width=\"6\" height=\"6\" "
-        "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect width=\"6\" "
-        "height=\"6\" fill=\"#eee\"/><rect width=\"2\" height=\"6\" fill=\"#999\"/></pattern>"
-        "</defs>\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-        kWidth, kHeight);
-    out_ << absl::StrFormat("<text x=\"%g\" y=\"22\" font-size=\"16\">%s</text>\n", kLeft,
-                            EscapeXml(options_.title));
+    svg_ << "<defs><pattern id=\"workspace\" width=\"6\" height=\"6\" "
+            "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect width=\"6\" "
+            "height=\"6\" fill=\"#eee\"/><rect width=\"2\" height=\"6\" fill=\"#999\"/></pattern>"
+            "</defs>\n";
     DrawAxes();
     if (is_raster()) DrawRaster();
     DrawBoxes();
@@ -66,7 +58,7 @@ class Picture {
     // The arena's label is above its line, the bound's below: the lines may coincide.
     DrawLevel(plan_.arena, "arena", "#c00", -4);
     if (options_.lower_bound > 0) DrawLevel(options_.lower_bound, "lower bound", "#06c", 14);
-    out_ << "</svg>\n";
+    svg_.End();
   }
 
  private:
@@ -82,33 +74,31 @@ class Picture {
   }
 
   void DrawAxes() {
-    out_ << "<g stroke=\"#ddd\" fill=\"#333\">\n";
+    svg_ << "<g stroke=\"#ddd\" fill=\"#333\">\n";
     const int64_t address_tick = AddressTick();
     for (int64_t at = 0; at <= highest_; at += address_tick) {
       const double y = Y(static_cast<double>(at));
-      out_ << absl::StrFormat(
-          "<path d=\"M%g %.2fH%g\"/><text x=\"%g\" y=\"%.2f\" text-anchor=\"end\" "
-          "stroke=\"none\">%s</text>\n",
-          kLeft, y, kRight, kLeft - 6, y + 4, Bytes(at));
+      svg_.Line(kLeft, y, kRight, y, "");
+      svg_.Text(kLeft - 6, y + 4, " text-anchor=\"end\" stroke=\"none\"", ShortBytes(at));
       if (at > highest_ - address_tick) break;
     }
-    const int64_t step_tick = StepTick();
+    // At most 12 ticks.
+    const double span = static_cast<double>(last_) - static_cast<double>(first_);
+    const int64_t step_tick = std::max<int64_t>(1, static_cast<int64_t>(RoundTick(span, 12)));
     const int64_t remainder = first_ % step_tick;
     int64_t at = first_ - remainder + (remainder > 0 ? step_tick : 0);
     for (; at <= last_; at += step_tick) {
       const double x = X(static_cast<double>(at));
       const std::string number = absl::StrCat(at);
       const bool cut = x + 4.2 * static_cast<double>(number.size()) > kWidth - 4;
-      out_ << absl::StrFormat(
-          "<path d=\"M%.2f %gV%g\"/><text x=\"%.2f\" y=\"%g\" text-anchor=\"%s\" "
-          "stroke=\"none\">%s</text>\n",
-          x, kTop, kBottom, cut ? kWidth - 4 : x, kBottom + 18, cut ? "end" : "middle", number);
+      svg_.Line(x, kTop, x, kBottom, "");
+      svg_.Text(cut ? kWidth - 4 : x, kBottom + 18,
+                absl::StrCat(" text-anchor=\"", cut ? "end" : "middle", "\" stroke=\"none\""),
+                number);
     }
-    out_ << absl::StrFormat(
-        "<text x=\"%g\" y=\"%g\" text-anchor=\"middle\" stroke=\"none\">step</text>\n"
-        "<text transform=\"translate(16 %g) rotate(-90)\" text-anchor=\"middle\" "
-        "stroke=\"none\">address</text>\n</g>\n",
-        (kLeft + kRight) / 2, kBottom + 42, (kTop + kBottom) / 2);
+    svg_.Text((kLeft + kRight) / 2, kBottom + 42, kAxisName, "step");
+    svg_.VerticalText(16, (kTop + kBottom) / 2, kAxisName, "address");
+    svg_ << "</g>\n";
   }
 
   // Returns a power of two, for 5 to 10 ticks.
@@ -116,16 +106,6 @@ class Picture {
     int64_t tick = 1;
     while (highest_ / tick > 10) tick *= 2;
     return tick;
-  }
-
-  // Returns 1, 2 or 5 times a power of ten, for at most 12 ticks.
-  int64_t StepTick() const {
-    const double span = static_cast<double>(last_) - static_cast<double>(first_);
-    const double power = std::pow(10, std::floor(std::log10(std::max(1.0, span / 12))));
-    for (double factor : {1, 2, 5}) {
-      if (span / (factor * power) <= 12) return static_cast<int64_t>(factor * power);
-    }
-    return static_cast<int64_t>(10 * power);
   }
 
   // Returns a color: large buffers are warm, small ones cold, with a hue for each power of two.
@@ -161,9 +141,9 @@ class Picture {
     // With many boxes, edges would hide small ones; neighbours differ in lightness instead.
     const bool edges = problem_.buffers.size() <= kMostEdges;
     constexpr int kLightness[] = {72, 66, 78};
-    out_ << absl::StrFormat("<g stroke=\"%s\" stroke-width=\".4\">\n", edges ? "#333" : "none");
+    svg_ << absl::StrFormat("<g stroke=\"%s\" stroke-width=\".4\">\n", edges ? "#333" : "none");
     const std::vector<int64_t> ends = Ends();
-    std::string labels;
+    std::vector<Box> labelled;
     for (size_t i = 0; i < problem_.buffers.size(); ++i) {
       const Buffer& b = problem_.buffers[i];
       if (b.size == 0) continue;
@@ -177,28 +157,30 @@ class Picture {
       const std::string name =
           options_.names.empty() ? absl::StrCat("buffer ", b.id) : options_.names[i];
       const std::string color = Color(static_cast<double>(b.size), edges ? 72 : kLightness[i % 3]);
-      out_ << absl::StrFormat(
+      svg_ << absl::StrFormat(
           "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\"%s>"
           "<title>%s&#10;%s (%s) at %d&#10;steps [%d, %d)</title></rect>\n",
           x, top, width, bottom - top, workspace ? "url(#workspace)" : color,
           large && !edges ? " stroke=\"#333\"" : "", EscapeXml(name), ExactBytes(b.size),
-          Bytes(b.size), plan_.offsets[i], b.lower, b.upper);
-      if (!workspace) absl::StrAppend(&labels, Label(name, x, top, width, bottom - top));
+          ShortBytes(b.size), plan_.offsets[i], b.lower, b.upper);
+      if (!workspace) labelled.push_back({name, x, top, width, bottom - top});
     }
-    out_ << "</g>\n<g font-size=\"11\" fill=\"#333\" text-anchor=\"middle\" "
-            "pointer-events=\"none\">\n"
-         << labels << "</g>\n";
+    svg_ << "</g>\n<g font-size=\"11\" fill=\"#333\" text-anchor=\"middle\" "
+            "pointer-events=\"none\">\n";
+    for (const Box& box : labelled) DrawLabel(box);
+    svg_ << "</g>\n";
   }
 
-  // Returns a name in the middle of its box, horizontal or vertical, whichever shows more of it.
-  // Returns nothing if there is no room for a few letters.
-  static std::string Label(const std::string& name, double x, double y, double width,
-                           double height) {
-    const bool lies = height >= kLine && (width >= height || width >= TextWidth(name) + 4);
-    if (!lies && width < kLine) return "";
-    const size_t room = static_cast<size_t>(std::max(0.0, (lies ? width : height) - 4) / kLetter);
-    if (room < std::min<size_t>(name.size(), 5)) return "";
-    std::string text = name;
+  // Draws a name in the middle of its box, horizontal or vertical, whichever shows more of it.
+  // Draws nothing if there is no room for a few letters.
+  void DrawLabel(const Box& box) {
+    const bool lies =
+        box.height >= kLine && (box.width >= box.height || box.width >= TextWidth(box.name) + 4);
+    if (!lies && box.width < kLine) return;
+    const double length = lies ? box.width : box.height;
+    const size_t room = static_cast<size_t>(std::max(0.0, length - 4) / kLetter);
+    if (room < std::min<size_t>(box.name.size(), 5)) return;
+    std::string text = box.name;
     if (text.size() > room) {
       // The end of a network's name is the distinctive part. Bytes of a cut character are dropped.
       size_t begin = text.size() - (room - 1);
@@ -206,13 +188,12 @@ class Picture {
         ++begin;
       text = "\xE2\x80\xA6" + text.substr(begin);
     }
-    const double middle_x = x + width / 2, middle_y = y + height / 2;
+    const double middle_x = box.x + box.width / 2, middle_y = box.y + box.height / 2;
     if (lies) {
-      return absl::StrFormat("<text x=\"%.1f\" y=\"%.1f\">%s</text>\n", middle_x, middle_y + 4,
-                             EscapeXml(text));
+      svg_.Text(middle_x, middle_y + 4, "", text);
+    } else {
+      svg_.VerticalText(middle_x + 4, middle_y, "", text);
     }
-    return absl::StrFormat("<text transform=\"translate(%.1f %.1f) rotate(-90)\">%s</text>\n",
-                           middle_x + 4, middle_y, EscapeXml(text));
   }
 
   static double TextWidth(const std::string& text) {
@@ -220,7 +201,7 @@ class Picture {
   }
 
   void DrawRaster() {
-    out_ << absl::StrFormat(
+    svg_ << absl::StrFormat(
         "<g fill=\"%s\" shape-rendering=\"crispEdges\" transform=\"translate(%g %g) "
         "scale(%g %g)\"><title>%d buffers; the darker, the fuller</title>\n%s</g>\n",
         kRasterColor, kLeft, kBottom, (kRight - kLeft) / kRasterColumns,
@@ -232,15 +213,14 @@ class Picture {
   void DrawLegend() {
     const double y = kBottom + 32;
     const auto text = [&](double x, const char* anchor, const std::string& what) {
-      out_ << absl::StrFormat("<text x=\"%g\" y=\"%g\" text-anchor=\"%s\">%s</text>\n", x, y + 10,
-                              anchor, what);
+      svg_.Text(x, y + 10, absl::StrCat(" text-anchor=\"", anchor, "\""), what);
     };
-    out_ << "<g fill=\"#333\" font-size=\"12\">\n";
+    svg_ << "<g fill=\"#333\" font-size=\"12\">\n";
     if (is_raster()) {
       text(kRight - 156, "end",
            absl::StrCat(problem_.buffers.size(), " buffers, large ones by size; empty"));
       for (int shade = 1; shade <= kRasterShades; ++shade) {
-        out_ << absl::StrFormat(
+        svg_ << absl::StrFormat(
             "<rect x=\"%g\" y=\"%g\" width=\"14\" height=\"12\" fill=\"%s\" opacity=\"%g\"/>\n",
             kRight - 150 + (shade - 1) * 14, y, kRasterColor,
             static_cast<double>(shade) / kRasterShades);
@@ -249,64 +229,42 @@ class Picture {
     } else {
       text(kRight - 250, "end", "tensors: all of the arena");
       for (int halvings = 0; halvings <= 10; ++halvings) {
-        out_ << absl::StrFormat("<rect x=\"%g\" y=\"%g\" width=\"9\" height=\"12\" fill=\"%s\"/>\n",
+        svg_ << absl::StrFormat("<rect x=\"%g\" y=\"%g\" width=\"9\" height=\"12\" fill=\"%s\"/>\n",
                                 kRight - 244 + halvings * 9, y,
                                 Color(std::ldexp(static_cast<double>(highest_), -halvings), 72));
       }
       text(kRight - 140, "start", "1/1024");
       if (std::count(options_.workspaces.begin(), options_.workspaces.end(), true) > 0) {
-        out_ << absl::StrFormat(
+        svg_ << absl::StrFormat(
             "<rect x=\"%g\" y=\"%g\" width=\"18\" height=\"12\" fill=\"url(#workspace)\" "
             "stroke=\"#333\" stroke-width=\".4\"/>\n",
             kRight - 88, y);
         text(kRight, "end", "workspace");
       }
     }
-    out_ << "</g>\n";
+    svg_ << "</g>\n";
   }
 
   void DrawLevel(int64_t bytes, const char* label, const char* color, int shift) {
     const double y = Y(static_cast<double>(bytes));
-    out_ << absl::StrFormat(
-        "<path d=\"M%g %.2fH%g\" stroke=\"%s\" stroke-dasharray=\"6 3\"/>"
-        "<text x=\"%g\" y=\"%.2f\" text-anchor=\"end\" fill=\"%s\" stroke=\"white\" "
-        "stroke-width=\"4\" paint-order=\"stroke\">%s %s (%s)</text>\n",
-        kLeft, y, kRight, color, kRight, y + shift, color, label, ExactBytes(bytes), Bytes(bytes));
+    svg_.Line(kLeft, y, kRight, y,
+              absl::StrCat(" stroke=\"", color, "\" stroke-dasharray=\"6 3\""));
+    svg_.Text(kRight, y + shift,
+              absl::StrCat(" text-anchor=\"end\" fill=\"", color,
+                           "\" stroke=\"white\" stroke-width=\"4\" paint-order=\"stroke\""),
+              absl::StrCat(label, " ", ExactBytes(bytes), " (", ShortBytes(bytes), ")"));
   }
 
   const Problem& problem_;
   const Plan& plan_;
   const SvgOptions& options_;
-  std::ostream& out_;
+  SvgWriter svg_;
   int64_t first_ = 0;
   int64_t last_ = 0;
   int64_t highest_ = 1;
 };
 
 }  // namespace
-
-std::string EscapeXml(const std::string& text) {
-  std::string escaped;
-  for (size_t i = 0; i < text.size();) {
-    const size_t length = Utf8Length(text, i);
-    const char c = text[i];
-    if (length == 0 || (length == 1 && (static_cast<unsigned char>(c) < 0x20 || c == 0x7F))) {
-      escaped += c == '\n' || c == '\t' ? " " : "\xEF\xBF\xBD";
-    } else if (c == '&') {
-      escaped += "&amp;";
-    } else if (c == '<') {
-      escaped += "&lt;";
-    } else if (c == '>') {
-      escaped += "&gt;";
-    } else if (c == '"') {
-      escaped += "&quot;";
-    } else {
-      escaped.append(text, i, length);
-    }
-    i += std::max<size_t>(length, 1);
-  }
-  return escaped;
-}
 
 absl::Status WriteSvg(const Problem& problem, const Plan& plan, const SvgOptions& options,
                       std::ostream& out) {

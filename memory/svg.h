@@ -29,10 +29,6 @@ struct SvgOptions {
 absl::Status WriteSvg(const Problem& problem, const Plan& plan, const SvgOptions& options,
                       std::ostream& out);
 
-// Returns `text` as XML character data: escapes markup, and replaces control characters and invalid
-// UTF-8.
-std::string EscapeXml(const std::string& text);
-
 }  // namespace ashlar::memory
 
 #endif  // ASHLAR_MEMORY_SVG_H_

@@ -9,6 +9,7 @@
 
 #include "memory/planner.h"
 #include "memory/svg_raster.h"
+#include "memory/svg_writer.h"
 #include "tests/memory/problems.h"
 
 namespace ashlar::memory {

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <sstream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "memory/svg.h"
+#include "memory/svg_writer.h"
 #include "tools/format.h"
 
 namespace ashlar {
@@ -17,22 +18,9 @@ constexpr double kWidth = 900;
 constexpr double kLeft = 90, kRight = 870, kTop = 50, kBottom = 400;
 constexpr double kRowHeight = 20;  // in the list below the picture
 
+constexpr char kGrid[] = " stroke=\"#ddd\"";  // attributes
+
 constexpr size_t kTilesShown = 78;  // characters
-
-// Returns 1, 2 or 5 times a power of ten, so that four to ten ticks make up `span`.
-double Tick(double span) {
-  const double raw = span / 8, power = std::pow(10, std::floor(std::log10(raw)));
-  for (double factor : {1.0, 2.0, 5.0}) {
-    if (raw <= factor * power) return factor * power;
-  }
-  return 10 * power;
-}
-
-// Formats 2^power bytes: "8 MiB".
-std::string PowerText(int power) {
-  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  return absl::StrCat(1 << power % 10, " ", kUnits[power / 10]);
-}
 
 class Picture {
  public:
@@ -55,15 +43,12 @@ class Picture {
 
   std::string Draw() {
     const double height = kBottom + 70 + kRowHeight * static_cast<double>(shown_.size());
-    svg_ = absl::StrFormat(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" "
-        "font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"100%%\" height=\"100%%\" "
-        "fill=\"white\"/>\n<text x=\"%g\" y=\"26\" font-size=\"16\">%s</text>\n",
-        kWidth, height, kLeft, memory::EscapeXml(title_));
-    DrawAxes();
+    memory::SvgWriter svg(kWidth, height, kLeft, title_, out_);
+    DrawAxes(svg);
     DrawLine();
-    DrawPoints();
-    return svg_ + "</svg>\n";
+    DrawPoints(svg);
+    svg.End();
+    return std::move(out_).str();
   }
 
  private:
@@ -73,33 +58,22 @@ class Picture {
   }
   double Y(double ms) const { return kBottom - ms / slowest_ * (kBottom - kTop); }
 
-  void Text(double x, double y, const char* attributes, const std::string& text) {
-    absl::StrAppendFormat(&svg_, "<text x=\"%.1f\" y=\"%.1f\"%s>%s</text>\n", x, y, attributes,
-                          memory::EscapeXml(text));
-  }
-  void Grid(double x1, double y1, double x2, double y2) {
-    absl::StrAppendFormat(&svg_, "<path d=\"M%.1f %.1fL%.1f %.1f\" stroke=\"#ddd\"/>\n", x1, y1, x2,
-                          y2);
-  }
-
-  void DrawAxes() {
-    const double tick = Tick(slowest_);
+  void DrawAxes(memory::SvgWriter& svg) {
+    const double tick = memory::RoundTick(slowest_, 8);
     for (double ms = 0; ms <= slowest_; ms += tick) {
-      Grid(kLeft, Y(ms), kRight, Y(ms));
-      Text(kLeft - 8, Y(ms) + 4, " text-anchor=\"end\"", absl::StrFormat("%g", ms));
+      svg.Line(kLeft, Y(ms), kRight, Y(ms), kGrid);
+      svg.Text(kLeft - 8, Y(ms) + 4, " text-anchor=\"end\"", absl::StrFormat("%g", ms));
     }
     const int first = static_cast<int>(std::ceil(first_)), last = static_cast<int>(last_);
     const int every = (last - first) / 10 + 1;
     for (int power = first; power <= last; power += every) {
       const double x = X(std::exp2(power));
-      Grid(x, kTop, x, kBottom);
-      Text(x, kBottom + 18, " text-anchor=\"middle\"", PowerText(power));
+      svg.Line(x, kTop, x, kBottom, kGrid);
+      svg.Text(x, kBottom + 18, " text-anchor=\"middle\"", memory::ShortBytes(int64_t{1} << power));
     }
-    Text((kLeft + kRight) / 2, kBottom + 38, " text-anchor=\"middle\"", "arena");
-    absl::StrAppendFormat(&svg_,
-                          "<text transform=\"translate(22 %.1f) rotate(-90)\" "
-                          "text-anchor=\"middle\">milliseconds a run, measured</text>\n",
-                          (kTop + kBottom) / 2);
+    svg.Text((kLeft + kRight) / 2, kBottom + 38, " text-anchor=\"middle\"", "arena");
+    svg.VerticalText(22, (kTop + kBottom) / 2, " text-anchor=\"middle\"",
+                     "milliseconds a run, measured");
   }
 
   // Draws a step line: between two points the smaller one's time applies.
@@ -110,10 +84,10 @@ class Picture {
       const double y = Y(points_[i].measured_ms);
       absl::StrAppendFormat(&path, i == pareto_[0] ? " %.1fH%.1f" : "V%.1fH%.1f", y, x);
     }
-    absl::StrAppend(&svg_, "<path d=\"", path, "\" fill=\"none\" stroke=\"#2a6fb0\"/>\n");
+    out_ << "<path d=\"" << path << "\" fill=\"none\" stroke=\"#2a6fb0\"/>\n";
   }
 
-  void DrawPoints() {
+  void DrawPoints(memory::SvgWriter& svg) {
     double row = kBottom + 64;
     double last_x = kRight + 100;
     for (size_t k = 0; k < shown_.size(); ++k, row += kRowHeight) {
@@ -121,23 +95,23 @@ class Picture {
       const double x = X(static_cast<double>(point.arena_bytes)), y = Y(point.measured_ms);
       const std::string number = absl::StrCat(k + 1);
       const std::string tiles = point.choice.empty() ? "not tiled" : point.choice;
-      absl::StrAppendFormat(&svg_,
-                            "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" stroke=\"#2a6fb0\" "
-                            "fill=\"%s\"><title>%s&#10;%s, %.2f ms "
-                            "measured, %.2f ms predicted, %s extra FLOPs</title></circle>\n",
-                            x, y, OnLine(shown_[k]) ? "#2a6fb0" : "white", memory::EscapeXml(tiles),
-                            Counted(point.arena_bytes, "byte"), point.measured_ms,
-                            point.predicted_ms, FormatPercent(point.extra_flops_ratio));
+      out_ << absl::StrFormat(
+          "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" stroke=\"#2a6fb0\" "
+          "fill=\"%s\"><title>%s&#10;%s, %.2f ms "
+          "measured, %.2f ms predicted, %s extra FLOPs</title></circle>\n",
+          x, y, OnLine(shown_[k]) ? "#2a6fb0" : "white", memory::EscapeXml(tiles),
+          Counted(point.arena_bytes, "byte"), point.measured_ms, point.predicted_ms,
+          FormatPercent(point.extra_flops_ratio));
       // The line leaves a point upwards and to the left. Numbers of close neighbours step down.
       depth_ = last_x - x < 14 && depth_ < 2 ? depth_ + 1 : 0;
       last_x = x;
-      Text(x, OnLine(shown_[k]) ? y + 18 + 12 * depth_ : y - 9,
-           " text-anchor=\"middle\" font-size=\"12\"", number);
-      Text(kLeft - 8, row, " text-anchor=\"end\"", number);
-      Text(kLeft + 80, row, " text-anchor=\"end\"", FormatBytes(point.arena_bytes));
-      Text(kLeft + 170, row, " text-anchor=\"end\"", FormatMilliseconds(point.measured_ms));
-      Text(kLeft + 190, row, " font-family=\"monospace\" font-size=\"12\"",
-           FormatName(tiles, kTilesShown));
+      svg.Text(x, OnLine(shown_[k]) ? y + 18 + 12 * depth_ : y - 9,
+               " text-anchor=\"middle\" font-size=\"12\"", number);
+      svg.Text(kLeft - 8, row, " text-anchor=\"end\"", number);
+      svg.Text(kLeft + 80, row, " text-anchor=\"end\"", FormatBytes(point.arena_bytes));
+      svg.Text(kLeft + 170, row, " text-anchor=\"end\"", FormatMilliseconds(point.measured_ms));
+      svg.Text(kLeft + 190, row, " font-family=\"monospace\" font-size=\"12\"",
+               FormatName(tiles, kTilesShown));
     }
   }
 
@@ -148,7 +122,7 @@ class Picture {
   double first_ = 0, last_ = 1;  // powers of two, bytes
   double slowest_ = 1;           // ms
   int depth_ = 0;                // lines by which the last number was lowered
-  std::string svg_;
+  std::ostringstream out_;
 };
 
 }  // namespace

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "memory/svg.h"
+#include "memory/svg_writer.h"
 
 namespace ashlar {
 namespace {
@@ -15,6 +16,7 @@ constexpr double kCurveWidth = 900, kCurveHeight = 440;
 constexpr double kCurveLeft = 80, kCurveRight = 870, kCurveTop = 50, kCurveBottom = 390;
 // Most points of the thin line; with more steps each point is a mean.
 constexpr int64_t kMostPoints = 2000;
+constexpr char kRightAligned[] = " text-anchor=\"end\"";  // attributes
 
 bool IsShown(double loss) { return loss > 0 && std::isfinite(loss); }
 
@@ -44,31 +46,21 @@ class Curve {
   }
 
   std::string Draw(const std::string& title) {
-    svg_ = absl::StrFormat(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" "
-        "font-family=\"sans-serif\" font-size=\"13\">\n"
-        "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
-        "<text x=\"%g\" y=\"28\" font-size=\"16\">%s</text>\n",
-        kCurveWidth, kCurveHeight, kCurveLeft, memory::EscapeXml(title));
+    memory::SvgWriter svg(kCurveWidth, kCurveHeight, kCurveLeft, title, out_);
     for (double power = first_; power <= last_; ++power) {
       const double y = Y(std::pow(10, power));
-      absl::StrAppendFormat(&svg_,
-                            "<line x1=\"%g\" y1=\"%.1f\" x2=\"%g\" y2=\"%.1f\" stroke=\"#ddd\"/>"
-                            "<text x=\"%g\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n",
-                            kCurveLeft, y, kCurveRight, y, kCurveLeft - 8, y + 4,
-                            std::pow(10, power));
+      svg.Line(kCurveLeft, y, kCurveRight, y, " stroke=\"#ddd\"");
+      svg.Text(kCurveLeft - 8, y + 4, kRightAligned, absl::StrFormat("%g", std::pow(10, power)));
     }
     const int64_t steps = static_cast<int64_t>(losses_.size());
     const int64_t stride = std::max<int64_t>(1, (steps + kMostPoints - 1) / kMostPoints);
     Line(stride, "#7aa6d8", 1);
     if (steps >= per_epoch_) Line(per_epoch_, "#b03a2e", 2.5);
-    absl::StrAppendFormat(&svg_,
-                          "<text x=\"%g\" y=\"%g\">step 1</text>"
-                          "<text x=\"%g\" y=\"%g\" text-anchor=\"end\">step %d; thick: the mean of "
-                          "each epoch of %d</text>\n</svg>\n",
-                          kCurveLeft, kCurveBottom + 24, kCurveRight, kCurveBottom + 24, steps,
-                          per_epoch_);
-    return std::move(svg_);
+    svg.Text(kCurveLeft, kCurveBottom + 24, "", "step 1");
+    svg.Text(kCurveRight, kCurveBottom + 24, kRightAligned,
+             absl::StrCat("step ", steps, "; thick: the mean of each epoch of ", per_epoch_));
+    svg.End();
+    return std::move(out_).str();
   }
 
  private:
@@ -84,23 +76,23 @@ class Curve {
   // Draws a line through the mean of every `stride` steps, at their middle.
   void Line(int64_t stride, const char* color, double width) {
     const int64_t steps = static_cast<int64_t>(losses_.size());
-    absl::StrAppendFormat(
-        &svg_, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"%g\" points=\"", color, width);
+    out_ << absl::StrFormat("<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"%g\" points=\"",
+                            color, width);
     for (int64_t begin = 0; begin < steps; begin += stride) {
       const int64_t count = std::min(stride, steps - begin);
       const double mean =
           MeanOf(losses_.subspan(static_cast<size_t>(begin), static_cast<size_t>(count)));
       if (mean <= 0) continue;
       const double middle = static_cast<double>(begin) + static_cast<double>(count) / 2;
-      absl::StrAppendFormat(&svg_, "%.1f,%.1f ", X(middle), Y(mean));
+      out_ << absl::StrFormat("%.1f,%.1f ", X(middle), Y(mean));
     }
-    absl::StrAppend(&svg_, "\"/>\n");
+    out_ << "\"/>\n";
   }
 
   const absl::Span<const float> losses_;
   const int64_t per_epoch_;
   double first_ = 0, last_ = 1;  // powers of ten
-  std::string svg_;
+  std::ostringstream out_;
 };
 
 }  // namespace
