@@ -152,8 +152,4 @@ std::optional<Region> ConvBiasForward::OutputRegion(int input, const Region& reg
   return input == kZ ? region : WindowOperator::OutputRegion(input, region, site);
 }
 
-absl::StatusOr<WindowAxes> ConvBiasForward::WindowsOf(absl::Span<const InputInfo> inputs) const {
-  return InferConvolution(param(), inputs[kSrc].type, inputs[kFilter].type);
-}
-
 }  // namespace ashlar

@@ -43,8 +43,4 @@ int64_t ConvolutionForward::Computation(const Site& site) const {
                             geometry->w.window, geometry->in_channels, 2});
 }
 
-absl::StatusOr<WindowAxes> ConvolutionForward::WindowsOf(absl::Span<const InputInfo> inputs) const {
-  return InferConvolution(param(), inputs[0].type, inputs[1].type);
-}
-
 }  // namespace ashlar

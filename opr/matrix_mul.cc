@@ -121,14 +121,14 @@ absl::StatusOr<std::vector<HostTensor>> MatrixMul::Evaluate(
   return std::vector<HostTensor>{FromDoubles(inputs[0].dtype(), geometry.output(), output)};
 }
 
-int64_t MatrixMul::Computation(const Site& site) const {
+int64_t ProductOperator::Computation(const Site& site) const {
   const Shape& a = site.inputs[0].type.shape;
-  const int64_t k = a[a.rank() - (param().transposeA ? 2 : 1)];
+  const int64_t k = a[a.rank() - (product().transposeA ? 2 : 1)];
   return SaturatingProduct({site.outputs[0].shape.num_elements(), k, 2});
 }
 
-std::optional<std::vector<Region>> MatrixMul::InputRegions(const Region& output,
-                                                           const Site& site) const {
+std::optional<std::vector<Region>> ProductOperator::InputRegions(const Region& output,
+                                                                 const Site& site) const {
   const Shape &a = site.inputs[0].type.shape, &b = site.inputs[1].type.shape;
   const int rank = site.outputs[0].shape.rank();
   if (output[rank - 1] != Range{0, site.outputs[0].shape[rank - 1]}) return std::nullopt;
@@ -141,7 +141,10 @@ std::optional<std::vector<Region>> MatrixMul::InputRegions(const Region& output,
       if ((*shapes[i])[axis] != 1) regions[i][axis] = output[leading + axis];
     }
   }
-  regions[0][a.rank() - (param().transposeA ? 1 : 2)] = output[rank - 2];
+  regions[0][a.rank() - (product().transposeA ? 1 : 2)] = output[rank - 2];
+  for (size_t i = 2; i < site.inputs.size(); ++i) {
+    regions.push_back(WholeRegion(site.inputs[i].type.shape));
+  }
   return regions;
 }
 

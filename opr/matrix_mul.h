@@ -47,23 +47,37 @@ struct MatrixMulGeometry {
 absl::StatusOr<MatrixMulGeometry> InferMatrixMul(const MatrixMulParam& param, const TensorType& a,
                                                  const TensorType& b);
 
-// Inputs: A [..., m, k] (transposeA: [..., k, m]), B [..., k, n] (transposeB: [..., n, k]).
-// Output: [..., m, n].
-class MatrixMul final : public OperatorWithParam<MatrixMulParam> {
+// The base of operators whose first inputs are A and B of a product. Other inputs are needed as a
+// whole.
+class ProductOperator : public Operator {
  public:
-  ASHLAR_OPERATOR("MatrixMul", "matrix_mul")
-  absl::Status Gradient(GradientContext& context) const override;
   StorageRules storage_rules(const Site&) const override {
     return {.precision = PrecisionRule::kLow};
   }
   std::optional<std::vector<Region>> InputRegions(const Region& output,
                                                   const Site& site) const override;
   int64_t Computation(const Site& site) const override;
-  std::optional<Replacement> Chain(absl::Span<const InputInfo> inputs,
-                                   const Consumer& consumer) const override;
   QuantizationRule quantization_rule(const Site& site) const override;
   absl::StatusOr<int> MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
                                     const QuantizationChoice& choice) const override;
+
+ protected:
+  virtual const MatrixMulParam& product() const = 0;
+  // Whether a ReLU follows.
+  virtual bool relu() const { return false; }
+};
+
+// Inputs: A [..., m, k] (transposeA: [..., k, m]), B [..., k, n] (transposeB: [..., n, k]).
+// Output: [..., m, n].
+class MatrixMul final : public OperatorWithParam<MatrixMulParam, ProductOperator> {
+ public:
+  ASHLAR_OPERATOR("MatrixMul", "matrix_mul")
+  absl::Status Gradient(GradientContext& context) const override;
+  std::optional<Replacement> Chain(absl::Span<const InputInfo> inputs,
+                                   const Consumer& consumer) const override;
+
+ protected:
+  const MatrixMulParam& product() const override { return param(); }
 };
 
 }  // namespace ashlar

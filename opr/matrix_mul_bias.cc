@@ -54,18 +54,6 @@ absl::StatusOr<std::vector<HostTensor>> MatrixMulBias::Evaluate(
   return outputs;
 }
 
-std::optional<std::vector<Region>> MatrixMulBias::InputRegions(const Region& output,
-                                                               const Site& site) const {
-  std::optional<std::vector<Region>> regions =
-      MatrixMul(param()).InputRegions(output, {site.inputs.first(2), site.outputs});
-  if (regions) regions->push_back(WholeRegion(site.inputs[kBias].type.shape));
-  return regions;
-}
-
-int64_t MatrixMulBias::Computation(const Site& site) const {
-  return MatrixMul(param()).Computation(site);
-}
-
 std::optional<Replacement> ChainBias(const MatrixMulParam& param,
                                      absl::Span<const InputInfo> inputs, const Consumer& consumer) {
   const auto* elemwise = dynamic_cast<const Elemwise*>(&consumer.op);

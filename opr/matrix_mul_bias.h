@@ -18,24 +18,19 @@ struct MatrixMulBiasParam : MatrixMulParam {
 
 // Inputs: A and B as for MatrixMul, and a bias [n], one value for each column of the output. Models
 // do not contain this node: a pass creates it for devices that run it.
-class MatrixMulBias final : public OperatorWithParam<MatrixMulBiasParam> {
+class MatrixMulBias final : public OperatorWithParam<MatrixMulBiasParam, ProductOperator> {
  public:
   static constexpr int kBias = 2;
 
   ASHLAR_OPERATOR("MatrixMulBias", "matrix_mul")
   absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
                                            absl::Span<const int> inputs) const override;
-  StorageRules storage_rules(const Site&) const override {
-    return {.precision = PrecisionRule::kLow};
-  }
-  std::optional<std::vector<Region>> InputRegions(const Region& output,
-                                                  const Site& site) const override;
-  int64_t Computation(const Site& site) const override;
   std::optional<Replacement> Chain(absl::Span<const InputInfo> inputs,
                                    const Consumer& consumer) const override;
-  QuantizationRule quantization_rule(const Site& site) const override;
-  absl::StatusOr<int> MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
-                                    const QuantizationChoice& choice) const override;
+
+ protected:
+  const MatrixMulParam& product() const override { return param(); }
+  bool relu() const override { return param().relu; }
 };
 
 // RewriteRules::Chain of MatrixMul: a constant added to each column, optionally followed by a ReLU.

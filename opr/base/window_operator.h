@@ -64,7 +64,6 @@ class PaddedWindowOperator : public WindowOperator {
     return Padded(self(), padding);
   }
 
- private:
   const Op& self() const { return static_cast<const Op&>(*this); }
 };
 

@@ -24,69 +24,49 @@
 
 namespace ashlar {
 
-std::optional<Replacement> ConvBiasForward::Absorb(absl::Span<const InputInfo> inputs,
-                                                   const Consumer& consumer) const {
-  return FuseConsumer(param(), inputs, consumer);
+template <typename Op>
+std::optional<Replacement> ConvolutionOperator<Op>::Absorb(absl::Span<const InputInfo> inputs,
+                                                           const Consumer& consumer) const {
+  return FuseConsumer(WithBias(), inputs, consumer);
 }
+
+template <typename Op>
+std::optional<Replacement> ConvolutionOperator<Op>::AbsorbAffine(
+    absl::Span<const InputInfo> inputs, const ChannelAffine& affine) const {
+  return FoldAffine(WithBias(), inputs, affine);
+}
+
+template <typename Op>
+QuantizationRule ConvolutionOperator<Op>::quantization_rule(const Site& site) const {
+  return QuantizationRuleOf(WithBias(), site.inputs);
+}
+
+template <typename Op>
+absl::StatusOr<int> ConvolutionOperator<Op>::MakeQuantized(GraphBuilder& builder,
+                                                           absl::Span<const int> inputs,
+                                                           const QuantizationChoice& choice) const {
+  return QuantizeConvolution(builder, WithBias(), inputs, choice);
+}
+
+template <typename Op>
+std::vector<double> ConvolutionOperator<Op>::ChannelShares(
+    absl::Span<const InputInfo> inputs) const {
+  return ChannelSharesOf(WithBias(), inputs);
+}
+
+template <typename Op>
+std::optional<Replacement> ConvolutionOperator<Op>::AbsorbInputScales(
+    absl::Span<const InputInfo> inputs, absl::Span<const double> scales) const {
+  return AbsorbInputScalesInto(std::make_shared<const Op>(this->self().param()), WithBias(), inputs,
+                               scales);
+}
+
+template class ConvolutionOperator<ConvolutionForward>;
+template class ConvolutionOperator<ConvBiasForward>;
 
 std::optional<Replacement> ConvBiasForward::AbsorbQuantized(absl::Span<const InputInfo> inputs,
                                                             const Consumer& consumer) const {
   return FuseQuantizedSum(param(), inputs, consumer);
-}
-
-std::optional<Replacement> ConvBiasForward::AbsorbAffine(absl::Span<const InputInfo> inputs,
-                                                         const ChannelAffine& affine) const {
-  return FoldAffine(param(), inputs, affine);
-}
-
-QuantizationRule ConvBiasForward::quantization_rule(const Site& site) const {
-  return QuantizationRuleOf(param(), site.inputs);
-}
-
-absl::StatusOr<int> ConvBiasForward::MakeQuantized(GraphBuilder& builder,
-                                                   absl::Span<const int> inputs,
-                                                   const QuantizationChoice& choice) const {
-  return QuantizeConvolution(builder, param(), inputs, choice);
-}
-
-std::vector<double> ConvBiasForward::ChannelShares(absl::Span<const InputInfo> inputs) const {
-  return ChannelSharesOf(param(), inputs);
-}
-
-std::optional<Replacement> ConvBiasForward::AbsorbInputScales(
-    absl::Span<const InputInfo> inputs, absl::Span<const double> scales) const {
-  return AbsorbInputScalesInto(std::make_shared<const ConvBiasForward>(param()), param(), inputs,
-                               scales);
-}
-
-std::optional<Replacement> ConvolutionForward::Absorb(absl::Span<const InputInfo> inputs,
-                                                      const Consumer& consumer) const {
-  return FuseConsumer(ConvBiasParam{param()}, inputs, consumer);
-}
-
-std::optional<Replacement> ConvolutionForward::AbsorbAffine(absl::Span<const InputInfo> inputs,
-                                                            const ChannelAffine& affine) const {
-  return FoldAffine(ConvBiasParam{param()}, inputs, affine);
-}
-
-QuantizationRule ConvolutionForward::quantization_rule(const Site& site) const {
-  return QuantizationRuleOf(ConvBiasParam{param()}, site.inputs);
-}
-
-absl::StatusOr<int> ConvolutionForward::MakeQuantized(GraphBuilder& builder,
-                                                      absl::Span<const int> inputs,
-                                                      const QuantizationChoice& choice) const {
-  return QuantizeConvolution(builder, ConvBiasParam{param()}, inputs, choice);
-}
-
-std::vector<double> ConvolutionForward::ChannelShares(absl::Span<const InputInfo> inputs) const {
-  return ChannelSharesOf(ConvBiasParam{param()}, inputs);
-}
-
-std::optional<Replacement> ConvolutionForward::AbsorbInputScales(
-    absl::Span<const InputInfo> inputs, absl::Span<const double> scales) const {
-  return AbsorbInputScalesInto(std::make_shared<const ConvolutionForward>(param()),
-                               ConvBiasParam{param()}, inputs, scales);
 }
 
 std::optional<Replacement> MatrixMul::Chain(absl::Span<const InputInfo> inputs,
@@ -94,13 +74,14 @@ std::optional<Replacement> MatrixMul::Chain(absl::Span<const InputInfo> inputs,
   return ChainBias(param(), inputs, consumer);
 }
 
-QuantizationRule MatrixMul::quantization_rule(const Site& site) const {
-  return QuantizationRuleOf(param(), site.inputs);
+QuantizationRule ProductOperator::quantization_rule(const Site& site) const {
+  return QuantizationRuleOf(product(), site.inputs);
 }
 
-absl::StatusOr<int> MatrixMul::MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
-                                             const QuantizationChoice& choice) const {
-  return QuantizeProduct(builder, param(), /*relu=*/false, inputs, choice);
+absl::StatusOr<int> ProductOperator::MakeQuantized(GraphBuilder& builder,
+                                                   absl::Span<const int> inputs,
+                                                   const QuantizationChoice& choice) const {
+  return QuantizeProduct(builder, product(), relu(), inputs, choice);
 }
 
 absl::StatusOr<std::vector<int>> MatrixMulBias::Compose(GraphBuilder& builder,
@@ -121,16 +102,6 @@ std::optional<Replacement> MatrixMulBias::Chain(absl::Span<const InputInfo> inpu
   MatrixMulBiasParam with_relu = param();
   with_relu.relu = true;
   return Replacement{std::make_shared<const MatrixMulBias>(with_relu), OwnOperands(inputs.size())};
-}
-
-QuantizationRule MatrixMulBias::quantization_rule(const Site& site) const {
-  return QuantizationRuleOf(param(), site.inputs);
-}
-
-absl::StatusOr<int> MatrixMulBias::MakeQuantized(GraphBuilder& builder,
-                                                 absl::Span<const int> inputs,
-                                                 const QuantizationChoice& choice) const {
-  return QuantizeProduct(builder, param(), param().relu, inputs, choice);
 }
 
 absl::StatusOr<std::vector<int>> MatrixMulUpdate::Compose(GraphBuilder& builder,
