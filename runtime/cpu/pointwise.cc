@@ -43,46 +43,48 @@ RowFunction RowFunctionOf(ScalarFunction function, Isa isa) {
   });
 }
 
+// How a row of an operand becomes contiguous floats.
+enum class RowSource { kInPlace, kRepeatsRound, kRepeatsElements };
+
 // A loop whose rows may span several rounds of a short innermost dimension, e.g. blocks of
-// channels. In each round, operands continue or start again.
+// channels. Its innermost dimension then counts rounds.
 struct LongRows {
   RowLoop<kOperands> loop;
-  int64_t period = 0;                        // elements per round; 0: rows as in the loop
-  std::array<bool, kOperands> repeats = {};  // operands that start again each round
+  int64_t period = 0;  // elements of a round in memory; 0: rows as in the loop
+  int64_t lanes = 0;   // of them, those that are not a block's padding
+  std::array<RowSource, kOperands> sources = {};
 
-  int64_t longest() const { return period == 0 ? kRow : kRow / period * period; }
+  int64_t elements_of_step() const { return std::max<int64_t>(period, 1); }
 };
 
-LongRows LongRowsOf(const RowLoop<kOperands>& loop, int threads) {
+// Returns `loop` with long rows if each operand either goes on from round to round, as the output
+// does, or repeats one round, or one element in each round. `padded`: the output's rounds are
+// blocks of channels, whose padding may be written.
+LongRows LongRowsOf(const RowLoop<kOperands>& loop, bool padded, int threads) {
   constexpr int64_t kShort = 64;
-  LongRows rows = {loop};
   const int rank = loop.shape.rank();
-  if (rank < 3 || loop.shape[rank - 1] > kShort) return rows;
-  const int64_t period = loop.shape[rank - 1], rounds = loop.shape[rank - 2];
+  if (rank < 2 || loop.shape[rank - 1] > kShort) return {loop};
+  LongRows rows = {loop};
+  rows.lanes = loop.shape[rank - 1];
+  rows.period = padded ? kChannelBlock : rows.lanes;
+  rows.loop.shape = Shape(loop.shape.dims().first(rank - 1));
   for (int k = 0; k < kOperands; ++k) {
     const int64_t inner = loop.strides[k][rank - 1], outer = loop.strides[k][rank - 2];
-    const bool goes_on = inner == 1 && outer == period, stays = inner == 0 && outer == 0;
-    rows.repeats[k] = inner == 1 && outer == 0;
-    if (!goes_on && !stays && (!rows.repeats[k] || k == 0)) return {loop};
+    const bool in_place = inner == 1 && outer == rows.period, stays = inner == 0 && outer == 0;
+    if (!in_place && (k == 0 || (!stays && inner != 0 && (inner != 1 || outer != 0)))) {
+      return {loop};
+    }
+    rows.sources[k] = in_place     ? RowSource::kInPlace
+                      : inner == 1 ? RowSource::kRepeatsRound
+                                   : RowSource::kRepeatsElements;
     rows.loop.strides[k].resize(rank - 1);
-    rows.loop.strides[k].back() = goes_on ? 1 : 0;
   }
-  const absl::Span<const int64_t> outer = loop.shape.dims().first(rank - 2);
-  rows.loop.shape = Shape(outer);
-  rows.loop.shape.push_back(rounds * period);
-  rows.period = period;
-  // Threads split an outer dimension, so that rounds stay whole.
-  rows.loop.split = static_cast<int>(std::max_element(outer.begin(), outer.end()) - outer.begin());
-  return rows.loop.shape[rows.loop.split] >= threads ? rows : LongRows{loop};
+  PrepareRowLoop(rows.loop, threads);
+  return rows;
 }
 
 // Returns a row of an operand as contiguous floats: in place, or copied to `buffer`.
-const float* ContiguousRow(const float* data, int64_t stride, int64_t n, int64_t period,
-                           float* buffer) {
-  if (period > 0) {
-    for (int64_t i = 0; i < n; i += period) std::copy_n(data, std::min(period, n - i), buffer + i);
-    return buffer;
-  }
+const float* ContiguousRow(const float* data, int64_t stride, int64_t n, float* buffer) {
   if (stride == 1) return data;
   if (stride == 0) {
     std::fill_n(buffer, n, *data);
@@ -92,25 +94,52 @@ const float* ContiguousRow(const float* data, int64_t stride, int64_t n, int64_t
   return buffer;
 }
 
+// The same for `rounds` rounds. `stride` is between rounds.
+const float* ContiguousRounds(const LongRows& rows, RowSource source, const float* data,
+                              int64_t stride, int64_t rounds, float* buffer) {
+  const int64_t n = rounds * rows.period;
+  if (source == RowSource::kInPlace) return data;
+  if (source == RowSource::kRepeatsElements) {
+    if (stride == 0) {
+      std::fill_n(buffer, n, *data);
+      return buffer;
+    }
+    for (int64_t i = 0; i < rounds; ++i) {
+      std::fill_n(buffer + i * rows.period, rows.period, data[i * stride]);
+    }
+    return buffer;
+  }
+  std::fill_n(std::copy_n(data, rows.lanes, buffer), rows.period - rows.lanes, 0.0f);
+  for (int64_t filled = rows.period; filled < n; filled *= 2) {
+    std::copy_n(buffer, std::min(filled, n - filled), buffer + filled);
+  }
+  return buffer;
+}
+
 void RunFloat32(const LongRows& rows_of, int arity, int threads, RowFunction function,
                 Parameters parameters, const KernelArgs& args) {
   const RowLoop<kOperands>& loop = rows_of.loop;
   float* const output = args.Output<float>(0);
-  const int64_t output_stride = loop.strides[0].back();
-  ParallelRows(loop, threads, rows_of.longest(), [&](const auto& at, int64_t n) {
+  const bool rounds = rows_of.period > 0;
+  const int64_t output_stride = rounds ? 1 : loop.strides[0].back();
+  const int64_t step = rows_of.elements_of_step();
+  const auto run = [&](const auto& at, int64_t steps) {
     float buffers[kOperands][kRow];
     const float* rows[kOperands] = {};
     for (int k = 1; k <= arity; ++k) {
-      rows[k] = ContiguousRow(static_cast<const float*>(args.inputs[k - 1]) + at[k],
-                              loop.strides[k].back(), n, rows_of.repeats[k] ? rows_of.period : 0,
-                              buffers[k]);
+      const float* const data = static_cast<const float*>(args.inputs[k - 1]) + at[k];
+      const int64_t stride = loop.strides[k].back();
+      rows[k] = rounds
+                    ? ContiguousRounds(rows_of, rows_of.sources[k], data, stride, steps, buffers[k])
+                    : ContiguousRow(data, stride, steps, buffers[k]);
     }
     float* const row = output_stride == 1 ? output + at[0] : buffers[0];
-    function(rows[1], rows[2], rows[3], row, n, parameters);
+    function(rows[1], rows[2], rows[3], row, steps * step, parameters);
     if (output_stride != 1) {
-      for (int64_t i = 0; i < n; ++i) output[at[0] + i * output_stride] = row[i];
+      for (int64_t i = 0; i < steps; ++i) output[at[0] + i * output_stride] = row[i];
     }
-  });
+  };
+  ParallelRows(loop, threads, kRow / step, run, step);
 }
 
 // Computes out[i] from a[i], b[i] and c[i], like ComputeRow.
@@ -165,7 +194,10 @@ absl::StatusOr<KernelList> MakeElemwise(const Elemwise& op, const KernelRequest&
     const RowFunction function = RowFunctionOf(param.mode, request.processor.isa);
     const std::string name = absl::StrCat("elementwise:", Name(request.processor.isa));
     std::vector<LongRows> rows;
-    for (const auto& loop : loops) rows.push_back(LongRowsOf(loop, threads));
+    for (const auto& loop : loops) {
+      const bool padded = IsBlocked(output.format) && loop.shape.dims().back() < kChannelBlock;
+      rows.push_back(LongRowsOf(loop, padded, threads));
+    }
     return OnlyKernel(name, [=](const KernelArgs& args) {
       for (const LongRows& each : rows) {
         RunFloat32(each, arity, threads, function, parameters, args);

@@ -40,10 +40,11 @@ void PrepareRowLoop(RowLoop<K>& loop, int threads) {
 
 // Calls row(offsets, length) from several threads, for pieces of at most `max_length` elements
 // along the innermost dimension. offsets[k] is the piece's first element in operand k; elements are
-// strides[k].back() apart.
+// strides[k].back() apart. If these are groups of elements, `of_group` is their size.
 template <size_t K, typename Row>
-void ParallelRows(const RowLoop<K>& loop, int threads, int64_t max_length, const Row& row) {
-  const int64_t elements = loop.shape.num_elements();
+void ParallelRows(const RowLoop<K>& loop, int threads, int64_t max_length, const Row& row,
+                  int64_t of_group = 1) {
+  const int64_t elements = loop.shape.num_elements() * of_group;
   if (elements == 0) return;
   const int64_t count = loop.shape[loop.split];
   const int64_t grain = std::max<int64_t>(1, kElementsPerThread / (elements / count));
