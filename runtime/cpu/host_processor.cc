@@ -27,7 +27,7 @@ namespace {
 // Each architecture defines Detected, DetectName, and CacheBytes, which returns the size of the
 // level 1 or 2 data cache, or 0 if unknown.
 
-InstructionSet most = {Isa::kAvx512, true, true};
+InstructionSet most = {Isa::kAvx512, true, true, true};
 
 #if defined(__x86_64__)
 
@@ -38,16 +38,16 @@ bool HasF16c() {
   return (ecx & bit_F16C) != 0;
 }
 
-// Whether the processor has AMX for bytes, and the system saves its registers (the state components
-// 17 and 18).
-bool HasAmxInt8() {
+// Whether the processor has AMX's tiles and this kind of products, a bit of CPUID, and the system
+// saves its registers (the state components 17 and 18).
+bool HasAmx(unsigned product) {
   unsigned eax, ebx, ecx = 0, edx = 0;
   __get_cpuid(1, &eax, &ebx, &ecx, &edx);
   if ((ecx & bit_OSXSAVE) == 0) return false;
-  constexpr unsigned kTile = 1u << 24, kInt8 = 1u << 25, kSaved = 3u << 17;
+  constexpr unsigned kTile = 1u << 24, kSaved = 3u << 17;
   edx = 0;
   __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx);
-  if ((edx & kTile) == 0 || (edx & kInt8) == 0) return false;
+  if ((edx & kTile) == 0 || (edx & product) == 0) return false;
   asm("xgetbv" : "=a"(eax), "=d"(edx) : "c"(0));
   return (eax & kSaved) == kSaved;
 }
@@ -59,9 +59,10 @@ InstructionSet Detected() {
                       __builtin_cpu_supports("avx512vl");
   const Isa isa = std::min(most.isa, avx512 ? Isa::kAvx512 : avx2 ? Isa::kAvx2 : Isa::kBaseline);
   const bool avx512_vnni = avx512 && __builtin_cpu_supports("avx512vnni");
-  const bool amx = isa == Isa::kAvx512 && avx512_vnni && HasAmxInt8();
-  return {isa, most.vnni && (avx512_vnni || (isa == Isa::kAvx2 && HasAvxVnni())),
-          most.amx_int8 && amx};
+  constexpr unsigned kAmxInt8 = 1u << 25, kAmxBf16 = 1u << 22;
+  const bool amx_int8 = most.amx_int8 && isa == Isa::kAvx512 && avx512_vnni && HasAmx(kAmxInt8);
+  return {isa, most.vnni && (avx512_vnni || (isa == Isa::kAvx2 && HasAvxVnni())), amx_int8,
+          most.amx_bf16 && amx_int8 && HasAmx(kAmxBf16)};
 }
 
 // The C library asks the processor; virtual machines may hide its features.
@@ -124,7 +125,7 @@ Processor Detect() {
   Processor processor;
   const InstructionSet detected = Detected();
   processor.isa = detected.isa, processor.vnni = detected.vnni;
-  processor.amx_int8 = detected.amx_int8;
+  processor.amx_int8 = detected.amx_int8, processor.amx_bf16 = detected.amx_bf16;
   const int64_t l1 = CacheBytes(1), l2 = CacheBytes(2);
   if (l1 > 0 && l2 > 0) processor.l1_bytes = l1, processor.l2_bytes = l2;
   return processor;

@@ -19,6 +19,7 @@
 #include "graph/region.h"
 #include "graph/status.h"
 #include "opr/matrix_mul_update.h"
+#include "runtime/cpu/amx/bfloat16.h"
 #include "runtime/cpu/float16.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
@@ -513,6 +514,12 @@ absl::StatusOr<KernelList> MakeKernels(const MatrixMulParam& param, const Kernel
 }
 
 absl::StatusOr<KernelList> MakeMatrixMul(const MatrixMul& op, const KernelRequest& request) {
+  if (request.inputs[kA].dtype == DType::kBFloat16) {
+    KernelList kernels;
+    kernels.push_back(AmxBFloat16MatrixMul(op.param(), request));
+    if (kernels[0] != nullptr) return kernels;
+    return absl::UnimplementedError("products of BFloat16: by kernels of floats");
+  }
   return MakeKernels(op.param(), request);
 }
 
@@ -524,7 +531,7 @@ absl::StatusOr<KernelList> MakeMatrixMulUpdate(const MatrixMulUpdate& op,
 }  // namespace
 
 void RegisterMatrixMulKernels(KernelRegistry& registry) {
-  registry.Register<MatrixMul>(MakeMatrixMul, {DType::kFloat32});
+  registry.Register<MatrixMul>(MakeMatrixMul, {DType::kFloat32, DType::kBFloat16});
   registry.Register<MatrixMulUpdate>(MakeMatrixMulUpdate, {DType::kFloat32});
 }
 

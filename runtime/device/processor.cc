@@ -12,7 +12,7 @@ namespace ashlar {
 namespace {
 
 constexpr absl::string_view kIsaNames[] = {"baseline", "neon", "avx2", "avx512"};  // by Isa
-constexpr absl::string_view kVnni = "_vnni", kAmxInt8 = "amx_int8";
+constexpr absl::string_view kVnni = "_vnni", kAmxInt8 = "amx_int8", kAmxBf16 = "amx_bf16";
 constexpr int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr int64_t kLeastCache = 4 * kKiB, kMostCache = 1024 * kMiB;
 
@@ -45,7 +45,8 @@ bool Contains(Isa best, Isa isa) {
 }
 
 std::optional<InstructionSet> InstructionSet::Parse(absl::string_view text) {
-  if (text == kAmxInt8) return InstructionSet{Isa::kAvx512, true, true};
+  if (text == kAmxInt8) return InstructionSet{Isa::kAvx512, true, true, false};
+  if (text == kAmxBf16) return InstructionSet{Isa::kAvx512, true, true, true};
   const bool vnni = absl::ConsumeSuffix(&text, kVnni);
   for (const Isa isa : kIsas) {
     if (text == Name(isa) && (!vnni || Contains(isa, Isa::kAvx2))) return InstructionSet{isa, vnni};
@@ -54,11 +55,13 @@ std::optional<InstructionSet> InstructionSet::Parse(absl::string_view text) {
 }
 
 std::string InstructionSet::ToString() const {
+  if (amx_bf16) return std::string(kAmxBf16);
   return amx_int8 ? std::string(kAmxInt8) : absl::StrCat(Name(isa), vnni ? kVnni : "");
 }
 
 bool Processor::Runs(const Processor& other) const {
-  return Contains(isa, other.isa) && (vnni || !other.vnni) && (amx_int8 || !other.amx_int8);
+  return Contains(isa, other.isa) && (vnni || !other.vnni) && (amx_int8 || !other.amx_int8) &&
+         (amx_bf16 || !other.amx_bf16);
 }
 
 absl::StatusOr<Processor> Processor::Parse(absl::string_view text) {
@@ -66,7 +69,9 @@ absl::StatusOr<Processor> Processor::Parse(absl::string_view text) {
   if (parts.size() == 3) {
     const std::optional<InstructionSet> set = InstructionSet::Parse(parts[0]);
     const std::optional<int64_t> l1 = ParseCache(parts[1]), l2 = ParseCache(parts[2]);
-    if (set && l1 && l2) return Processor{set->isa, set->vnni, set->amx_int8, *l1, *l2};
+    if (set && l1 && l2) {
+      return Processor{set->isa, set->vnni, set->amx_int8, set->amx_bf16, *l1, *l2};
+    }
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "'", text.substr(0, 64), "' is no processor; expected ", kInstructionSets,

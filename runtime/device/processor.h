@@ -20,16 +20,17 @@ absl::string_view Name(Isa isa);  // "baseline", "neon", "avx2", "avx512"
 bool Contains(Isa best, Isa isa);
 
 inline constexpr char kInstructionSets[] =
-    "baseline, neon, avx2, avx2_vnni, avx512, avx512_vnni or amx_int8";
+    "baseline, neon, avx2, avx2_vnni, avx512, avx512_vnni, amx_int8 or amx_bf16";
 
 // An instruction set with or without VNNI, x86's dot products of bytes (AVX-VNNI with AVX2,
-// AVX512-VNNI with AVX-512), and AMX, its products of matrices, which comes with AVX512-VNNI.
+// AVX512-VNNI with AVX-512), and AMX, its products of matrices of bytes, which comes with
+// AVX512-VNNI, and of BFloat16, which comes with that of bytes.
 struct InstructionSet {
   Isa isa = Isa::kBaseline;
   bool vnni = false;
-  bool amx_int8 = false;
+  bool amx_int8 = false, amx_bf16 = false;
 
-  // Parses "amx_int8", "avx512_vnni", "avx2". Returns nullopt for texts that are not in
+  // Parses "amx_bf16", "avx512_vnni", "avx2". Returns nullopt for texts that are not in
   // kInstructionSets.
   static std::optional<InstructionSet> Parse(absl::string_view text);
   std::string ToString() const;
@@ -37,13 +38,13 @@ struct InstructionSet {
 
 struct Processor {
   Isa isa = Isa::kBaseline;
-  bool vnni = false, amx_int8 = false;  // as in InstructionSet
+  bool vnni = false, amx_int8 = false, amx_bf16 = false;  // as in InstructionSet
   // Sizes of a core's data caches, first and second level. The kernels' blockings were measured
   // with the default sizes.
   int64_t l1_bytes = 32 * 1024;
   int64_t l2_bytes = 1024 * 1024;
 
-  InstructionSet instruction_set() const { return {isa, vnni, amx_int8}; }
+  InstructionSet instruction_set() const { return {isa, vnni, amx_int8, amx_bf16}; }
   InstructionSet vectors() const { return {isa, vnni}; }  // the same without AMX
   // Returns whether a plan for `other` runs here. Caches do not matter for this.
   bool Runs(const Processor& other) const;

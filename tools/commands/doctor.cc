@@ -33,9 +33,9 @@ namespace {
 
 // The instruction sets that kernels use, by their names in /proc/cpuinfo.
 constexpr const char* kFeatures[] = {
-    "sse4_2",   "avx",      "avx2",     "fma",         "f16c",        "avx512f",
-    "avx512bw", "avx512vl", "avx512dq", "avx512_vnni", "avx512_bf16", "amx_tile",
-    "amx_int8", "asimd",    "asimddp",  "i8mm",        "bf16",        "sve"};
+    "sse4_2",   "avx",      "avx2",        "fma",         "f16c",     "avx512f",  "avx512bw",
+    "avx512vl", "avx512dq", "avx512_vnni", "avx512_bf16", "amx_tile", "amx_int8", "amx_bf16",
+    "asimd",    "asimddp",  "i8mm",        "bf16",        "sve"};
 
 // Returns the first value of "key : value" or "key: value" in a file of /proc; "" if there is none.
 std::string ProcValue(const char* path, absl::string_view key) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "graph/status.h"
+#include "runtime/cpu/amx/bfloat16.h"
 #include "runtime/cpu/conv/conv_problem.h"
 #include "runtime/cpu/conv/direct.h"
 #include "runtime/cpu/conv/panel.h"
@@ -25,6 +26,8 @@ constexpr double kNextVariant = 1e-6;
 constexpr int64_t kLeast16BitInput = 4096;
 constexpr double kLargerRuns = 0.02;
 constexpr double kAcceptable = 1.25;  // relative time accepted to save workspace
+// Relative time of AMX's tiles if each copy of pixels is a quarter of the size.
+constexpr double kSmallerCopies = 1.05;
 
 const ConvBiasParam& ParamOf(const ConvBiasForward& op) { return op.param(); }
 ConvBiasParam ParamOf(const ConvolutionForward& op) { return {op.param()}; }
@@ -83,6 +86,23 @@ void Add16BitConvolutions(const ConvProblem& problem, bool least_memory, KernelL
   }
 }
 
+// Adds the kernel of AMX's tiles. Its results have the same bits for all sizes of copies, so plans
+// within a budget have them, too, if no other kernel is offered beside it.
+void AddAmxConvolutions(const ConvProblem& problem, bool least_memory, KernelList& kernels) {
+  double time = 1;
+  KernelList made;
+  for (const int64_t most_copied : kAmxCopies) {
+    auto kernel = AmxBFloat16Convolution(problem, most_copied, time);
+    if (kernel == nullptr) return;
+    const bool less = made.empty() || kernel->workspace_bytes() < made.back()->workspace_bytes();
+    if (less) made.push_back(std::move(kernel));
+    time *= kSmallerCopies;
+  }
+  for (auto& kernel : made) {
+    if (!least_memory || kernel == made.back()) kernels.push_back(std::move(kernel));
+  }
+}
+
 // Adds Winograd's convolution if it is expected to take at most `worthwhile` of the direct kernel's
 // time.
 void AddWinogradConvolutions(const ConvProblem& problem, double worthwhile, KernelList& kernels) {
@@ -102,6 +122,8 @@ template <typename Op>
 absl::StatusOr<KernelList> ConvolutionKernels(const Op& op, const KernelRequest& request) {
   ASHLAR_ASSIGN_OR_RETURN(ConvProblem problem, ReadConvolution(request, ParamOf(op)));
   KernelList kernels;
+  AddAmxConvolutions(problem, request.policy.least_memory, kernels);
+  if (!kernels.empty()) return kernels;
   if (PanelConvolutionFits(problem)) {
     if (Is16BitFloat(problem.src.dtype)) {
       Add16BitConvolutions(problem, request.policy.least_memory, kernels);

@@ -12,9 +12,9 @@ using testing::Value;
 
 TEST(Processor, IsReadAsItIsWritten) {
   for (const char* text :
-       {"amx_int8/48K/2M", "avx512/48K/2M", "avx512_vnni/32K/1M", "avx2_vnni/48K/1280K",
-        "avx512/32K/1M", "avx2/32K/512K", "avx2/48K/1280K", "neon/64K/512K", "baseline/32K/256K",
-        "baseline/32K/300000"}) {
+       {"amx_bf16/48K/2M", "amx_int8/48K/2M", "avx512/48K/2M", "avx512_vnni/32K/1M",
+        "avx2_vnni/48K/1280K", "avx512/32K/1M", "avx2/32K/512K", "avx2/48K/1280K", "neon/64K/512K",
+        "baseline/32K/256K", "baseline/32K/300000"}) {
     EXPECT_EQ(Value(Processor::Parse(text)).ToString(), text);
   }
   EXPECT_EQ(Value(Processor::Parse("avx2/32768/1024K")),
@@ -46,7 +46,8 @@ TEST(Processor, RunsWhatItsInstructionSetContains) {
 }
 
 TEST(Processor, RunsWhatItsVnniAndAmxContain) {
-  const char* const sets[] = {"baseline", "avx2", "avx2_vnni", "avx512", "avx512_vnni", "amx_int8"};
+  const char* const sets[] = {"baseline",    "avx2",     "avx2_vnni", "avx512",
+                              "avx512_vnni", "amx_int8", "amx_bf16"};
   const auto runs = [&](absl::string_view best) {
     std::string which;
     for (const char* set : sets) {
@@ -55,11 +56,12 @@ TEST(Processor, RunsWhatItsVnniAndAmxContain) {
     }
     return which;
   };
-  EXPECT_EQ(runs("avx2"), "110000");
-  EXPECT_EQ(runs("avx2_vnni"), "111000");
-  EXPECT_EQ(runs("avx512"), "110100");
-  EXPECT_EQ(runs("avx512_vnni"), "111110");
-  EXPECT_EQ(runs("amx_int8"), "111111");
+  EXPECT_EQ(runs("avx2"), "1100000");
+  EXPECT_EQ(runs("avx2_vnni"), "1110000");
+  EXPECT_EQ(runs("avx512"), "1101000");
+  EXPECT_EQ(runs("avx512_vnni"), "1111100");
+  EXPECT_EQ(runs("amx_int8"), "1111110");
+  EXPECT_EQ(runs("amx_bf16"), "1111111");
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/cpu/amx/tiles_code.h"
 #include "runtime/cpu/host_processor.h"
-#include "runtime/cpu/quantized/amx_code.h"
 #include "runtime/cpu/quantized/vectors_256.h"
 
 namespace ashlar::cpu {
@@ -70,14 +70,27 @@ struct Emulation {
     }
   }
 
-  // TDPBUSD, or TDPBSSD if pixels are signed. Sums wrap around.
-  template <int kSums, int kPixels, int kWeights, bool kSigned>
+  // TDPBUSD, TDPBSSD, whose sums wrap around, or TDPBF16PS.
+  template <int kSums, int kPixels, int kWeights, AmxProduct kProduct>
   static void Add() {
+    constexpr bool kSigned = kProduct == AmxProduct::kSignedBytes;
     static_assert(kSums != kPixels && kSums != kWeights && kPixels != kWeights);
     for (const int tile : {kSums, kPixels, kWeights}) RequireConfigured(tile);
     Require(Rows(kSums) == Rows(kPixels), "as many rows of sums as of pixels");
     Require(RowBytes(kSums) == RowBytes(kWeights), "as many sums as weights in a row");
     Require(RowBytes(kPixels) == 4 * Rows(kWeights), "a row of weights for four bytes of pixels");
+    if (kProduct == AmxProduct::kBFloat16) {
+      // The instruction's own state: rounds to nearest, and takes subnormal numbers for zero.
+      constexpr unsigned kFlushes = 0x8040, kMasks = 0x1f80;
+      const unsigned before = _mm_getcsr();
+      _mm_setcsr(kFlushes | kMasks);
+      for (int row = 0; row < Rows(kSums); ++row) {
+        AddBFloat16(registers.tiles[kPixels][row], registers.tiles[kWeights], Rows(kWeights),
+                    registers.tiles[kSums][row]);
+      }
+      _mm_setcsr(before);
+      return;
+    }
     for (int row = 0; row < Rows(kSums); ++row) {
       uint32_t sums[kAmxRowBytes / 4];
       std::memcpy(sums, registers.tiles[kSums][row], sizeof(sums));
@@ -94,6 +107,31 @@ struct Emulation {
   }
 
  private:
+  // Adds a row's products to its 16 sums. (A function of its own, so that the compiler keeps its
+  // arithmetic between the changes of the state.)
+  [[gnu::noinline]] static void AddBFloat16(const uint8_t* pixels,
+                                            const uint8_t (*weights)[kAmxRowBytes], int pairs,
+                                            uint8_t* sums) {
+    for (int half = 0; half < 2; ++half) {
+      __m256 even = _mm256_setzero_ps(), odd = _mm256_setzero_ps();
+      for (int k = 0; k < pairs; ++k) {
+        uint32_t pixel;
+        std::memcpy(&pixel, pixels + 4 * k, sizeof(pixel));
+        const __m256i high = _mm256_set1_epi32(static_cast<int>(0xffff0000u));
+        const __m256i x = _mm256_set1_epi32(static_cast<int>(pixel));
+        const __m256i w =
+            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights[k] + 32 * half));
+        const auto first = [](__m256i v) { return _mm256_castsi256_ps(_mm256_slli_epi32(v, 16)); };
+        const auto second = [&](__m256i v) {
+          return _mm256_castsi256_ps(_mm256_and_si256(v, high));
+        };
+        even = _mm256_fmadd_ps(first(x), first(w), even);
+        odd = _mm256_fmadd_ps(second(x), second(w), odd);
+      }
+      float* const sum = reinterpret_cast<float*>(sums + 32 * half);
+      _mm256_storeu_ps(sum, _mm256_add_ps(_mm256_loadu_ps(sum), _mm256_add_ps(even, odd)));
+    }
+  }
   static void RequireConfigured(int tile) {
     Require(registers.configured && Rows(tile) > 0 && RowBytes(tile) > 0, "a configured tile");
   }
@@ -101,7 +139,8 @@ struct Emulation {
 
 absl::Status NothingToRequest() { return absl::OkStatus(); }
 
-constexpr AmxCode kAmxEmulation = MakeAmxCode<Emulation, Vectors256<Widened256>>(NothingToRequest);
+constexpr AmxCode kAmxEmulation =
+    MakeAmxCode<Emulation, Vectors256<Widened256>, Vectors<8>>(Isa::kAvx2, NothingToRequest);
 
 }  // namespace
 

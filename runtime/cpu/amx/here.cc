@@ -1,5 +1,5 @@
 // Apart from all else: the tests link another AmxCodeHere before the library.
-#include "runtime/cpu/quantized/amx.h"
+#include "runtime/cpu/amx/tiles.h"
 
 namespace ashlar::cpu {
 

@@ -1,6 +1,6 @@
 // AMX's instructions, and AVX-512 for rounding.
+#include "runtime/cpu/amx/tiles_code.h"
 #include "runtime/cpu/host_processor.h"
-#include "runtime/cpu/quantized/amx_code.h"
 #include "runtime/cpu/quantized/vectors_512.h"
 #include "runtime/cpu/quantized/vnni_512.h"
 
@@ -36,9 +36,13 @@ struct Instructions {
                  : "r"(to), "r"(row_step), "i"(kTile)
                  : "memory");
   }
-  template <int kSums, int kPixels, int kWeights, bool kSigned>
+  template <int kSums, int kPixels, int kWeights, AmxProduct kProduct>
   __attribute__((always_inline)) static void Add() {
-    if constexpr (kSigned) {
+    if constexpr (kProduct == AmxProduct::kBFloat16) {
+      asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0"
+                   :
+                   : "i"(kSums), "i"(kPixels), "i"(kWeights));
+    } else if constexpr (kProduct == AmxProduct::kSignedBytes) {
       asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0"
                    :
                    : "i"(kSums), "i"(kPixels), "i"(kWeights));
@@ -53,6 +57,7 @@ struct Instructions {
 }  // namespace
 
 extern const AmxCode kAmxInstructions;
-const AmxCode kAmxInstructions = MakeAmxCode<Instructions, Vectors512<Avx512Vnni>>(&RequestAmx);
+const AmxCode kAmxInstructions =
+    MakeAmxCode<Instructions, Vectors512<Avx512Vnni>, Vectors<16>>(Isa::kAvx512, &RequestAmx);
 
 }  // namespace ashlar::cpu
