@@ -199,7 +199,7 @@ class PlanCommand final : public PlanOptions {
             ? ""
             : "optimal for this order, these kernels and tiles: others make other buffers\n",
         BottleneckLine(*graph, peak), WorkspaceLine(*graph), RoundingLine(*graph),
-        RecordLine(CountRecordUse(*graph)), "\n", PeakTable(planned), "\n",
+        BFloat16Line(*graph), RecordLine(CountRecordUse(*graph)), "\n", PeakTable(planned), "\n",
         made.packed != nullptr ? absl::StrCat("rewritten when the file was packed (",
                                               FormatName(packed_under, 200), ")\n")
                                : PassTable(graph->passes),

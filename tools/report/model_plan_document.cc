@@ -55,6 +55,7 @@ void AddModelPlan(const PlannedGraph& planned, const PeakReport& peak, Json& doc
   }
   document["workspaces"] = WorkspaceDocument(planned);
   document["rounding"] = RoundingDocument(planned);
+  document["bf16"] = BFloat16Document(planned);
   document["comp_seq"] = Json::array();
   for (int node : planned.schedule.order) {
     document["comp_seq"].push_back(planned.graph.node(node).name);

@@ -5,6 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "opr/conv_bias.h"
+#include "opr/convolution.h"
+#include "opr/matrix_mul.h"
 #include "runtime/plan/record/recorded_plan.h"
 #include "tools/format.h"
 #include "tools/repeat_options.h"
@@ -37,6 +40,21 @@ Rounding RoundingOf(const PlannedGraph& planned) {
     rounding.factor = std::max(rounding.factor, factor);
   }
   return rounding;
+}
+
+// Returns the number of convolutions and matrix products of Float32 on the host; 0 if another
+// precision was asked for.
+int FloatProducts(const PlannedGraph& planned) {
+  if (!planned.device->is_host() || planned.request.target.precision != DType::kFloat32) return 0;
+  int count = 0;
+  for (const int index : planned.schedule.order) {
+    const OperatorNode& node = planned.graph.node(index);
+    const absl::string_view type = node.op->type();
+    const bool multiplies = type == ConvolutionForward::kType || type == ConvBiasForward::kType ||
+                            type == MatrixMul::kType;
+    if (multiplies && planned.graph.var(node.outputs[0]).type.dtype == DType::kFloat32) ++count;
+  }
+  return count;
 }
 
 }  // namespace
@@ -194,6 +212,21 @@ std::string RoundingLine(const PlannedGraph& planned) {
 Json RoundingDocument(const PlannedGraph& planned) {
   const Rounding rounding = RoundingOf(planned);
   return {{"kernels", rounding.kernels}, {"factor", rounding.factor}};
+}
+
+std::string BFloat16Line(const PlannedGraph& planned) {
+  const int count = FloatProducts(planned);
+  if (count == 0) return "";
+  return absl::StrCat("bf16 (--precision bf16, not used): half the bytes, ",
+                      planned.processor().amx_bf16 ? "and products in AMX's tiles"
+                                                   : "and not faster on this processor",
+                      "; values are rounded to 8 bits\n");
+}
+
+Json BFloat16Document(const PlannedGraph& planned) {
+  const int count = FloatProducts(planned);
+  if (count == 0) return Json();
+  return {{"operators", count}, {"tiles", planned.processor().amx_bf16}};
 }
 
 std::string PeakTable(const PlannedBuffers& planned) {

@@ -52,6 +52,13 @@ std::string RoundingLine(const PlannedGraph& planned);
 // Returns the same: {kernels, factor}.
 Json RoundingDocument(const PlannedGraph& planned);
 
+// Returns a line about what --precision bf16 would bring on the plan's processor; empty for other
+// devices and precisions, and for models without convolutions and matrix products of floats.
+std::string BFloat16Line(const PlannedGraph& planned);
+
+// Returns the same: {operators, tiles}; null where there is no line.
+Json BFloat16Document(const PlannedGraph& planned);
+
 // Formats the largest buffers that are live at the peak.
 std::string PeakTable(const PlannedBuffers& planned);
 
