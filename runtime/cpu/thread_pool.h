@@ -45,6 +45,11 @@ class ThreadPool {
   // Returns when all calls have returned.
   void Run(int threads, int64_t count, Chunk chunk, const void* context);
 
+  // For measurements: `observer` gets each loop instead, and must call its chunks. Set it while no
+  // loop runs; null: nobody.
+  using Observer = void (*)(int threads, int64_t count, Chunk chunk, const void* context);
+  void Observe(Observer observer) { observer_ = observer; }
+
  private:
   // The chunks that no thread has taken yet: the first in the lower 32 bits, the end in the upper
   // 32.
@@ -78,6 +83,7 @@ class ThreadPool {
   static void Leave(Loop& loop);
   static void AwaitWorkers(Loop& loop);
 
+  Observer observer_ = nullptr;
   std::array<Loop, kLoops> loops_;
   alignas(64) std::atomic<uint32_t> announced_{0};  // changes with each loop
   std::atomic<uint32_t> sleepers_{0};
