@@ -33,10 +33,10 @@ def run(command, cores):
 
 def measure(args, folder, model, batch):
     cores = ",".join(str(core) for core in range(args.threads))
-    ash, onnx = cpu_peers.make_model(folder, model, batch)
+    ash, onnx = cpu_peers.make_model(folder, model, batch, args.image)
     packed = ash.with_suffix(".packed.ash")
     cpu_peers.ashlar("convert", ash, "-o", packed, "--pack", *args.ashlar_options)
-    source = cpu_peers.make_input(folder, batch)
+    source = cpu_peers.make_input(folder, batch, args.image)
 
     def ours(file):
         return [str(cpu_peers.BUILD / "ashlar"), "run", str(file), "--input", str(source), "--threads",

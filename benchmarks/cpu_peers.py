@@ -15,9 +15,12 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
 PEERS = ROOT / "benchmarks" / "peers"
-# In peers/. OpenVINO computes in f32, or as it decides by itself: bf16 on processors with AMX.
+# In peers/. OpenVINO computes in f32 or bf16, or as it decides by itself: bf16 on processors with
+# AMX. The others: see converted.py.
 PROGRAMS = {"onnxruntime": ["onnx_runtime.py", "bursts"], "openvino": ["open_vino.py", "f32"],
-            "openvino_default": ["open_vino.py", "default"]}
+            "openvino_bf16": ["open_vino.py", "bf16"], "openvino_default": ["open_vino.py", "default"]}
+PROGRAMS |= {way: ["converted.py", way]
+             for way in ("mnn", "mnn_f32", "ncnn", "ncnn_f32", "litert", "torch_compile")}
 PAUSE = 0.1  # seconds
 ZOO = ["resnet50", "vgg19", "mobilenet_v2", "inception_v1", "squeezenet"]
 
@@ -39,6 +42,7 @@ def argument_parser(description, batch, threads, rounds, program):
     parser.add_argument("--models", nargs="+", default=["resnet50"], help="of the zoo, or all")
     for name, default in (("--batch", batch), ("--threads", threads)):
         parser.add_argument(name, type=int, nargs="+" if isinstance(default, list) else None, default=default)
+    parser.add_argument("--image", type=positive, default=224, help="height and width (default 224)")
     parser.add_argument("--rounds", type=positive, default=rounds, help="that count, besides the first")
     parser.add_argument("--ashlar-options", nargs="*", default=[], help=f"further words for {program}")
     parser.add_argument("--folder", type=pathlib.Path, help="where models are kept (default: nowhere)")
@@ -127,22 +131,22 @@ def ashlar(*arguments):
     subprocess.run([str(BUILD / "ashlar"), *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)
 
 
-def make_model(folder, name, batch):
+def make_model(folder, name, batch, image=224):
     """Writes the same weights as a .ash and a .onnx file."""
-    ash, onnx = folder / f"{name}-{batch}.ash", folder / f"{name}-{batch}.onnx"
+    ash, onnx = (folder / f"{name}-{batch}-{image}.{ending}" for ending in ("ash", "onnx"))
     if not onnx.exists():
-        ashlar("zoo", name, "--batch", batch, "-o", ash)
+        ashlar("zoo", name, "--batch", batch, "--image", image, "-o", ash)
         ashlar("convert", ash, "-o", onnx)
     return ash, onnx
 
 
-def make_input(folder, batch):
+def make_input(folder, batch, image=224):
     """Written by a separate process, because this process's resident memory would count for its
     children.
     """
-    path = folder / f"input-{batch}.npy"
+    path = folder / f"input-{batch}-{image}.npy"
     if not path.exists():
-        subprocess.run(python("random_input.py", path, batch), check=True)
+        subprocess.run(python("random_input.py", path, batch, image), check=True)
     return path
 
 

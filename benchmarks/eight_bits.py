@@ -48,10 +48,10 @@ def quantise(source, target):
                     quant_format=QuantFormat.QDQ, activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8)
 
 
-def make_models(folder, name, batch):
+def make_models(folder, name, batch, image):
     """Returns the files of each system, in the format of cpu_peers.start."""
-    files = cpu_peers.make_model(folder, name, batch)
-    onnx, ash = folder / f"{name}-{batch}.qdq.onnx", folder / f"{name}-{batch}.qdq.ash"
+    files = cpu_peers.make_model(folder, name, batch, image)
+    onnx, ash = (files[0].with_suffix(f".qdq.{ending}") for ending in ("onnx", "ash"))
     if not onnx.exists():
         quantise(files[1], onnx)
     cpu_peers.ashlar("convert", onnx, "-o", ash)
@@ -74,7 +74,8 @@ def burst(server, runs, threads):
 def compare(args, folder, model, batch, threads):
     import numpy
 
-    files, source = make_models(folder, model, batch), cpu_peers.make_input(folder, batch)
+    files = make_models(folder, model, batch, args.image)
+    source = cpu_peers.make_input(folder, batch, args.image)
     systems = SYSTEMS + (OPENVINO if args.openvino else [])
     outputs = {system: folder / f"{system.replace(' ', '-')}.npy" for system in systems}
     servers = {}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares Ashlar with others on the same weights, inputs and threads, interleaved.
 
-    pip install -r benchmarks/requirements.txt
+    pip install -r benchmarks/requirements.txt    (-r benchmarks/requirements_more.txt: all peers)
     cmake --build --preset release --target ashlar latency_server
     benchmarks/side_by_side.py [--models all] [--peers onnxruntime openvino] [--batch 1 10]
                                [--threads 1 2]
@@ -27,7 +27,8 @@ COMPETITOR = "while True: pass"
 def compare(args, folder, model, batch, threads):
     import numpy
 
-    files, source = cpu_peers.make_model(folder, model, batch), cpu_peers.make_input(folder, batch)
+    files = cpu_peers.make_model(folder, model, batch, args.image)
+    source = cpu_peers.make_input(folder, batch, args.image)
     names = ["ashlar"] + args.peers
     outputs = {name: folder / f"{pathlib.Path(name).name}-output-{i}.npy" for i, name in enumerate(names)}
     servers = [cpu_peers.start(name, files, threads, source, outputs[name], args.ashlar_options) for name in names]
@@ -90,7 +91,7 @@ def print_row(row):
 def main():
     parser = cpu_peers.argument_parser(__doc__, batch=[1, 10], threads=[1, 2], rounds=10, program="latency_server")
     parser.add_argument("--peers", nargs="+", default=["onnxruntime"],
-                        help="onnxruntime, openvino (f32), openvino_default, or the folder of another build of Ashlar")
+                        help=", ".join(cpu_peers.PROGRAMS) + " (openvino alone: f32), or the folder of another build of Ashlar")
     parser.add_argument("--seconds", type=float, default=1e9, help="no further round after so long; one is always done")
     parser.add_argument("--runs", type=int, help="runs in a burst (default: 20 / batch, at least 2)")
     parser.add_argument("--contended", action="store_true", help="beside a busy process on the same cores")

@@ -82,7 +82,7 @@ def main():
     print(f"{cpu_peers.machine()}, batch {args.batch}, one thread a worker, load {os.getloadavg()[0]:.1f}\n")
     with cpu_peers.model_folder(args) as folder:
         for model in cpu_peers.models(args):
-            ash, onnx = cpu_peers.make_model(folder, model, args.batch)
+            ash, onnx = cpu_peers.make_model(folder, model, args.batch, args.image)
             packed = ash.with_suffix(".packed.ash")
             cpu_peers.ashlar("convert", ash, "-o", packed, "--pack")
             worker, weights = planned(packed)

@@ -1,4 +1,4 @@
-"""OpenVINO on the CPU: open_vino.py f32|default MODEL.onnx THREADS INPUT.npy OUTPUT.npy; see
+"""OpenVINO on the CPU: open_vino.py f32|bf16|default MODEL.onnx THREADS INPUT.npy OUTPUT.npy; see
 bursts.py.
 """
 import sys
