@@ -4,8 +4,8 @@
 // The model is planned for N threads and runs on one. Each loop's chunks are timed one after the
 // other, and then dealt out as the pool does: each thread takes the chunks of its own part, then
 // the last ones of others'. Work outside of loops is serial. Waking threads and sharing memory cost
-// nothing here, so the table is a limit: it shows what a plan leaves serial, and not what a
-// processor's memory allows.
+// nothing here, so the table is a limit: it shows the serial part of a plan, and not the
+// limits of a processor's memory.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

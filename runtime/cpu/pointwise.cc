@@ -51,7 +51,7 @@ enum class RowSource { kInPlace, kRepeatsRound, kRepeatsElements };
 struct LongRows {
   RowLoop<kOperands> loop;
   int64_t period = 0;  // elements of a round in memory; 0: rows as in the loop
-  int64_t lanes = 0;   // of them, those that are not a block's padding
+  int64_t lanes = 0;   // of them, without a block's padding
   std::array<RowSource, kOperands> sources = {};
 
   int64_t elements_of_step() const { return std::max<int64_t>(period, 1); }

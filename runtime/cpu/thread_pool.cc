@@ -206,7 +206,8 @@ void ThreadPool::AwaitWorkers(Loop& loop) {
 }
 
 void ThreadPool::Run(int threads, int64_t count, Chunk chunk, const void* context) {
-  if (observer_ != nullptr) [[unlikely]] return observer_(threads, count, chunk, context);
+  if (observer_ != nullptr) [[unlikely]]
+    return observer_(threads, count, chunk, context);
   if (lost_workers_.load(std::memory_order_relaxed) > 0) [[unlikely]] {
     Reserve(1 + lost_workers_.exchange(0));
   }

@@ -24,7 +24,7 @@ inline constexpr char kInstructionSets[] =
 
 // An instruction set with or without VNNI, x86's dot products of bytes (AVX-VNNI with AVX2,
 // AVX512-VNNI with AVX-512), and AMX, its products of matrices of bytes, which comes with
-// AVX512-VNNI, and of BFloat16, which comes with that of bytes.
+// AVX512-VNNI, and of BFloat16, which needs the product of bytes.
 struct InstructionSet {
   Isa isa = Isa::kBaseline;
   bool vnni = false;

@@ -96,7 +96,9 @@ TEST(BFloat16Golden, ArenaAndWeightsAreHalfOfThoseOfFloats) {
       EXPECT_LE(static_cast<double>(of_halves->plan.plan.arena),
                 kLimit * static_cast<double>(of_floats->plan.plan.arena));
       // AMX's tiles need whole panels of 32 channels, and zeros at the ends of some pixels.
-      if (!halves.target.processor->amx_bf16) EXPECT_EQ(of_halves->weights.bytes, weights);
+      if (!halves.target.processor->amx_bf16) {
+        EXPECT_EQ(of_halves->weights.bytes, weights);
+      }
       EXPECT_LE(static_cast<double>(of_halves->weights.bytes),
                 kLimit * static_cast<double>(of_floats->weights.bytes));
     }

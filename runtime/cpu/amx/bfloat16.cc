@@ -1,4 +1,5 @@
-#include "runtime/cpu/amx/bfloat16.h"
+// The kernels of BFloat16 convolutions and matrix products in AMX's tiles: positions (positions.h)
+// whose channels are summed in pairs by TDPBF16PS.
 
 #include <cstring>
 #include <utility>
@@ -6,7 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/cpu/amx/positions.h"
+#include "runtime/cpu/amx_matrix_mul.h"
 #include "runtime/cpu/conv/activation.h"
+#include "runtime/cpu/conv/amx_conv.h"
 #include "runtime/cpu/conv/tensors.h"
 #include "runtime/cpu/float16.h"
 #include "runtime/cpu/host_processor.h"
@@ -272,7 +275,7 @@ std::unique_ptr<Kernel> AmxBFloat16MatrixMul(const MatrixMulParam& param,
     return nullptr;
   }
   const absl::StatusOr<MatrixMulGeometry> matrices = InferMatrixMul(param, a, b);
-  // Of the matrices B there is one.
+  // There is one matrix B for all products.
   if (!matrices.ok() || matrices->k == 0 || request.outputs[0].shape.num_elements() == 0 ||
       b.shape.num_elements() != matrices->k * matrices->n) {
     return nullptr;

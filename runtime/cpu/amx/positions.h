@@ -79,7 +79,7 @@ class AmxPositions {
       absl::FunctionRef<void(int64_t image, int64_t y, int64_t x, int64_t count, uint8_t* to)>;
   int64_t pixel_bytes() const { return pixel_bytes_; }  // of a copied pixel
 
-  // The addresses of a convolution's tensors; `of_pixel` finds those of a pixel's results.
+  // The addresses of a convolution's tensors; `of_pixel` finds the addresses of a pixel's results.
   struct Addresses {
     const uint8_t* src;
     void* workspace;

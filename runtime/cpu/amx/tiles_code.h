@@ -1,6 +1,6 @@
 // The innermost code of products in AMX's tiles (tiles.h), written with an engine T and the vectors
-// V of an instruction set: those of quantized/vectors_256.h for bytes, of conv/vector_code.h for
-// floats. T has static functions on tiles with constant numbers:
+// V of an instruction set (quantized/vectors_256.h for bytes, conv/vector_code.h for floats). T has
+// static functions on tiles with constant numbers:
 //   Configure(configuration), Release()
 //   Load<kTile>(address, row_step), LoadOnce<kTile>: not to be kept in the cache
 //   Store<kTile>(address, row_step)

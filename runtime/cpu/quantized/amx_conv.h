@@ -1,4 +1,4 @@
-// The kernel of 8-bit convolutions in AMX's tiles.
+// The kernel of 8-bit convolutions in AMX's tiles (runtime/cpu/amx/bytes.cc).
 #ifndef ASHLAR_RUNTIME_CPU_QUANTIZED_AMX_CONV_H_
 #define ASHLAR_RUNTIME_CPU_QUANTIZED_AMX_CONV_H_
 

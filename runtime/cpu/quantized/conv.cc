@@ -1,4 +1,4 @@
-// 8-bit convolution in four ways: AMX's tiles (amx_conv.cc) or register tiles over packed weights;
+// 8-bit convolution in four ways: AMX's tiles (amx_conv.h) or register tiles over packed weights;
 // channel by channel if each channel has its own filter (depthwise.cc); element by element if none
 // fits.
 #include <algorithm>

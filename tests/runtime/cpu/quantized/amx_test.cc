@@ -1,6 +1,6 @@
 // Runs the kernels of AMX's tiles: on its instructions, or on their emulation on processors with
 // AVX2 alone. Results of 8 bits must have the bits of the operator's own evaluation, as all 8-bit
-// kernels'. Those of BFloat16 are near it, and have the bits that the instruction's rules give.
+// kernels'. BFloat16 results are near it, and have the bits that the instruction's rules give.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -3,8 +3,6 @@
 //
 // Pixels are adjacent: tensors have one group of channels, which come last. (Images of one pixel
 // may be row-major, too: their strides of rows and columns then say nothing.)
-#include "runtime/cpu/quantized/amx_conv.h"
-
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -12,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/cpu/amx/positions.h"
 #include "runtime/cpu/host_processor.h"
+#include "runtime/cpu/quantized/amx_conv.h"
 
 namespace ashlar::cpu {
 namespace {
