@@ -49,7 +49,7 @@ void Add(CLI::App& app, TrainingFlags& flags, const std::string& group) {
             "cross-entropy (default) is of class labels")
       ->group(group);
   app.add_option("--freeze", flags.options.parameters.freeze,
-                 "freeze constants with names that match (`inspect --nodes`)")
+                 "freeze weights with names that match (the names in the model file)")
       ->option_text("REGEX")
       ->group(group);
   AddNumber(app, "--classes", flags.classes, 2, 1 << 20,

@@ -9,74 +9,22 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/graph_builder.h"
 #include "graph/status.h"
 #include "opr/batch_norm.h"
-#include "opr/elemwise.h"
 #include "opr/table.h"
+#include "training/weight_inputs.h"
 
 namespace ashlar {
 namespace {
-
-// The inputs of an operator that hold learned values.
-struct WeightRow {
-  absl::string_view type;
-  std::vector<int> inputs;
-};
-
-const std::vector<WeightRow>& WeightRows() {
-  static const auto* const rows = new std::vector<WeightRow>{
-      {"ConvolutionForward", {1}},
-      {"ConvBiasForward", {1, 2}},
-      {"Convolution3DForward", {1, 2}},
-      {"ConvolutionBackwardData", {1}},
-      {"MatrixMul", {0, 1}},
-      {"LayerNorm", {1, 2}},
-      {"BatchNorm", {1, 2}},
-  };
-  return *rows;
-}
-
-const WeightRow* RowOfWeights(absl::string_view type) {
-  for (const WeightRow& row : WeightRows()) {
-    if (row.type == type) return &row;
-  }
-  return nullptr;
-}
-
-// Follows operators that only move elements back to the var with the original elements.
-int MovedFrom(const Graph& graph, int var) {
-  while (true) {
-    const OperatorNode& node = graph.node(graph.var(var).producer);
-    if (node.op->role() != Role::kCompute || node.outputs.size() != 1) return var;
-    if (!node.op->storage_rules(graph.SiteOf(node)).moves) return var;
-    var = node.inputs[0];
-  }
-}
-
-// Whether a node adds a bias: one addend is the output of an operator with weights.
-bool AddsBias(const Graph& graph, const OperatorNode& node) {
-  if (node.op->type() != Elemwise::kType || node.inputs.size() != 2) return false;
-  if (static_cast<const Elemwise&>(*node.op).param().mode != ScalarFunction::kAdd) return false;
-  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](int input) {
-    const OperatorNode& maker = graph.node(graph.var(MovedFrom(graph, input)).producer);
-    return RowOfWeights(maker.op->type()) != nullptr;
-  });
-}
-
-// Returns the inputs of a node that hold weights.
-std::vector<int> WeightInputs(const Graph& graph, const OperatorNode& node) {
-  if (const WeightRow* const row = RowOfWeights(node.op->type())) return row->inputs;
-  if (AddsBias(graph, node)) return {0, 1};
-  return {};
-}
 
 class Finder {
  public:
   Finder(const Graph& graph, std::optional<std::regex> frozen, bool batch_statistics)
       : graph_(graph), frozen_(std::move(frozen)), batch_statistics_(batch_statistics) {}
 
-  Parameters Find() && {
+  Parameters Find() {
     for (size_t n = 0; n < graph_.nodes().size(); ++n) {
       const int index = static_cast<int>(n);
       const OperatorNode& node = graph_.node(index);
@@ -87,50 +35,64 @@ class Finder {
       for (const int input : WeightInputs(graph_, node)) {
         if (input >= static_cast<int>(node.inputs.size())) continue;
         const int var = MovedFrom(graph_, node.inputs[input]);
-        if (Learns(var) && seen_.insert(var).second) Add(var, true);
+        if (seen_.insert(var).second && Learns(var)) Add(var, true);
       }
     }
     return std::move(found_);
   }
+  // After Find: whether the expression matches a weight, and the names of all weights.
+  bool freezes() const { return freezes_; }
+  const std::vector<std::string>& names_of_weights() const { return names_of_weights_; }
 
  private:
-  bool IsWeight(int var) const {
-    const HostTensor* const value = graph_.constant(var);
-    if (value == nullptr || !value->has_data() || value->dtype() != DType::kFloat32) return false;
-    return !graph_.HasHostReader(var);  // a value needed before the run cannot be a state
-  }
-  bool Learns(int var) const {
-    return IsWeight(var) &&
-           !(frozen_ && std::regex_search(graph_.node(graph_.var(var).producer).name, *frozen_));
+  // Whether a var is a weight that is not frozen.
+  bool Learns(int var) {
+    if (!IsWeight(graph_, var)) return false;
+    names_of_weights_.push_back(NameOf(var));
+    if (!frozen_) return true;
+    const bool matches = std::regex_search(graph_.node(graph_.var(var).producer).name, *frozen_) ||
+                         std::regex_search(NameOf(var), *frozen_);
+    freezes_ = freezes_ || matches;
+    return !matches;
   }
 
-  int Add(int var, bool learns, int reader = -1, int input = -1) {
+  // Returns the name of a constant, made unique among all states: the optimizer's and sums of
+  // gradients have the parameter's name and an ending.
+  const std::string& NameOf(int var) {
+    constexpr absl::string_view kEndings[] = {"", ".momentum", ".adam_mean", ".adam_square",
+                                              ".gradient"};
+    const auto [it, added] = name_of_.try_emplace(var);
+    if (!added) return it->second;
+    const auto is_taken = [&](const std::string& name) {
+      return std::any_of(std::begin(kEndings), std::end(kEndings), [&](absl::string_view ending) {
+        return names_.contains(absl::StrCat(name, ending));
+      });
+    };
     const std::string& name = graph_.node(graph_.var(var).producer).name;
-    Parameter parameter{name, var, learns, {}, input};
-    if (reader >= 0) parameter.readers = {reader};
-    for (int i = 2; !names_.insert(parameter.name).second; ++i) {
-      parameter.name = absl::StrCat(name, "#", i);
+    it->second = name;
+    for (int i = 2; is_taken(it->second); ++i) it->second = absl::StrCat(name, "#", i);
+    for (const absl::string_view ending : kEndings) {
+      names_.insert(absl::StrCat(it->second, ending));
     }
-    found_.all.push_back(std::move(parameter));
+    return it->second;
+  }
+
+  int Add(int var, bool learns) {
+    found_.all.push_back({NameOf(var), var, learns});
     return static_cast<int>(found_.all.size()) - 1;
   }
 
   void AddNorm(int index) {
     const std::vector<int>& inputs = graph_.node(index).inputs;
-    const auto add = [&](int input, bool learns) {
-      const int var = inputs[input];
-      const bool alone =
-          graph_.readers(var).size() == 1 && std::count(inputs.begin(), inputs.end(), var) == 1;
-      return alone ? Add(var, learns) : Add(var, learns, index, input);
-    };
     const bool scale = Learns(inputs[BatchNorm::kScale]), bias = Learns(inputs[BatchNorm::kBias]);
-    if (scale) add(BatchNorm::kScale, true);
-    if (bias) add(BatchNorm::kBias, true);
-    const bool known = IsWeight(inputs[BatchNorm::kMean]) && IsWeight(inputs[BatchNorm::kVariance]);
+    if (scale) Add(inputs[BatchNorm::kScale], true);
+    if (bias) Add(inputs[BatchNorm::kBias], true);
+    const bool known = IsWeight(graph_, inputs[BatchNorm::kMean]) &&
+                       IsWeight(graph_, inputs[BatchNorm::kVariance]);
     if (!batch_statistics_ || !scale || !bias || !known) return;
     BatchStatistics norm{index};
-    norm.mean = add(BatchNorm::kMean, false);
-    norm.variance = add(BatchNorm::kVariance, false);
+    norm.mean = Add(inputs[BatchNorm::kMean], false);
+    norm.variance = Add(inputs[BatchNorm::kVariance], false);
     found_.norms.push_back(norm);
   }
 
@@ -139,8 +101,23 @@ class Finder {
   const bool batch_statistics_;
   Parameters found_;
   std::set<int> seen_;
+  std::map<int, std::string> name_of_;  // by var
   absl::flat_hash_set<std::string> names_;
+  std::vector<std::string> names_of_weights_;
+  bool freezes_ = false;
 };
+
+// Lists the first names, cut if they are long, because they come from files.
+std::string DescribeNames(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 20;
+  std::vector<std::string> shown;
+  for (size_t i = 0; i < std::min(names.size(), kMost); ++i) {
+    shown.push_back(names[i].substr(0, kLongestUncheckedName));
+  }
+  const std::string text = absl::StrJoin(shown, ", ");
+  if (names.size() <= kMost) return text;
+  return absl::StrCat(text, " and ", names.size() - kMost, " more");
+}
 
 // The standard library throws if the expression is malformed.
 absl::StatusOr<std::optional<std::regex>> ParseExpression(const std::string& text) {
@@ -157,14 +134,13 @@ absl::StatusOr<std::optional<std::regex>> ParseExpression(const std::string& tex
 
 absl::StatusOr<Parameters> FindParameters(const Graph& model, const ParameterOptions& options) {
   ASHLAR_ASSIGN_OR_RETURN(std::optional<std::regex> frozen, ParseExpression(options.freeze));
-  const auto& nodes = model.nodes();
-  if (frozen && std::none_of(nodes.begin(), nodes.end(), [&](const OperatorNode& node) {
-        return node.op->role() == Role::kConstant && std::regex_search(node.name, *frozen);
-      })) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "'", options.freeze, "' freezes nothing: no constant has a name that matches"));
+  Finder finder(model, frozen, options.batch_statistics);
+  Parameters found = finder.Find();
+  if (frozen && !finder.freezes() && !found.all.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", options.freeze, "' freezes nothing: no weight has a name that matches; ",
+                     "the weights are ", DescribeNames(finder.names_of_weights())));
   }
-  Parameters found = Finder(model, std::move(frozen), options.batch_statistics).Find();
   const bool learns = std::any_of(found.all.begin(), found.all.end(),
                                   [](const Parameter& parameter) { return parameter.learns; });
   if (learns) return found;
@@ -186,7 +162,6 @@ absl::StatusOr<Parameters> InTiles(const Parameters& parameters, const Graph& mo
   for (Parameter& parameter : in_tiles.all) {
     const std::vector<int> makers = nodes_of(model.var(parameter.var).producer);
     if (!makers.empty()) parameter.var = tiled.node(makers[0]).outputs[0];
-    if (!parameter.readers.empty()) parameter.readers = nodes_of(parameter.readers[0]);
   }
   for (BatchStatistics& norm : in_tiles.norms) {
     const std::vector<int> found = nodes_of(norm.node);
@@ -203,41 +178,27 @@ absl::StatusOr<Parameters> InTiles(const Parameters& parameters, const Graph& mo
 absl::Status CopyWith(const Parameters& parameters, const MakeParameter& make,
                       const Instead& instead, GraphRewriter& rewriter, std::vector<int>& vars) {
   const Graph& model = rewriter.source();
-  std::map<int, int> of_var;  // by constant, if all its readers share the parameter
-  std::map<std::pair<int, int>, int> of_reader;  // by node and input
+  std::map<int, int> of_var;  // by constant
   for (size_t i = 0; i < parameters.all.size(); ++i) {
-    const Parameter& parameter = parameters.all[i];
-    if (parameter.readers.empty()) of_var[parameter.var] = static_cast<int>(i);
-    for (const int reader : parameter.readers) {
-      of_reader[{reader, parameter.input}] = static_cast<int>(i);
-    }
+    of_var[parameters.all[i].var] = static_cast<int>(i);
   }
   vars.assign(parameters.all.size(), -1);
-  const auto add = [&](int parameter, GraphBuilder::NodeOptions options) -> absl::Status {
-    options.name = parameters.all[parameter].name;
-    options.output_names = {options.name};
-    ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> made,
-                            rewriter.builder().Add(make(parameter), {}, std::move(options)));
-    vars[parameter] = made[0];
-    return absl::OkStatus();
-  };
   for (size_t n = 0; n < model.nodes().size(); ++n) {
     const int index = static_cast<int>(n);
     const OperatorNode& node = model.node(index);
     if (node.op->role() == Role::kConstant) {
       if (const auto it = of_var.find(node.outputs[0]); it != of_var.end()) {
-        ASHLAR_RETURN_IF_ERROR(add(it->second, rewriter.Identity(node)));
-        rewriter.Replace(node.outputs[0], vars[it->second]);
+        GraphBuilder::NodeOptions identity = rewriter.Identity(node);
+        identity.name = parameters.all[it->second].name;
+        identity.output_names = {identity.name};
+        ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> made,
+                                rewriter.builder().Add(make(it->second), {}, std::move(identity)));
+        vars[it->second] = made[0];
+        rewriter.Replace(node.outputs[0], made[0]);
         continue;
       }
     }
     std::vector<int> inputs = rewriter.MapAll(node.inputs);
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const auto it = of_reader.find({index, static_cast<int>(i)});
-      if (it == of_reader.end()) continue;
-      if (vars[it->second] < 0) ASHLAR_RETURN_IF_ERROR(add(it->second, {}));
-      inputs[i] = vars[it->second];
-    }
     if (instead) {
       ASHLAR_ASSIGN_OR_RETURN(const bool done, instead(index, inputs));
       if (done) continue;

@@ -20,11 +20,6 @@ struct Parameter {
   std::string name;    // of the state: the constant's, made unique
   int var = 0;         // the constant
   bool learns = true;  // by gradients; otherwise it is a statistic
-  // The nodes that read this parameter, and as which input; empty: all readers of the constant. Set
-  // for batch norms, because exporters write equal constants of several layers once. In a tiled
-  // graph: all tiles of the node.
-  std::vector<int> readers;
-  int input = -1;
 };
 
 // A batch norm that normalises by the statistics of the batch.
@@ -45,8 +40,9 @@ struct ParameterOptions {
 
 // Finds the Float32 constants that convolutions, products, layer and batch norms read as weights,
 // and biases added after convolutions and products. A batch norm with a frozen scale or bias keeps
-// its statistics. InvalidArgument if the expression is malformed or matches no constant, or if
-// nothing is left to learn.
+// its statistics. All readers of a constant share its parameter, so `model` is one of
+// WithOwnWeights (training/own_weights.h). InvalidArgument if the expression is malformed or
+// matches no weight, or if nothing is left to learn.
 absl::StatusOr<Parameters> FindParameters(const Graph& model, const ParameterOptions& options);
 
 // Maps the parameters of `model` to its tiled graph; `parts` maps tiled nodes to the model's nodes.

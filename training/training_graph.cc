@@ -25,6 +25,7 @@
 #include "opr/type_cvt.h"
 #include "opr/update.h"
 #include "training/kept_for_gradients.h"
+#include "training/own_weights.h"
 #include "training/sums_in_convolutions.h"
 #include "training/sums_in_momentum.h"
 
@@ -237,7 +238,7 @@ absl::StatusOr<Graph> MakeEvaluation(const TrainingGraph& t, int logits) {
 absl::StatusOr<TrainingGraph> MakeTrainingGraph(Graph model, const TrainingOptions& options) {
   ASHLAR_RETURN_IF_ERROR(CheckOneInputAndOutput(model));
   TrainingGraph t;
-  t.model = std::move(model);
+  ASHLAR_ASSIGN_OR_RETURN(t.model, WithOwnWeights(std::move(model)));
   t.images = t.model.inputs()[0].name;
   t.images_type = t.model.var(t.model.inputs()[0].var).type;
   const int logits = LogitsFor(options.loss, t.model);
@@ -266,8 +267,10 @@ absl::StatusOr<TrainingGraph> MakeTrainingGraph(Graph model, const TrainingOptio
   return t;
 }
 
-absl::StatusOr<Graph> WithClasses(const Graph& model, int64_t classes, uint64_t seed) {
+absl::StatusOr<Graph> WithClasses(Graph model, int64_t classes, uint64_t seed) {
   ASHLAR_RETURN_IF_ERROR(CheckOneInputAndOutput(model));
+  // The layer may share its bias with others, which keep theirs.
+  ASHLAR_ASSIGN_OR_RETURN(model, WithOwnWeights(std::move(model)));
   const auto maker = [&](int var) -> const OperatorNode& {
     return model.node(model.var(var).producer);
   };

@@ -51,7 +51,7 @@ absl::StatusOr<TrainingGraph> MakeTrainingGraph(Graph model, const TrainingOptio
 // Returns the model with a new last fully connected layer for `classes` classes: weights uniform
 // within 1 / sqrt(features), from `seed`. InvalidArgument if the output does not come from such a
 // layer, followed by at most a bias and a softmax.
-absl::StatusOr<Graph> WithClasses(const Graph& model, int64_t classes, uint64_t seed);
+absl::StatusOr<Graph> WithClasses(Graph model, int64_t classes, uint64_t seed);
 
 }  // namespace ashlar
 

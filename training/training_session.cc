@@ -7,6 +7,7 @@
 #include "graph/status.h"
 #include "serialization/input_shapes.h"
 #include "training/micro_batches.h"
+#include "training/own_weights.h"
 
 namespace ashlar {
 namespace {
@@ -178,8 +179,9 @@ absl::StatusOr<Graph> TrainingSession::Trained(const Shape& images) const {
 
 absl::StatusOr<Graph> TrainingSession::Trained(const Graph& model,
                                                const ParameterOptions& options) const {
-  ASHLAR_ASSIGN_OR_RETURN(const Parameters parameters, FindParameters(model, options));
-  return WithCurrentValues(model, parameters);
+  ASHLAR_ASSIGN_OR_RETURN(const Graph own, WithOwnWeights(model));
+  ASHLAR_ASSIGN_OR_RETURN(const Parameters parameters, FindParameters(own, options));
+  return WithCurrentValues(own, parameters);
 }
 
 absl::StatusOr<Graph> TrainingSession::WithCurrentValues(const Graph& model,

@@ -1,6 +1,7 @@
 // Imports arithmetic, element by element.
 #include <cmath>
 
+#include "graph/one_value.h"
 #include "opr/integer_elemwise.h"
 #include "serialization/onnx/import/table.h"
 #include "serialization/onnx/import/values.h"
@@ -147,7 +148,15 @@ OnnxVars ImportDropout(OnnxNode& node) {
   return outputs;
 }
 
-OnnxVars Identity(OnnxNode& node) { return node.input(0); }
+// Exporters write equal weights once, and the others as its identities. If all elements are equal,
+// as in new biases and norms, the weights belong to several layers (training/own_weights.h), and
+// each is found by its own name. Otherwise they are one weight with several names.
+OnnxVars Identity(OnnxNode& node) {
+  const OnnxVar x = node.input(0);
+  const HostTensor* const value = node.ok() ? node.constant(x) : nullptr;
+  if (value == nullptr || value->dtype() != DType::kFloat32 || value->shape().rank() == 0) return x;
+  return HasOneValue(*value) && node.quantity(x) == nullptr ? node.CopyConstant(x) : x;
+}
 
 // For 16-bit floats, values are rounded but stay Float32.
 OnnxVar CastTo(OnnxNode& node, OnnxVar x, int onnx_type) {

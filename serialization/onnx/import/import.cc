@@ -19,6 +19,23 @@ OnnxVar OnnxImport::AddConstant(HostTensor value) {
   return AddVar({Origin::kConstant, std::move(type), "", std::move(value), 0, true});
 }
 
+OnnxVar OnnxImport::CopyConstant(OnnxVar constant) {
+  const OnnxVar var = AddConstant(*at(constant).constant);  // shares the bytes
+  SetOnnxType(var, onnx_type(constant));
+  return var;
+}
+
+absl::StatusOr<OnnxVar> OnnxImport::ReshapeConstant(OnnxVar constant, const Shape& shape) {
+  const auto key =
+      std::make_pair(constant, std::vector<int64_t>(shape.dims().begin(), shape.dims().end()));
+  if (const auto it = reshaped_.find(key); it != reshaped_.end()) return it->second;
+  ASHLAR_RETURN_IF_ERROR(CountFolded(shape, type(constant).dtype));
+  const OnnxVar var = AddConstant(at(constant).constant->Reshaped(shape));
+  SetName(var, name(constant));
+  reshaped_.emplace(key, var);
+  return var;
+}
+
 OnnxVar OnnxImport::AddUnknown(bool foldable) {
   return AddVar({Origin::kUnknown, {}, "", std::nullopt, 0, foldable});
 }
@@ -68,7 +85,25 @@ std::optional<std::vector<HostTensor>> OnnxImport::Operands(
   return operands;
 }
 
+// Returns the name of the only input that the value can come from, element by element; "" if there
+// are several or none.
+const std::string& OnnxImport::NameFrom(const std::vector<OnnxVar>& inputs,
+                                        const HostTensor& value) const {
+  static const std::string* const none = new std::string();
+  const std::string* found = none;
+  if (!IsFloat(value.dtype())) return *none;
+  for (const OnnxVar input : inputs) {
+    const VarInfo& var = at(input);
+    if (var.name.empty() || !IsFloat(var.type.dtype)) continue;
+    if (var.type.shape.num_elements() != value.num_elements()) continue;
+    if (!found->empty() && *found != var.name) return *none;
+    found = &var.name;
+  }
+  return *found;
+}
+
 absl::StatusOr<std::vector<OnnxVar>> OnnxImport::Fold(const Operator& op,
+                                                      const std::vector<OnnxVar>& inputs,
                                                       const std::vector<HostTensor>& operands,
                                                       const Site& site) {
   for (const TensorType& type : site.outputs) {
@@ -86,7 +121,11 @@ absl::StatusOr<std::vector<OnnxVar>> OnnxImport::Fold(const Operator& op,
   ASHLAR_ASSIGN_OR_RETURN(std::vector<HostTensor> values,
                           EvaluateOperator(op, operands, site.outputs));
   std::vector<OnnxVar> outputs;
-  for (HostTensor& value : values) outputs.push_back(AddConstant(std::move(value)));
+  for (HostTensor& value : values) {
+    const std::string name = values.size() == 1 ? NameFrom(inputs, value) : "";
+    outputs.push_back(AddConstant(std::move(value)));
+    SetName(outputs.back(), name);
+  }
   return outputs;
 }
 
@@ -97,7 +136,8 @@ absl::StatusOr<std::vector<OnnxVar>> OnnxImport::Add(OperatorPtr op, std::vector
   for (const TensorType& type : types) {
     ASHLAR_RETURN_IF_ERROR(Shape::Make(type.shape.dims()).status());
   }
-  if (const auto operands = Operands(*op, inputs)) return Fold(*op, *operands, {infos, types});
+  if (const auto operands = Operands(*op, inputs))
+    return Fold(*op, inputs, *operands, {infos, types});
   Op added = {node_name_, std::move(op), std::move(inputs), {}};
   for (const TensorType& type : types) {
     added.outputs.push_back(

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -59,6 +60,11 @@ class OnnxImport {
 
   OnnxVar AddInput(const std::string& name, TensorType type);
   OnnxVar AddConstant(HostTensor value);
+  // Returns the constant as a var that gets a name of its own.
+  OnnxVar CopyConstant(OnnxVar constant);
+  // Returns a constant under another shape with as many elements. The same var every time, so that
+  // a weight that several nodes reshape stays one weight.
+  absl::StatusOr<OnnxVar> ReshapeConstant(OnnxVar constant, const Shape& shape);
   // Adds an output of an operator that is missing. `foldable`: it depends only on constants.
   OnnxVar AddUnknown(bool foldable);
   // Adds a sequence of tensors, whose indices are all known before the run. It is not a var of the
@@ -99,7 +105,8 @@ class OnnxImport {
 
   // Operators added from now on belong to this node of the file.
   void BeginNode(std::string name) { node_name_ = std::move(name); }
-  // Sets the name of a var in the file; an earlier name stays.
+  // Sets the name of a var in the file; an earlier name stays. Floats that are computed from one
+  // named constant, element by element, have its name: a weight is found by its name in the file.
   void SetName(OnnxVar var, const std::string& name);
   // Count the bytes of a constant created while reading, and of a copied function body or branch.
   absl::Status CountFolded(const Shape& shape, DType dtype);
@@ -135,14 +142,16 @@ class OnnxImport {
   }
   std::optional<std::vector<HostTensor>> Operands(const Operator& op,
                                                   const std::vector<OnnxVar>& inputs) const;
-  absl::StatusOr<std::vector<OnnxVar>> Fold(const Operator& op,
+  absl::StatusOr<std::vector<OnnxVar>> Fold(const Operator& op, const std::vector<OnnxVar>& inputs,
                                             const std::vector<HostTensor>& operands,
                                             const Site& site);
+  const std::string& NameFrom(const std::vector<OnnxVar>& inputs, const HostTensor& value) const;
   std::vector<bool> NeededOps(const std::vector<std::pair<std::string, OnnxVar>>& outputs) const;
 
   std::deque<VarInfo> vars_;  // keeps references to types and constants valid
   std::vector<Op> ops_;       // producers first
   absl::flat_hash_map<OnnxVar, OnnxQuantity> quantities_;
+  std::map<std::pair<OnnxVar, std::vector<int64_t>>, OnnxVar> reshaped_;  // by constant and shape
   std::string node_name_;
   const int64_t most_folded_bytes_, most_folded_operations_;
   int64_t folded_bytes_ = 0;

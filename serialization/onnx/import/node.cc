@@ -224,6 +224,7 @@ OnnxVar OnnxNode::Function(ScalarFunction function, std::vector<OnnxVar> inputs,
 
 OnnxVar OnnxNode::Reshaped(OnnxVar var, const Shape& shape) {
   const Shape& from = this->shape(var);
+  if (constant(var) != nullptr) return ReshapedTo(var, shape, -1);
   const bool follows =
       from.rank() > 0 && shape.rank() > 0 && from[0] == shape[0] && shape.num_elements() > 0;
   if (!follows || from == shape) return ReshapedTo(var, shape, -1);
@@ -234,6 +235,11 @@ OnnxVar OnnxNode::Reshaped(OnnxVar var, const Shape& shape) {
 
 OnnxVar OnnxNode::ReshapedTo(OnnxVar var, const Shape& shape, int deduced) {
   if (!ok() || this->shape(var) == shape) return var;
+  const HostTensor* const value = constant(var);
+  if (value != nullptr && value->num_elements() == shape.num_elements()) {
+    const absl::StatusOr<OnnxVar> reshaped = import_.ReshapeConstant(var, shape);
+    return reshaped.ok() ? *reshaped : Fail(reshaped.status());
+  }
   std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
   if (deduced >= 0 && shape.num_elements() > 0) dims[static_cast<size_t>(deduced)] = -1;
   return Add<Reshape>({}, {var, IntVector(dims)});

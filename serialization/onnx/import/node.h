@@ -101,6 +101,7 @@ class OnnxNode {
     return AddOperator(std::make_shared<const Op>(std::move(param)), std::move(inputs))[0];
   }
   OnnxVar Constant(HostTensor value) { return import_.AddConstant(std::move(value)); }
+  OnnxVar CopyConstant(OnnxVar constant) { return import_.CopyConstant(constant); }
   OnnxVar AddSequence(std::vector<OnnxVar> elements) {
     return import_.AddSequence(std::move(elements));
   }
