@@ -32,6 +32,7 @@ struct RowLoop {
 template <size_t K>
 void PrepareRowLoop(RowLoop<K>& loop, int threads) {
   JoinDimensions(loop.shape, loop.strides);
+  loop.split = 0;
   for (int axis = 0; axis < loop.shape.rank(); ++axis) {
     if (loop.shape[axis] > loop.shape[loop.split]) loop.split = axis;
     if (loop.shape[loop.split] >= 4 * threads) break;

@@ -53,6 +53,7 @@ void AddBroadcasts(Cases& cases, ScalarFunction mode) {
       {{1, 3, 1, 7}, {2, 1, 5, 1}, {2, 3, 5, 7}, true},
       {{3, 40, 4, 4}, {1}, {4, 4}, false},
       {{7}, {5, 1}, {2, 5, 7}, false},
+      {{2, 40}, {40}, {2, 1}, false},  // fewer rows than threads share
       {{4, 1, 6}, {2, 1, 5, 1}, {1}, false},
       {{}, {}, {}, false},
       {{2, 0, 3}, {1}, {3}, false},
