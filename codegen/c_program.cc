@@ -514,7 +514,8 @@ typedef union {
 
 #define BLOCKS(bytes) ((bytes) / 8 + 2)
 
-static block arena[BLOCKS(MACRO_ARENA_BYTES)];
+// With room to begin at a multiple of a larger alignment.
+static block arena[BLOCKS(MACRO_ARENA_BYTES + MACRO_ARENA_ALIGNMENT - sizeof(block))];
 MACRO_REQUIRE_ARENA(arena);
 )c";
 
@@ -607,7 +608,8 @@ std::string ProgramWriter::Test() const {
   const std::string others = arguments.substr(std::string("memory").size());
   absl::StrAppend(&text, absl::StrReplaceAll(own(kTestHelpers), {{"TRACES", traces}}),
                   "\nstatic void fill_inputs(unsigned char* memory) {\n  (void)memory;\n", fill,
-                  own("}\n\nint main(void) {\n  unsigned char* const memory = arena[0].bytes;\n"
+                  own("}\n\nint main(void) {\n  unsigned char* const memory =\n"
+                      "      arena[0].bytes + (0u - (uintptr_t)arena) % MACRO_ARENA_ALIGNMENT;\n"
                       "  fill_inputs(memory);\n"
                       "  check(\"NAME_run\", (unsigned long)NAME_run("),
                   arguments, own("), MACRO_OK);\n"), checks,
