@@ -152,8 +152,9 @@ absl::StatusOr<Model> OpenOnnx(const OpenOptions& open, OnnxReader read) {
 
 // Returns the origin of a model that `open` opened with these options.
 template <typename Open>
-std::shared_ptr<const ModelOrigin> OriginOf(OpenOptions options, Open open,
-                                            std::function<std::vector<OpenAxis>()> open_axes) {
+std::shared_ptr<const ModelOrigin> OriginOf(
+    OpenOptions options, Open open,
+    std::function<std::optional<std::vector<OpenAxis>>()> open_axes) {
   options.note = nullptr;
   auto reopen = [options, open](const InputShapes& shapes) {
     OpenOptions again = options;
@@ -163,9 +164,9 @@ std::shared_ptr<const ModelOrigin> OriginOf(OpenOptions options, Open open,
   return std::make_shared<const ModelOrigin>(ModelOrigin{reopen, std::move(open_axes)});
 }
 
-std::vector<OpenAxis> OpenAxesIn(const absl::StatusOr<OnnxSignature>& signature) {
+std::optional<std::vector<OpenAxis>> OpenAxesIn(const absl::StatusOr<OnnxSignature>& signature) {
+  if (!signature.ok()) return std::nullopt;
   std::vector<OpenAxis> open;
-  if (!signature.ok()) return open;  // the model's reader has said so
   for (const OnnxTensor& input : signature->inputs) {
     if (!input.dims) continue;
     for (size_t i = 0; i < input.dims->size(); ++i) {
@@ -175,13 +176,24 @@ std::vector<OpenAxis> OpenAxesIn(const absl::StatusOr<OnnxSignature>& signature)
   return open;
 }
 
+// Returns all dimensions of the graph's inputs.
+std::vector<OpenAxis> AxesOf(const Graph& graph) {
+  std::vector<OpenAxis> axes;
+  for (const Binding& input : graph.inputs()) {
+    const int rank = graph.var(input.var).type.shape.rank();
+    for (int axis = 0; axis < rank; ++axis) axes.push_back({input.name, axis});
+  }
+  return axes;
+}
+
 // Returns the graph for inputs of other shapes, unless dimensions that change are fixed.
 absl::StatusOr<Graph> Reshaped(const Model& model, const InputShapes& shapes) {
+  ASHLAR_ASSIGN_OR_RETURN(Graph graph, WithInputShapes(model.graph, shapes));
   for (const Binding& input : model.graph.inputs()) {
     const Shape& shape = model.graph.var(input.var).type.shape;
     ASHLAR_RETURN_IF_ERROR(CheckFixedAxes(input.name, shape, model.file.fixed_axes, shapes));
   }
-  return WithInputShapes(model.graph, shapes);
+  return graph;
 }
 
 // Opens a model that is no ONNX file: `read` reads its graph.
@@ -275,11 +287,16 @@ absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes,
 
 std::vector<FixedAxis> FixedAxesOf(const Model& model) {
   if (model.origin == nullptr) return model.file.fixed_axes;
-  return FindFixedAxes(model.graph, model.origin->open_axes(),
-                       [&](const InputShapes& shapes) -> absl::StatusOr<Graph> {
-                         ASHLAR_ASSIGN_OR_RETURN(Model read, model.origin->reopen(shapes));
-                         return std::move(read.graph);
-                       });
+  const std::optional<std::vector<OpenAxis>> open = model.origin->open_axes();
+  if (!open) {
+    std::vector<FixedAxis> all;
+    for (const OpenAxis& axis : AxesOf(model.graph)) all.push_back({axis.input, axis.axis, ""});
+    return all;
+  }
+  return FindFixedAxes(model.graph, *open, [&](const InputShapes& shapes) -> absl::StatusOr<Graph> {
+    ASHLAR_ASSIGN_OR_RETURN(Model read, model.origin->reopen(shapes));
+    return std::move(read.graph);
+  });
 }
 
 absl::StatusOr<Model> WithShapes(Model model, const InputShapes& shapes) {
@@ -294,16 +311,9 @@ namespace {
 // Returns the model's own origin. Any dimension of another model can change, except fixed ones.
 std::shared_ptr<const ModelOrigin> OriginOf(const Model& model) {
   if (model.origin != nullptr) return model.origin;
-  auto axes = [graph = model.graph] {
-    std::vector<OpenAxis> open;
-    for (const Binding& input : graph.inputs()) {
-      const int rank = graph.var(input.var).type.shape.rank();
-      for (int axis = 0; axis < rank; ++axis) open.push_back({input.name, axis});
-    }
-    return open;
-  };
-  return std::make_shared<const ModelOrigin>(ModelOrigin{
-      [model](const InputShapes& shapes) { return WithShapes(model, shapes); }, std::move(axes)});
+  return std::make_shared<const ModelOrigin>(
+      ModelOrigin{[model](const InputShapes& shapes) { return WithShapes(model, shapes); },
+                  [graph = model.graph] { return AxesOf(graph); }});
 }
 
 // The origin of joined models: reads the first, and then the second for the shapes that it gives.
@@ -331,7 +341,11 @@ class JoinedOrigin {
     ASHLAR_ASSIGN_OR_RETURN(Model first, first_->reopen(of_first));
     for (const auto& [name, link] : links_) {
       if (link.output) {
-        const Binding& output = first.graph.outputs()[static_cast<size_t>(*link.output)];
+        const auto index = static_cast<size_t>(*link.output);
+        if (index >= first.graph.outputs().size()) {
+          return absl::FailedPreconditionError("the file of the first joined model has changed");
+        }
+        const Binding& output = first.graph.outputs()[index];
         of_second[name] = first.graph.var(output.var).type.shape;
       } else if (const auto given = shapes.find(link.name); given != shapes.end()) {
         of_second[name] = given->second;
@@ -341,14 +355,16 @@ class JoinedOrigin {
     return JoinModels(std::move(first), std::move(second));
   }
 
-  std::vector<OpenAxis> OpenAxes() const {
-    std::vector<OpenAxis> open = first_->open_axes();
-    for (const OpenAxis& axis : second_->open_axes()) {
+  std::optional<std::vector<OpenAxis>> OpenAxes() const {
+    std::optional<std::vector<OpenAxis>> open = first_->open_axes();
+    const std::optional<std::vector<OpenAxis>> of_second = second_->open_axes();
+    if (!open || !of_second) return std::nullopt;
+    for (const OpenAxis& axis : *of_second) {
       const auto link = links_.find(axis.input);
       if (link != links_.end() && !link->second.output) {
         // The models' symbols are not related.
         const std::string symbol = axis.symbol.empty() ? "" : absl::StrCat(axis.symbol, ":2");
-        open.push_back({link->second.name, axis.axis, symbol});
+        open->push_back({link->second.name, axis.axis, symbol});
       }
     }
     return open;

@@ -28,7 +28,8 @@ struct Model;
 struct ModelOrigin {
   // Inputs that are not listed keep the shapes they were first read with.
   std::function<absl::StatusOr<Model>(const InputShapes&)> reopen;
-  std::function<std::vector<OpenAxis>()> open_axes;
+  // nullopt: the file cannot be read any more.
+  std::function<std::optional<std::vector<OpenAxis>>()> open_axes;
 };
 
 struct Model {
@@ -44,7 +45,7 @@ struct Model {
 };
 
 // Returns the dimensions of the model's inputs that are fixed, for a file that is made of it. Reads
-// a model with an origin several times.
+// a model with an origin several times; if it cannot be read any more, all dimensions are fixed.
 std::vector<FixedAxis> FixedAxesOf(const Model& model);
 
 // Which weights of a native file will be read. Their checksums are verified before anything else

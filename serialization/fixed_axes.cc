@@ -80,29 +80,49 @@ InputShapes Doubled(const Graph& graph, const std::vector<OpenAxis>& group) {
 std::vector<FixedAxis> FindFixedAxes(const Graph& graph, const std::vector<OpenAxis>& open,
                                      ReadAtShapes read) {
   std::vector<FixedAxis> fixed;
-  std::set<std::pair<std::string, int>> known;  // the dimensions in `fixed`
+  std::set<std::pair<std::string, int>> known, changed;  // dimensions in `fixed`, and open ones
+  const auto left = [&](const OpenAxis& axis) {
+    const auto key = std::make_pair(axis.input, axis.axis);
+    return !known.contains(key) && !changed.contains(key);
+  };
+  const auto fix = [&](const OpenAxis& axis, const std::string& node) {
+    if (known.insert({axis.input, axis.axis}).second) {
+      fixed.push_back({axis.input, axis.axis, node});
+    }
+  };
   std::vector<std::vector<OpenAxis>> tried;
   int readings = 0;
-  for (std::vector<OpenAxis> group : GroupsOf(open)) {
+  const auto change = [&](std::vector<OpenAxis> group) {
     std::erase_if(group, [&](const OpenAxis& axis) {
       return known.contains({axis.input, axis.axis});
     });
-    if (std::find(tried.begin(), tried.end(), group) != tried.end()) continue;
+    if (std::find(tried.begin(), tried.end(), group) != tried.end()) return;
     tried.push_back(group);
     const InputShapes shapes = Doubled(graph, group);
-    if (shapes.empty()) continue;
+    if (shapes.empty()) return;
     const absl::StatusOr<Graph> inferred = WithInputShapes(graph, shapes);
-    if (!inferred.ok()) continue;  // other sizes are refused anyway
+    if (!inferred.ok()) return;
     std::optional<std::string> difference = std::string();
     if (++readings <= kMostRead) {
       const absl::StatusOr<Graph> as_read = read(shapes);
       if (as_read.ok()) difference = FirstDifference(*inferred, *as_read);
     }
-    if (!difference) continue;
     for (const OpenAxis& axis : group) {
-      if (!shapes.contains(axis.input) || !known.insert({axis.input, axis.axis}).second) continue;
-      fixed.push_back({axis.input, axis.axis, *difference});
+      if (difference) {
+        fix(axis, *difference);
+      } else {
+        changed.insert({axis.input, axis.axis});
+      }
     }
+  };
+  for (std::vector<OpenAxis>& group : GroupsOf(open)) change(std::move(group));
+  for (size_t i = 0; i < open.size(); ++i) {
+    for (size_t j = i + 1; j < open.size() && left(open[i]); ++j) {
+      if (left(open[j])) change({open[i], open[j]});
+    }
+  }
+  for (const OpenAxis& axis : open) {
+    if (left(axis)) fix(axis, "");
   }
   return fixed;
 }

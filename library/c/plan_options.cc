@@ -98,12 +98,12 @@ absl::StatusOr<Model> ModelFor(const ashlar_model& model, const ashlar_plan_opti
     ASHLAR_RETURN_IF_ERROR(model.needs_shapes);
     return model.model;
   }
-  if (!model.is_onnx()) return WithShapes(model.model, shapes);
   OpenOptions open;
   open.shapes = shapes;
   open.note = Log;
-  absl::StatusOr<Model> opened =
-      model.source ? OpenModel(*model.source, open) : OpenModelInMemory(model.bytes, open);
+  absl::StatusOr<Model> opened = !model.is_onnx() ? WithShapes(model.model, shapes)
+                                 : model.source   ? OpenModel(*model.source, open)
+                                                  : OpenModelInMemory(model.bytes, open);
   if (opened.ok()) model.AddNotes(opened->notes);
   return opened;
 }

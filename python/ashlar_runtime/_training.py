@@ -73,6 +73,7 @@ class TrainingSession:
         self._model = model  # keeps its bytes alive
         self._handle = watched(step, lambda: c.Handle("training", "model_train", model._handle.pointer, ctypes.byref(options)),
                                progress)
+        model._warn_of_notes(stacklevel=3)
         memory = c.Memory()
         c.call("training_memory", self._handle.pointer, ctypes.byref(memory))
         self.memory = _memory(memory)

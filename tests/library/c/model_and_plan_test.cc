@@ -12,6 +12,7 @@
 
 #include "tests/library/c/c_program.h"
 #include "tests/library/c/library_test.h"
+#include "tests/support/shared_data.h"
 
 namespace ashlar::testing {
 namespace {
@@ -23,6 +24,16 @@ using PlanLibraryTest = LibraryTest;
 int Cancel(void* told, const ashlar_progress* progress) {
   *static_cast<ashlar_progress*>(told) = *progress;
   return 1;
+}
+
+TEST_F(ModelLibraryTest, HasNotesAboutValuesThatAreComputedOtherwise) {
+  const std::string doubles = SharedData("data/models/double_softmax.onnx");
+  const Model model(doubles);
+  EXPECT_EQ(model.Notes(), std::vector<std::string>{"double is computed as Float32 by Softmax"});
+  for (int i = 0; i < 2; ++i) model.NewPlan(Threads(1));
+  EXPECT_EQ(model.Notes().size(), 1u);
+  EXPECT_TRUE(Model(path_).Notes().empty());
+  EXPECT_EQ(ashlar_model_note(nullptr, 0), nullptr);
 }
 
 TEST_F(PlanLibraryTest, IsCancelledOrEndsInTime) {

@@ -4,12 +4,14 @@
 #include <atomic>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "tests/library/c/c_program.h"
 #include "tests/library/c/library_test.h"
+#include "tests/support/shared_data.h"
 
 namespace ashlar::testing {
 namespace {
@@ -222,6 +224,23 @@ TEST_F(TrainingTest, TheTrainedModelRuns) {
     }
   }
   EXPECT_EQ(StatusOf([&] { training.Save(File("trained.txt")); }), ASHLAR_INVALID_ARGUMENT);
+}
+
+// Regression: a model whose file was gone was saved as if all of its dimensions were open.
+TEST_F(TrainingTest, AModelWithoutItsFileIsSavedForItsShapes) {
+  const std::string gone = File("gone.onnx");
+  std::filesystem::copy_file(SharedData("data/models/linear.onnx"), gone);
+  batch_ = {"x", 2, {2, 4}};
+  const TrainingSession training = Model(gone).Train(options_);
+  std::filesystem::remove(gone);
+  training.Save(File("saved.ash"));
+  ashlar_plan_options plan = Threads(1);
+  Model(File("saved.ash")).NewPlan(plan);
+  const ashlar_shape other = {"x", 2, {3, 4}};
+  plan.shapes = &other;
+  plan.num_shapes = 1;
+  EXPECT_EQ(StatusOf([&] { Model(File("saved.ash")).NewPlan(plan); }), ASHLAR_INVALID_ARGUMENT);
+  std::remove(File("saved.ash").c_str());
 }
 
 TEST_F(TrainingTest, WhatIsWrongIsSaid) {
