@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "graph/status.h"
 #include "opr/elemwise.h"
+#include "runtime/session/arena_memory.h"
 #include "runtime/session/bind_tensors.h"
 #include "runtime/session/pipeline.h"
 #include "tests/emulated_gpu/tests/inference.h"
@@ -146,7 +147,7 @@ class Callers : public ::testing::Test {
   double ErrorInOneArena(int64_t order, bool waits) {
     EmulatedGpu().machine().order = order;
     SessionOptions options;
-    options.arena = Value(device_.Allocate(executable_->planned().plan.plan.arena));
+    options.arena = Value(AllocateArena(executable_->planned()));
     constexpr int kSessions = 2;
     std::array<std::unique_ptr<Session>, kSessions> sessions;
     std::array<HostTensor, kSessions> outputs;
