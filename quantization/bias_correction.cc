@@ -154,8 +154,10 @@ absl::StatusOr<CorrectedGraph> BiasCorrection::Correct(const Graph& bytes) const
     // An activation fused into the float layer hides its sums.
     const auto& op = static_cast<const ConvBiasForward&>(*node->op);
     if (op.param().nonlineMode != ScalarFunction::kIdentity && !layer.behind_activation) continue;
-    ASHLAR_ASSIGN_OR_RETURN(const std::vector<double> excess, ExcessOf(layer, bytes, *node));
     const HostTensor& bias = *bytes.constant(node->inputs[ConvBiasForward::kBias]);
+    const auto channels = static_cast<int64_t>(sums_.at(layer.sums).sums.size());
+    if (bias.num_elements() != channels) continue;  // one zero: the layer has no bias to correct
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<double> excess, ExcessOf(layer, bytes, *node));
     const absl::Span<const float> scales = bias.quantization().scales();
     HostTensor corrected = HostTensor::Zeros(DType::kInt32, bias.shape());
     for (size_t c = 0; c < excess.size(); ++c) {

@@ -1,11 +1,27 @@
 #include "quantization/graph_run.h"
 
+#include <optional>
 #include <utility>
 
 #include "graph/status.h"
 #include "runtime/session/run_values.h"
 
 namespace ashlar {
+namespace {
+
+// Visits a var that is a view of an input, such as its Reshape.
+absl::Status VisitView(const PlannedGraph& planned, int var, const InputTensors& inputs,
+                       ValueVisitor visit) {
+  const std::optional<Location> location = planned.Locate(var);
+  if (!location || location->pool != Pool::kInput) return absl::OkStatus();
+  const auto given = inputs.find(planned.graph.inputs()[location->binding].name);
+  if (given == inputs.end()) return absl::OkStatus();
+  const Var& view = planned.graph.var(var);
+  return visit(
+      view, RowMajor(view.type, static_cast<const char*>(given->second.raw()) + location->offset));
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<GraphRun>> GraphRun::Create(Graph graph, const PlanTarget& target,
                                                            const std::string& passes) {
@@ -28,6 +44,13 @@ absl::StatusOr<const std::vector<HostTensor>*> GraphRun::Run(const InputTensors&
   for (const Binding& input : graph.inputs()) {
     const auto given = inputs.find(input.name);
     if (given != inputs.end()) ASHLAR_RETURN_IF_ERROR(visit(graph.var(input.var), given->second));
+  }
+  for (const OperatorNode& node : graph.nodes()) {
+    if (node.op->role() == Role::kCompute) {
+      for (const int var : node.outputs) {
+        ASHLAR_RETURN_IF_ERROR(VisitView(session_->executable().planned(), var, inputs, visit));
+      }
+    }
   }
   ASHLAR_RETURN_IF_ERROR(RunAndVisit(*session_, visit));
   return &outputs_;

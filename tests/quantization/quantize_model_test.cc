@@ -271,6 +271,30 @@ TEST_F(QuantizeModelTest, CorrectedBiasesTakeTheMeanError) {
   }
 }
 
+// Regression: the view of an input had no range, so a flattened input was rounded to integers.
+TEST_F(QuantizeModelTest, ViewsOfInputsHaveRanges) {
+  NetOfFloats net(5, kImage);
+  const int hidden = net.Apply(F::kRelu, {net.Dense(net.Flat(net.x()), 12)});
+  const Graph graph = std::move(net).Build(net.Dense(hidden, 7));
+  EXPECT_GT(Value(QuantizeModel(graph, RandomData("x", kImage, 8), {})).outputs.sqnr_db, 25);
+}
+
+// Regression: the zero of a convolution without bias was read as one bias for each channel.
+TEST_F(QuantizeModelTest, ConvolutionsWithoutBiasAreNotCorrected) {
+  for (const int64_t channels : {4, 16, 20}) {
+    NetOfFloats net(5, kImage);
+    const Graph graph = std::move(net).Build(
+        net.ConvWithoutBias(net.Apply(F::kRelu, {net.Conv(net.x(), 8)}), channels));
+    const RandomData data("x", kImage, 8);
+    QuantizeOptions options;
+    options.bias_correction = true;
+    const QuantizedModel corrected = Value(QuantizeModel(graph, data, options));
+    EXPECT_EQ(corrected.corrected_biases, 1) << channels;
+    EXPECT_GE(corrected.outputs.sqnr_db, Value(QuantizeModel(graph, data, {})).outputs.sqnr_db - 1)
+        << channels;
+  }
+}
+
 TEST_F(QuantizeModelTest, UnknownNamesAreRefused) {
   EXPECT_TRUE(FailsWith(
       QuantizeModel(kNets[0].make(1), RandomData("x", kImage, 1), Keeping({"conv1", "none"}, 0))

@@ -55,6 +55,11 @@ class NetOfFloats {
                                                  {x, maker_.Constant(filter)}, Name("conv"));
     return maker_.Add<Elemwise>({ScalarFunction::kAdd}, {y, maker_.Constant(bias)});
   }
+  int ConvWithoutBias(int x, int64_t channels) {
+    const int64_t in = shape(x)[1];
+    return maker_.Add<ConvolutionForward>(
+        Steps(3, 1), {x, maker_.Constant(Weights({channels, in, 3, 3}, in * 9))}, Name("conv"));
+  }
   int Depthwise(int x, int64_t window = 3) {
     const int64_t channels = shape(x)[1];
     ConvolutionParam param = Steps(window, 1);
