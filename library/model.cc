@@ -293,7 +293,14 @@ std::vector<FixedAxis> FixedAxesOf(const Model& model) {
     for (const OpenAxis& axis : AxesOf(model.graph)) all.push_back({axis.input, axis.axis, ""});
     return all;
   }
-  return FindFixedAxes(model.graph, *open, [&](const InputShapes& shapes) -> absl::StatusOr<Graph> {
+  // The sizes that a file declares can be changed, too.
+  std::vector<OpenAxis> axes = AxesOf(model.graph);
+  for (OpenAxis& axis : axes) {
+    for (const OpenAxis& named : *open) {
+      if (named.input == axis.input && named.axis == axis.axis) axis.symbol = named.symbol;
+    }
+  }
+  return FindFixedAxes(model.graph, axes, [&](const InputShapes& shapes) -> absl::StatusOr<Graph> {
     ASHLAR_ASSIGN_OR_RETURN(Model read, model.origin->reopen(shapes));
     return std::move(read.graph);
   });

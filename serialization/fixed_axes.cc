@@ -14,7 +14,7 @@
 namespace ashlar {
 namespace {
 
-constexpr int kMostRead = 24;  // groups of dimensions; further ones count as fixed
+constexpr int kMostRead = 48;  // further changes count as refused
 // Larger constants are weights, which are compared by their type alone.
 constexpr int64_t kMostCompared = 1 << 16;  // bytes
 
@@ -62,14 +62,15 @@ std::vector<std::vector<OpenAxis>> GroupsOf(const std::vector<OpenAxis>& open) {
   return in_order;
 }
 
-// Returns the shapes of the graph's inputs with these dimensions twice as large.
-InputShapes Doubled(const Graph& graph, const std::vector<OpenAxis>& group) {
+// Returns the shapes of the graph's inputs with these dimensions twice as large, and `more`.
+InputShapes Larger(const Graph& graph, const std::vector<OpenAxis>& group, int64_t more) {
   InputShapes shapes;
   for (const OpenAxis& axis : group) {
     for (const Binding& input : graph.inputs()) {
       const Shape& now = graph.var(input.var).type.shape;
       if (input.name != axis.input || axis.axis >= now.rank() || now[axis.axis] == 0) continue;
-      shapes.try_emplace(input.name, now).first->second[axis.axis] *= 2;
+      int64_t& size = shapes.try_emplace(input.name, now).first->second[axis.axis];
+      size = 2 * size + more;
     }
   }
   return shapes;
@@ -98,19 +99,25 @@ std::vector<FixedAxis> FindFixedAxes(const Graph& graph, const std::vector<OpenA
     });
     if (std::find(tried.begin(), tried.end(), group) != tried.end()) return;
     tried.push_back(group);
-    const InputShapes shapes = Doubled(graph, group);
-    if (shapes.empty()) return;
-    const absl::StatusOr<Graph> inferred = WithInputShapes(graph, shapes);
-    if (!inferred.ok()) return;
-    std::optional<std::string> difference = std::string();
-    if (++readings <= kMostRead) {
-      const absl::StatusOr<Graph> as_read = read(shapes);
-      if (as_read.ok()) difference = FirstDifference(*inferred, *as_read);
+    // An odd size, too: a padding to a multiple is nothing for twice the size.
+    bool same = false;
+    std::optional<std::string> difference;
+    for (const int64_t more : {0, 1}) {
+      const InputShapes shapes = Larger(graph, group, more);
+      if (shapes.empty()) return;
+      const absl::StatusOr<Graph> inferred = WithInputShapes(graph, shapes);
+      if (!inferred.ok() || difference) continue;
+      difference = std::string();
+      if (++readings <= kMostRead) {
+        const absl::StatusOr<Graph> as_read = read(shapes);
+        if (as_read.ok()) difference = FirstDifference(*inferred, *as_read);
+      }
+      same = same || !difference;
     }
     for (const OpenAxis& axis : group) {
       if (difference) {
         fix(axis, *difference);
-      } else {
+      } else if (same) {
         changed.insert({axis.input, axis.axis});
       }
     }

@@ -37,9 +37,9 @@ struct OpenAxis {
 };
 
 // Returns the open dimensions that are fixed in the graph: all but the ones that were seen to
-// change with shapes alone. Reads the model at twice the size of each, and of several that may have
-// to change together: with the same symbol, with the same index (such as all batches), all, and
-// each two that cannot change otherwise.
+// change with shapes alone. Reads the model at twice the size of each (and one more), and of
+// several that may have to change together: with the same symbol, with the same index (such as all
+// batches), all, and each two that cannot change otherwise.
 std::vector<FixedAxis> FindFixedAxes(const Graph& graph, const std::vector<OpenAxis>& open,
                                      ReadAtShapes read);
 

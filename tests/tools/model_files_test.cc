@@ -107,6 +107,27 @@ TEST_F(ModelFilesTest, DimensionsThatChangeOnlyTogetherAreRefused) {
   }
 }
 
+// Regression: sizes that a file declares, marks of a written file, and sizes that only an odd
+// size shows.
+TEST_F(ModelFilesTest, DeclaredSizesAndMarksAreKeptInWrittenFiles) {
+  const std::string last = SharedData("data/models/last_row.onnx");
+  ASSERT_EQ(Ashlar("convert " + last + " -o once.onnx").exit_code, 0);
+  for (const char* const twice : {"twice.ash", "twice.onnx"}) {
+    SCOPED_TRACE(twice);
+    ASSERT_EQ(Ashlar(absl::StrCat("convert once.onnx -o ", twice)).exit_code, 0);
+    EXPECT_EQ(Ashlar(absl::StrCat("run ", twice)).exit_code, 0);
+    EXPECT_EQ(Ashlar(absl::StrCat("run ", twice, " --shape x=3x4")).exit_code, 2);
+    const std::string declared = SharedData("data/models/last_of_two.onnx");  // {2,4}
+    ASSERT_EQ(Ashlar(absl::StrCat("convert ", declared, " -o ", twice)).exit_code, 0);
+    EXPECT_EQ(Ashlar(absl::StrCat("run ", declared, " --shape x=3x4")).exit_code, 0);
+    EXPECT_EQ(Ashlar(absl::StrCat("run ", twice, " --shape x=3x4")).exit_code, 2);
+    const std::string parity = SharedData("data/models/parity.onnx");  // rows modulo 2 are added
+    ASSERT_EQ(Ashlar(absl::StrCat("convert ", parity, " --shape x=2x4 -o ", twice)).exit_code, 0);
+    EXPECT_EQ(Ashlar(absl::StrCat("run ", twice, " --shape x=3x4")).exit_code, 2);
+    EXPECT_EQ(Ashlar(absl::StrCat("run ", twice, " --shape x=2x5")).exit_code, 0);
+  }
+}
+
 // Regression: an ONNX file without its ending was "not an Ashlar model (.ash): wrong magic number".
 TEST_F(ModelFilesTest, OnnxModelsAreKnownByTheirFirstBytes) {
   const std::string expected = Ashlar("run model.onnx --json --seed 3").Json()["outputs"].dump();
