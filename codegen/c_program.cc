@@ -1,19 +1,16 @@
 #include "codegen/c_program.h"
 
-#include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "codegen/c_border.h"
+#include "codegen/c_calls.h"
+#include "codegen/c_self_test.h"
 #include "codegen/c_text.h"
 #include "codegen/kernel_sources.h"
 #include "graph/status.h"
@@ -57,38 +54,7 @@ class Arrays {
   std::string declarations_, definitions_;
 };
 
-// An argument: an expression, perhaps with a number that differs between calls, which is an offset
-// in bytes from `base`, or the index of an element of the array `base`.
-struct Argument {
-  std::string base;
-  std::optional<int64_t> number;
-  bool is_element = false;
-
-  std::string Text(absl::string_view written) const {
-    if (is_element) return absl::StrCat("&", base, "[", written, "]");
-    return written.empty() ? base : absl::StrCat(base, " + ", written);
-  }
-  friend bool operator==(const Argument&, const Argument&) = default;
-};
-
-// A line of the program: a call, or a report of a tensor.
-struct Line {
-  std::string node;  // named before its first line; otherwise empty
-  std::string before, after;
-  std::vector<Argument> arguments;  // between these
-  bool is_trace = false;
-  size_t form = 0;  // of calls: the number of its text without numbers
-};
-
-// Compilers keep addresses that several calls share on the stack. Functions of few calls limit
-// this.
-constexpr int kCallsOfPart = 16;
-// Repeated calls are written once if each repeats more often on average. Then a table has their
-// order and offsets, which takes less memory than the code of calls.
-constexpr size_t kRepeatsOfTable = 2;
 constexpr int kStackBytes = 1024;
-
-constexpr char kWrittenBy[] = "// Written by `ashlar compile`.\n";
 
 class ProgramWriter {
  public:
@@ -104,7 +70,8 @@ class ProgramWriter {
 
   absl::StatusOr<CProgram> Write() {
     ASHLAR_RETURN_IF_ERROR(AddSteps());
-    WriteCalls();
+    calls_ = WriteCalls(lines_);
+    sizes_.order = calls_.order_bytes;
     CProgram program;
     const KernelSources kernels = JoinKernelSources(functions_);
     program.files = {
@@ -114,7 +81,7 @@ class ProgramWriter {
         {"ashlar_kernels.h", KernelsHeader(kernels)},
         {"ashlar_kernels.c",
          absl::StrCat(kWrittenBy, "#include \"ashlar_kernels.h\"\n\n", kernels.source)},
-        {options_.name + "_test.c", Test()}};
+        {options_.name + "_test.c", SelfTestProgram(planned_, border_, test_, options_.name)}};
     program.sizes = sizes_;
     program.sizes.arena = planned_.plan.plan.arena;
     program.sizes.inputs = planned_.input_bytes();
@@ -144,7 +111,7 @@ class ProgramWriter {
       }
       const size_t first = lines_.size();
       for (const mcu::CodeCall& call : kernel->calls()) {
-        ASHLAR_ASSIGN_OR_RETURN(std::optional<Line> line, LineOf(index, call, tables));
+        ASHLAR_ASSIGN_OR_RETURN(std::optional<CLine> line, LineOf(index, call, tables));
         if (!line) continue;
         lines_.push_back(*std::move(line));
         ++sizes_.steps;
@@ -153,7 +120,7 @@ class ProgramWriter {
       for (; trace < test_.traces.size() && test_.traces[trace].step == static_cast<int>(step);
            ++trace) {
         const int output = test_.traces[trace].output;
-        Line line;
+        CLine line;
         ASHLAR_ASSIGN_OR_RETURN(line.arguments.emplace_back(),
                                 AddressOf(planned_.LocateOutput(index, output)));
         line.before = absl::StrCat("TRACE(", trace, ", ");
@@ -168,9 +135,9 @@ class ProgramWriter {
 
   // Returns the call; nothing if it would copy data to the same place, or if nothing reads its
   // output.
-  absl::StatusOr<std::optional<Line>> LineOf(int index, const mcu::CodeCall& call,
-                                             const std::vector<std::string>& tables) {
-    std::vector<Argument> pointers;
+  absl::StatusOr<std::optional<CLine>> LineOf(int index, const mcu::CodeCall& call,
+                                              const std::vector<std::string>& tables) {
+    std::vector<CArgument> pointers;
     for (const mcu::CodeOperand& operand : call.operands) {
       if (operand.kind == mcu::CodeOperand::Kind::kTable) {
         pointers.push_back({tables[static_cast<size_t>(operand.index)], std::nullopt});
@@ -183,7 +150,7 @@ class ProgramWriter {
       const bool is_input = operand.kind == mcu::CodeOperand::Kind::kInput;
       std::optional<Location> location =
           is_input ? planned_.LocateInput(index, operand.index) : OutputOf(index, operand.index);
-      if (!location.has_value()) return std::optional<Line>();
+      if (!location.has_value()) return std::optional<CLine>();
       location->offset += operand.offset;
       ASHLAR_ASSIGN_OR_RETURN(
           pointers.emplace_back(),
@@ -191,9 +158,9 @@ class ProgramWriter {
                                              index)][static_cast<size_t>(operand.index)]
                                        : -1));
     }
-    if (call.is_copy && pointers.front() == pointers.back()) return std::optional<Line>();
+    if (call.is_copy && pointers.front() == pointers.back()) return std::optional<CLine>();
     functions_.insert(call.name);
-    Line line{"", absl::StrCat("ashlar_", call.name, "("), ");", {ShapeOf(call)}};
+    CLine line{"", absl::StrCat("ashlar_", call.name, "("), ");", {ShapeOf(call)}};
     line.arguments.insert(line.arguments.end(), pointers.begin(), pointers.end());
     return line;
   }
@@ -208,18 +175,18 @@ class ProgramWriter {
   }
 
   // `entry`: the index among the weights, if the location is there.
-  absl::StatusOr<Argument> AddressOf(const std::optional<Location>& location, int entry = -1) {
+  absl::StatusOr<CArgument> AddressOf(const std::optional<Location>& location, int entry = -1) {
     switch (location->pool) {
       case Pool::kArena:
-        return Argument{"memory", location->offset};
+        return CArgument{"memory", location->offset};
       case Pool::kInput:
-        return Argument{border_.inputs[static_cast<size_t>(location->binding)].name + "_bytes",
-                        location->offset};
+        return CArgument{border_.inputs[static_cast<size_t>(location->binding)].name + "_bytes",
+                         location->offset};
       case Pool::kOutput:
-        return Argument{border_.outputs[static_cast<size_t>(location->binding)].name + "_bytes",
-                        location->offset};
+        return CArgument{border_.outputs[static_cast<size_t>(location->binding)].name + "_bytes",
+                         location->offset};
       case Pool::kWeights:
-        return Argument{WeightAddress(entry, location->offset), std::nullopt};
+        return CArgument{WeightAddress(entry, location->offset), std::nullopt};
       case Pool::kState:
         break;
     }
@@ -237,7 +204,7 @@ class ProgramWriter {
   }
 
   // Returns the call's shape, an element of the array of all shapes of its type.
-  Argument ShapeOf(const mcu::CodeCall& call) {
+  CArgument ShapeOf(const mcu::CodeCall& call) {
     std::map<std::string, int64_t>& shapes = shapes_[call.shape_type];
     const auto [it, inserted] = shapes.try_emplace(call.shape, static_cast<int64_t>(shapes.size()));
     if (inserted) sizes_.shapes += call.shape_bytes;
@@ -255,108 +222,6 @@ class ProgramWriter {
                       absl::StrJoin(elements, ",\n    "), "};\n");
     }
     return text;
-  }
-
-  // Returns the text of a line; `write` writes the `index`-th of its numbers.
-  static std::string TextOf(
-      const Line& line,
-      absl::FunctionRef<std::string(const Argument& argument, size_t index)> write) {
-    size_t index = 0;
-    std::vector<std::string> arguments;
-    for (const Argument& argument : line.arguments) {
-      arguments.push_back(argument.Text(argument.number ? write(argument, index++) : ""));
-    }
-    return absl::StrCat(line.before, absl::StrJoin(arguments, ", "), line.after);
-  }
-  // Returns the text with its numbers.
-  static std::string TextOf(const Line& line) {
-    return TextOf(line, [](const Argument& argument, size_t) {
-      return *argument.number == 0 && !argument.is_element ? "" : absl::StrCat(*argument.number);
-    });
-  }
-
-  // Writes the calls one by one, or as a table if most are repeated with other numbers.
-  void WriteCalls() {
-    int64_t unit = 0;  // the greatest common divisor of offsets
-    for (const Line& line : lines_) {
-      for (const Argument& argument : line.arguments) {
-        if (!line.is_trace && !argument.is_element) {
-          unit = std::gcd(unit, argument.number.value_or(0));
-        }
-      }
-    }
-    unit = std::max<int64_t>(unit, 1);
-    const std::string times = unit > 1 ? absl::StrCat(" * ", unit, "u") : "";
-    std::map<std::string, size_t> forms;  // texts without numbers, numbered
-    for (Line& line : lines_) {
-      if (line.is_trace) continue;
-      const std::string form = TextOf(line, [&](const Argument& argument, size_t index) {
-        return absl::StrCat("at[", index + 1, "]", argument.is_element ? "" : times);
-      });
-      line.form = forms.try_emplace(form, forms.size()).first->second;
-    }
-    if (static_cast<size_t>(sizes_.steps) > kRepeatsOfTable * forms.size()) {
-      WriteTable(forms, unit);
-    } else {
-      WriteEachCall();
-    }
-  }
-
-  void WriteEachCall() {
-    int calls = 0;
-    for (const Line& line : lines_) {
-      if (parts_.empty() || (calls == kCallsOfPart && !line.is_trace)) {
-        parts_.emplace_back();
-        calls = 0;
-      }
-      calls += line.is_trace ? 0 : 1;
-      if (!line.node.empty()) absl::StrAppend(&parts_.back(), "  // ", line.node, "\n");
-      absl::StrAppend(&parts_.back(), "  ", TextOf(line), "\n");
-    }
-  }
-
-  // Writes each form once, as a case, and a table of the calls: case and numbers.
-  void WriteTable(const std::map<std::string, size_t>& forms, int64_t unit) {
-    const auto case_of = [](size_t number, absl::string_view text, size_t elements) {
-      return absl::StrCat("      case ", number, ":\n        ", text, "\n        at += ", elements,
-                          ";\n        break;\n");
-    };
-    std::vector<size_t> lengths(forms.size());
-    std::string traces, rows;
-    size_t most = 0, elements = 0, number = forms.size();
-    for (const Line& line : lines_) {
-      if (!line.node.empty()) absl::StrAppend(&rows, "    // ", line.node, "\n");
-      if (line.is_trace) {
-        absl::StrAppend(&rows, "    TRACED(", number, ")\n");
-        absl::StrAppend(&traces, case_of(number++, TextOf(line), 1));
-        continue;
-      }
-      std::vector<size_t> row = {line.form};
-      for (const Argument& argument : line.arguments) {
-        if (!argument.number) continue;
-        row.push_back(static_cast<size_t>(*argument.number / (argument.is_element ? 1 : unit)));
-      }
-      most = std::max(most, *std::max_element(row.begin(), row.end()));
-      elements += row.size();
-      lengths[line.form] = row.size();
-      absl::StrAppend(&rows, "    ", absl::StrJoin(row, ", "), ",\n");
-    }
-    std::vector<std::string> cases(forms.size());
-    for (const auto& [text, form] : forms) cases[form] = case_of(form, text, lengths[form]);
-    const bool is_short = std::max(most, number) <= UINT16_MAX;
-    const char* const type = is_short ? "uint16_t" : "uint32_t";
-    sizes_.order = static_cast<int64_t>(elements) * (is_short ? 2 : 4);
-    order_ = absl::StrCat(
-        "#ifdef ASHLAR_TRACE\n#define TRACED(number) number,\n#else\n#define TRACED(number)\n"
-        "#endif\n\n",
-        "// The calls in their order: the number of a case below, the index of a shape, and "
-        "offsets\n"
-        "// in units of ",
-        unit, ".\nstatic const ", type, " order[] = {\n", rows, "};\n\n");
-    parts_ = {absl::StrCat("  const ", type, "* at = order;\n",
-                           "  while (at != order + sizeof(order) / sizeof(order[0])) {\n",
-                           "    switch (at[0]) {\n", absl::StrJoin(cases, ""),
-                           "#ifdef ASHLAR_TRACE\n", traces, "#endif\n    }\n  }\n")};
   }
 
   // ---- Files ----
@@ -432,7 +297,7 @@ class ProgramWriter {
         "#ifdef ASHLAR_TRACE\nvoid ",
         options_.name, "_trace(int number, const void* data, uint32_t bytes);\n", "#define TRACE ",
         options_.name, "_trace\n#else\n#define TRACE(number, data, bytes) ((void)0)\n#endif\n\n");
-    absl::StrAppend(&text, arrays_.declarations(), "\n", Shapes(), "\n", order_);
+    absl::StrAppend(&text, arrays_.declarations(), "\n", Shapes(), "\n", calls_.order);
     std::vector<std::string> parameters = {"unsigned char* memory"}, arguments = {"memory"};
     std::vector<std::string> nulls = {"arena == NULL"};
     std::vector<std::string> misaligned = {
@@ -452,9 +317,9 @@ class ProgramWriter {
     for (const CTensor& input : border_.inputs) add(input, "const ");
     for (const CTensor& output : border_.outputs) add(output, "");
     std::string calls;
-    for (size_t i = 0; i < parts_.size(); ++i) {
+    for (size_t i = 0; i < calls_.parts.size(); ++i) {
       absl::StrAppend(&text, "ASHLAR_APART static void part_", i, "(",
-                      absl::StrJoin(parameters, ", "), ") {\n", unused, parts_[i], "}\n\n");
+                      absl::StrJoin(parameters, ", "), ") {\n", unused, calls_.parts[i], "}\n\n");
       absl::StrAppend(&calls, "  part_", i, "(", absl::StrJoin(arguments, ", "), ");\n");
     }
     absl::StrAppend(&text, "int ", options_.name, "_run(", Parameters(), ") {\n",
@@ -470,7 +335,7 @@ class ProgramWriter {
         kWrittenBy, "#include <stdint.h>\n\n", "// -D", macro_,
         "_SECTION='\".flash\"' puts the constants into a section of that name.\n#ifdef ", macro_,
         "_SECTION\n#define SECTION __attribute__((section(", macro_,
-        "_SECTION)))\n#else\n#define SECTION\n#endif\n\n", arrays_.declarations(), "\n",
+        "_SECTION)))\n#else\n#define SECTION\n#endif\n", arrays_.declarations(), "\n",
         arrays_.definitions(), arrays_.bytes() == 0 ? "extern const int no_constants;\n" : "");
   }
 
@@ -479,8 +344,6 @@ class ProgramWriter {
                         "#ifndef ASHLAR_KERNELS_H_\n#define ASHLAR_KERNELS_H_\n\n", kernels.header,
                         "#endif  // ASHLAR_KERNELS_H_\n");
   }
-
-  std::string Test() const;
 
   const Executable& executable_;
   const PlannedGraph& planned_;
@@ -491,136 +354,11 @@ class ProgramWriter {
   const CBorder border_;
   Arrays arrays_;
   std::map<std::string, std::map<std::string, int64_t>> shapes_;  // by type: initialiser -> index
-  std::vector<Line> lines_;
-  std::string order_;               // the table of calls, if there is one
-  std::vector<std::string> parts_;  // bodies of functions, called one after the other
+  std::vector<CLine> lines_;
+  CCalls calls_;
   std::set<std::string> functions_;
   CProgramSizes sizes_;
 };
-
-// The parts of the test that are equal in all programs; NAME and MACRO are replaced by the
-// program's.
-constexpr char kTestBegin[] = R"c(#include <stdint.h>
-#include <stdio.h>
-
-#include "NAME.h"
-
-// Memory that is aligned for every type.
-typedef union {
-  long long integer;
-  double real;
-  unsigned char bytes[8];
-} block;
-
-#define BLOCKS(bytes) ((bytes) / 8 + 2)
-
-// With room to begin at a multiple of a larger alignment.
-static block arena[BLOCKS(MACRO_ARENA_BYTES + MACRO_ARENA_ALIGNMENT - sizeof(block))];
-MACRO_REQUIRE_ARENA(arena);
-)c";
-
-constexpr char kTestHelpers[] = R"c(
-static int failures = 0;
-
-static void check(const char* what, unsigned long got, unsigned long expected) {
-  if (got == expected) return;
-  printf("%s: %lu, expected %lu\n", what, got, expected);
-  ++failures;
-}
-
-static uint32_t crc32(const void* data, uint32_t bytes) {
-  const unsigned char* const from = (const unsigned char*)data;
-  uint32_t crc = 0xffffffffu, i;
-  int bit;
-  for (i = 0; i < bytes; ++i) {
-    crc ^= from[i];
-    for (bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1u) ? 0xedb88320u : 0u);
-  }
-  return crc ^ 0xffffffffu;
-}
-
-static uint32_t state;
-
-static uint32_t next_random(void) {
-  state ^= state << 13;
-  state ^= state >> 17;
-  state ^= state << 5;
-  return state;
-}
-
-#ifdef ASHLAR_TRACE
-void NAME_trace(int number, const void* data, uint32_t bytes);
-void NAME_trace(int number, const void* data, uint32_t bytes) {
-  static const struct {
-    const char* name;
-    unsigned long crc;
-  } steps[] = {
-TRACES  };
-  check(steps[number].name, crc32(data, bytes), steps[number].crc);
-}
-#endif
-)c";
-
-std::string ProgramWriter::Test() const {
-  const auto own = [&](absl::string_view part) {
-    return absl::StrReplaceAll(part, {{"NAME", options_.name}, {"MACRO", macro_}});
-  };
-  std::string traces;
-  for (const SelfTest::Trace& trace : test_.traces) {
-    const OperatorNode& node =
-        graph_.node(planned_.schedule.order[static_cast<size_t>(trace.step)]);
-    const std::string name =
-        CommentText(graph_.var(node.outputs[static_cast<size_t>(trace.output)]).name);
-    absl::StrAppend(&traces, "    {\"", absl::StrReplaceAll(name, {{"\"", "'"}}), "\", ", trace.crc,
-                    "ul},\n");
-  }
-  if (traces.empty()) traces = "    {\"\", 0},\n";
-  std::string text = absl::StrCat(
-      kWrittenBy, "// A test of the program: exit code 0 if its results equal the desktop's.\n",
-      own(kTestBegin));
-  std::string fill, arguments = "memory", checks;
-  for (size_t i = 0; i < border_.inputs.size(); ++i) {
-    const CTensor& input = border_.inputs[i];
-    const bool apart = input.offset < 0;
-    if (apart) {
-      absl::StrAppend(&text, "static block ", input.name, "[BLOCKS(", input.macro, "_BYTES)];\n");
-      absl::StrAppend(&arguments, ", ", input.name);
-    }
-    const DType stored = StoredAs(input.type.dtype);
-    const char* const value = IsFloat(stored) ? "(float)(next_random() >> 8) / 8388608.0f - 1.0f"
-                              : stored == DType::kBool ? "(uint8_t)(next_random() & 1u)"
-                              : SizeOf(stored) > 1     ? "(int)(next_random() & 127u)"
-                                                       : "(unsigned char)next_random()";
-    const std::string element =
-        SizeOf(stored) == 1 ? "unsigned char" : std::string(ElementType(stored));
-    absl::StrAppend(&fill, "  {\n    ", element, "* const to = (", element, "*)(void*)",
-                    apart ? input.name : absl::StrCat("(memory + ", input.macro, "_OFFSET)"),
-                    ";\n    uint32_t i;\n    state = ", i + 1, ";\n    for (i = 0; i < ",
-                    input.type.shape.num_elements(), "; ++i) to[i] = ", value, ";\n  }\n");
-  }
-  for (size_t i = 0; i < border_.outputs.size(); ++i) {
-    const CTensor& output = border_.outputs[i];
-    absl::StrAppend(&text, "static block ", output.name, "[BLOCKS(", output.macro, "_BYTES)];\n");
-    absl::StrAppend(&arguments, ", ", output.name);
-    absl::StrAppend(&checks, "  check(\"", output.name, "\", crc32(", output.name, ", ",
-                    output.macro, "_BYTES), ", test_.outputs[i], "ul);\n");
-  }
-  const std::string others = arguments.substr(std::string("memory").size());
-  absl::StrAppend(&text, absl::StrReplaceAll(own(kTestHelpers), {{"TRACES", traces}}),
-                  "\nstatic void fill_inputs(unsigned char* memory) {\n  (void)memory;\n", fill,
-                  own("}\n\nint main(void) {\n  unsigned char* const memory =\n"
-                      "      arena[0].bytes + (0u - (uintptr_t)arena) % MACRO_ARENA_ALIGNMENT;\n"
-                      "  fill_inputs(memory);\n"
-                      "  check(\"NAME_run\", (unsigned long)NAME_run("),
-                  arguments, own("), MACRO_OK);\n"), checks,
-                  own("  check(\"misaligned\", (unsigned long)NAME_run(memory + 1"), others,
-                  own("), MACRO_MISALIGNED);\n  check(\"null\", (unsigned long)NAME_run(NULL"),
-                  others,
-                  own("), MACRO_NULL);\n"
-                      "  printf(\"NAME: %s\\n\", failures == 0 ? \"ok\" : \"FAILED\");\n"
-                      "  return failures == 0 ? 0 : 1;\n}\n"));
-  return text;
-}
 
 }  // namespace
 

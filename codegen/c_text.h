@@ -24,6 +24,8 @@ absl::string_view ElementType(DType dtype);
 // Returns the elements of an array, "1, 2, 3", in lines of a file.
 std::string Elements(DType dtype, const void* data, int64_t count);
 
+inline constexpr char kWrittenBy[] = "// Written by `ashlar compile`.\n";
+
 // Makes a text safe for a comment at the end of a line.
 std::string CommentText(absl::string_view text);
 
