@@ -38,8 +38,8 @@ class Arrays {
     const std::string declaration =
         absl::StrCat("const ", ElementType(dtype), " ", it->second, "[", count, "]");
     absl::StrAppend(&declarations_, "extern ", declaration, ";\n");
-    absl::StrAppend(&definitions_, "SECTION ", declaration, " = {\n", Elements(dtype, data, count),
-                    "};\n");
+    absl::StrAppend(&definitions_, "SECTION ALIGNED ", declaration, " = {\n",
+                    Elements(dtype, data, count), "};\n");
     return it->second;
   }
 
@@ -335,8 +335,11 @@ class ProgramWriter {
         kWrittenBy, "#include <stdint.h>\n\n", "// -D", macro_,
         "_SECTION='\".flash\"' puts the constants into a section of that name.\n#ifdef ", macro_,
         "_SECTION\n#define SECTION __attribute__((section(", macro_,
-        "_SECTION)))\n#else\n#define SECTION\n#endif\n", arrays_.declarations(), "\n",
-        arrays_.definitions(), arrays_.bytes() == 0 ? "extern const int no_constants;\n" : "");
+        "_SECTION)))\n#else\n#define SECTION\n#endif\n",
+        "// Some processors read words of them.\n#ifdef __GNUC__\n#define ALIGNED "
+        "__attribute__((aligned(4)))\n#else\n#define ALIGNED\n#endif\n\n",
+        arrays_.declarations(), "\n", arrays_.definitions(),
+        arrays_.bytes() == 0 ? "extern const int no_constants;\n" : "");
   }
 
   static std::string KernelsHeader(const KernelSources& kernels) {

@@ -22,27 +22,42 @@ namespace {
 constexpr int kSrc = ConvBiasForward::kSrc, kFilter = ConvBiasForward::kFilter,
               kBias = ConvBiasForward::kBias, kZ = ConvBiasForward::kZ;
 
-// The model's filters are [groups, outputs, inputs, taps]. Functions read [groups, outputs / 4,
-// taps, inputs, 4], or [taps, groups] if each channel has its own filter.
+// The model's filters are [groups, outputs, inputs, rows, columns].
 struct FilterOrder {
-  int64_t groups, outputs, inputs, taps;  // outputs per group
-  bool flipped, depthwise;
+  // Functions read [groups, outputs / 4, taps, inputs, 4], or [taps, groups] if each channel has
+  // its own filter, or, of bytes, [groups, outputs / 4, rows, columns * inputs / 4, 4 outputs, 4].
+  enum class Kind { kFours, kDepthwise, kSquares };
+
+  int64_t groups, outputs, inputs, rows, columns;  // outputs per group
+  bool flipped;
+  Kind kind;
 
   static constexpr int64_t kLanes = 4;
 
   std::string key() const {
-    return absl::StrCat(depthwise ? "taps, channels" : "fours", flipped ? ", flipped" : "");
+    const char* const names[] = {"fours", "taps, channels", "squares"};
+    return absl::StrCat(names[static_cast<int>(kind)], flipped ? ", flipped" : "");
   }
   int64_t elements() const {
-    return groups * (depthwise ? 1 : RoundUp(outputs, kLanes)) * inputs * taps;
+    if (kind == Kind::kDepthwise) return groups * rows * columns;
+    const int64_t row = columns * inputs;
+    return groups * RoundUp(outputs, kLanes) * rows *
+           (kind == Kind::kSquares ? RoundUp(row, kLanes) : row);
   }
   int64_t PlaceOf(int64_t group, int64_t output, int64_t input, int64_t tap) const {
-    if (depthwise) return tap * groups + group;
+    if (kind == Kind::kDepthwise) return tap * groups + group;
     const int64_t four = group * CeilDivide(outputs, kLanes) + output / kLanes;
-    return ((four * taps + tap) * inputs + input) * kLanes + output % kLanes;
+    const int64_t lane = output % kLanes;
+    if (kind == Kind::kFours)
+      return ((four * rows * columns + tap) * inputs + input) * kLanes + lane;
+    const int64_t row = four * rows + tap / columns;
+    const int64_t product = tap % columns * inputs + input;
+    return (row * CeilDivide(columns * inputs, kLanes) + product / kLanes) * kLanes * kLanes +
+           lane * kLanes + product % kLanes;
   }
   template <typename T>
   void Reorder(const T* from, T* to) const {
+    const int64_t taps = rows * columns;
     std::fill_n(to, elements(), T{0});
     for (int64_t group = 0; group < groups; ++group) {
       for (int64_t output = 0; output < outputs; ++output) {
@@ -65,13 +80,10 @@ void PackFilter(const FilterOrder& order, CodeKernel& kernel) {
 }
 
 FilterOrder FilterOrderOf(const ConvolutionGeometry& g, const ConvolutionParam& param,
-                          bool depthwise) {
-  return {g.groups,
-          g.out_channels,
-          g.in_channels,
-          g.h.window * g.w.window,
-          param.mode == ConvolutionMode::kConvolution,
-          depthwise};
+                          FilterOrder::Kind kind) {
+  return {g.groups,   g.out_channels, g.in_channels,
+          g.h.window, g.w.window,     param.mode == ConvolutionMode::kConvolution,
+          kind};
 }
 
 // Returns a shape with the fields that all convolutions have.
@@ -143,7 +155,10 @@ absl::StatusOr<KernelList> QuantizedConvolution(const ConvBiasForward& op,
   auto kernel = std::make_unique<CodeKernel>(
       std::vector<CodeCall>{std::move(call)},
       std::vector<CodeTable>{CodeTable::Of<float>(DType::kFloat32, to.factors)});
-  PackFilter<int8_t>(FilterOrderOf(g, op.param(), depthwise), *kernel);
+  PackFilter<int8_t>(
+      FilterOrderOf(g, op.param(),
+                    depthwise ? FilterOrder::Kind::kDepthwise : FilterOrder::Kind::kSquares),
+      *kernel);
   KernelList kernels;
   kernels.push_back(std::move(kernel));
   return kernels;
@@ -176,7 +191,10 @@ absl::StatusOr<KernelList> FloatConvolution(const ConvBiasParam& param,
     calls.push_back(std::move(activation));
   }
   auto kernel = std::make_unique<CodeKernel>(std::move(calls));
-  PackFilter<float>(FilterOrderOf(g, param, depthwise), *kernel);
+  PackFilter<float>(
+      FilterOrderOf(g, param,
+                    depthwise ? FilterOrder::Kind::kDepthwise : FilterOrder::Kind::kFours),
+      *kernel);
   KernelList kernels;
   kernels.push_back(std::move(kernel));
   return kernels;

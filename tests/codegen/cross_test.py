@@ -70,19 +70,30 @@ def build(target, folder, optimisation, defines=()):
         objects.append(source.with_suffix(".o"))
         run([gcc, *target.flags, *STRICT, *defines, '-DNET_SECTION=".weights"', optimisation, "-ffunction-sections", "-fdata-sections", "-c", source,
              "-o", objects[-1]])
-    for name in [target.source, "runtime.c"]:
-        objects.append(folder / (name + ".o"))
-        run([gcc, *target.flags, "-std=gnu99", "-O2", "-fno-builtin", "-fno-tree-loop-distribute-patterns", "-c",
-             FIRMWARE / name, "-o", objects[-1]])
-    run([gcc, *target.flags, "-nostartfiles", "-static", "-Wl,--gc-sections", "-Wl,--wrap=net_run",
-         f"-Wl,--defsym=CODE={target.code}", f"-Wl,--defsym=RAM={target.ram}", f"-Wl,--defsym=WEIGHTS={target.weights}", f"-Wl,-Map={folder}/firmware.map",
-         "-T", FIRMWARE / "memory.ld", "-o", elf, *objects])
+    link(target, folder, elf, [*objects, *compile_firmware(target, folder)])
     symbols = run([target.tools + "nm", elf])
     for heap in ["malloc", "_sbrk", "calloc", "realloc"]:
         if re.search(rf"\b{heap}\b", symbols):
             raise RuntimeError(f"{target.name}: {heap} is linked")
     code = sum(size_of(target, folder / name) for name in ["net.o", "ashlar_kernels.o"])
     return elf, code
+
+
+def compile_firmware(target, folder):
+    """Returns the objects of start-up code and of a small C library."""
+    objects = []
+    for name in [target.source, "runtime.c"]:
+        objects.append(folder / (name + ".o"))
+        run([target.tools + "gcc", *target.flags, "-std=gnu99", "-O2", "-fno-builtin",
+             "-fno-tree-loop-distribute-patterns", "-c", FIRMWARE / name, "-o", objects[-1]])
+    return objects
+
+
+def link(target, folder, elf, objects):
+    run([target.tools + "gcc", *target.flags, "-nostartfiles", "-static", "-Wl,--gc-sections", "-Wl,--wrap=net_run",
+         f"-Wl,--defsym=CODE={target.code}", f"-Wl,--defsym=RAM={target.ram}",
+         f"-Wl,--defsym=WEIGHTS={target.weights}", f"-Wl,-Map={folder}/firmware.map", "-T", FIRMWARE / "memory.ld",
+         "-o", elf, *objects])
 
 
 def size_of(target, file):
@@ -95,6 +106,10 @@ def emulate(target, elf):
     command = [*target.emulator, "-nographic", "-icount", "shift=0", "-semihosting-config", "enable=on,target=native",
                "-kernel", elf]
     return run(command, stdin=subprocess.DEVNULL)
+
+
+def number_after(word, text):
+    return int(re.search(rf"{word} (\d+)", text).group(1))
 
 
 def main(ashlar, shared, table):
@@ -119,20 +134,22 @@ def main(ashlar, shared, table):
                 try:
                     elf, code = build(target, folder, "-O2", ["-DASHLAR_TRACE"])
                     said = emulate(target, elf)
+                    portable = None
                     if table:  # of untraced programs
+                        elf, code = build(target, folder, "-Os", ["-DASHLAR_PORTABLE"])
+                        portable = number_after("instructions", emulate(target, elf))
                         elf, code = build(target, folder, "-Os")
                         said = emulate(target, elf)
                 except (RuntimeError, subprocess.TimeoutExpired) as error:
                     print(f"{model} {options} on {target.name}: {error}")
                     failures += 1
                     continue
-                stack, instructions = (int(re.search(rf"{word} (\d+)", said).group(1))
-                                       for word in ["stack", "instructions"])
+                stack, instructions = number_after("stack", said), number_after("instructions", said)
                 stated = int(re.search(r"NET_STACK_BYTES (\d+)", (folder / "net.h").read_text()).group(1))
                 if stack > stated:
                     print(f"{model} {options} on {target.name}: {stack} bytes of stack, {stated} are stated")
                     failures += 1
-                rows.append((model, options, target.name, report, code, stack, instructions))
+                rows.append((model, options, target.name, report, code, stack, portable, instructions))
                 print(f"{model} {options} on {target.name}: ok, stack {stack}, {instructions} instructions", flush=True)
     if table:
         print_table(rows)
@@ -140,12 +157,12 @@ def main(ashlar, shared, table):
 
 
 def print_table(rows):
-    print("\n| model | options | target | arena | input | output | stack | code | constants | instructions |")
-    print("|---|---|---|---:|---:|---:|---:|---:|---:|---:|")
-    for model, options, target, report, code, stack, instructions in rows:
+    print("\n| model | options | target | arena | input | output | stack | code | constants | instructions, portable C | instructions |")
+    print("|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+    for model, options, target, report, code, stack, portable, instructions in rows:
         ram, flash = report["ram"], report["flash"]
         print(f"| {model} | {options} | {target} | {ram['arena_bytes']:,} | {ram['input_bytes']:,} | "
-              f"{ram['output_bytes']:,} | {stack:,} | {code:,} | {sum(flash.values()):,} | {instructions:,} |")
+              f"{ram['output_bytes']:,} | {stack:,} | {code:,} | {sum(flash.values()):,} | {portable:,} | {instructions:,} |")
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ static inline void ashlar_conv8_pixel(const ashlar_conv8_shape* s,
   const ashlar_taps rows = ashlar_taps_inside(&s->h, at->row);
   const ashlar_taps columns = ashlar_taps_inside(&s->w, at->column);
   const int32_t channels = s->in_channels;
-  const int32_t products = s->h.window * s->w.window * channels;
+  const int32_t row_bytes = 4 * ((s->w.window * channels + 3) & ~3);  // of four filters
   const int32_t tap = s->w.dilation * s->src.column;
   const int side_by_side = s->src.channel == 1 && tap == channels;
   const int32_t runs = side_by_side ? 1 : columns.end - columns.begin;
@@ -43,17 +43,16 @@ static inline void ashlar_conv8_pixel(const ashlar_conv8_shape* s,
   const uint8_t* const addend = sum == NULL ? NULL : z + ashlar_offset_of(&sum->z, at);
   for (group = 0; group < s->groups; ++group) {
     const uint8_t* const image = first + group * channels * s->src.channel;
-    for (channel = 0; channel < s->out_channels; channel += 4, filter += 4 * products) {
+    for (channel = 0; channel < s->out_channels; channel += 4, filter += s->h.window * row_bytes) {
       const int32_t output = group * s->out_channels + channel;
       const int32_t rest = s->out_channels - channel;
       const int32_t lanes = rest < 4 ? rest : 4;
       int32_t sums[4] = {0, 0, 0, 0};
       for (y = rows.begin; y < rows.end; ++y) {
         const uint8_t* const line = image + (y - rows.begin) * s->h.dilation * s->src.row;
-        const int8_t* const weights = filter + 4 * (y * s->w.window + columns.begin) * channels;
         for (x = 0; x < runs; ++x) {
-          ashlar_dot8(line + x * tap, s->src.channel, s->src_flip, s->src_zero_point,
-                      weights + 4 * x * channels, run, sums);
+          ashlar_dot8(s, line + x * tap, filter + y * row_bytes, (columns.begin + x) * channels,
+                      run, sums);
         }
       }
       for (lane = 0; lane < lanes; ++lane) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "graph/random.h"
 #include "serialization/npz.h"
@@ -131,6 +132,32 @@ TEST_F(CompileCommandTest, ProgramsCallNoLibrary) {
        {"alloc", "free", "setjmp", "printf", "locale", "exp", "nearby"}) {
     EXPECT_THAT(Read("log"), Not(HasSubstr(symbol)));
   }
+}
+
+// The self-test finds a fault of a kernel, and the trace names a tensor that is wrong.
+TEST_F(CompileCommandTest, WrongKernelsFailTheirTest) {
+  const std::string model = SharedData("data/int8/digits/digits.u8.onnx");
+  ASSERT_EQ(Ashlar("compile " + model + kQuick + " --name net -o net").exit_code, 0);
+  const std::string kernels = Read("net/ashlar_kernels.c");
+  const struct {
+    const char *fault, *right, *wrong;
+  } kFaults[] = {
+      {"rounds halves up", "(int32_t)((steps + 12582912.0f) - 12582912.0f)",
+       "(int32_t)(steps + 4096.5f) - 4096"},
+      {"weights of another channel", "s3 += input * w[12 + i]", "s3 += input * w[8 + i]"},
+      {"one column of a window less", "for (x = t->columns; x > 0", "for (x = t->columns; x > 1"},
+  };
+  for (const auto& [fault, right, wrong] : kFaults) {
+    SCOPED_TRACE(fault);
+    ASSERT_THAT(kernels, HasSubstr(right));
+    Write("net/ashlar_kernels.c", absl::StrReplaceAll(kernels, {{right, wrong}}));
+    ASSERT_EQ(Shell("cd net && cc -std=c99 -DASHLAR_TRACE *.c -o test"), 0) << Read("log");
+    EXPECT_NE(Shell("cd net && ./test"), 0);
+    EXPECT_THAT(Read("log"), HasSubstr("net: FAILED"));
+    EXPECT_THAT(Read("log"), HasSubstr(", expected "));
+  }
+  Write("net/ashlar_kernels.c", kernels);
+  ExpectPasses("net");
 }
 
 // A target that would give other results does not compile.
