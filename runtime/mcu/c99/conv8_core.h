@@ -47,7 +47,8 @@ static inline void ashlar_conv8_pixel(const ashlar_conv8_shape* s,
       const int32_t output = group * s->out_channels + channel;
       const int32_t rest = s->out_channels - channel;
       const int32_t lanes = rest < 4 ? rest : 4;
-      int32_t sums[4] = {0, 0, 0, 0};
+      int32_t sums[4];
+      sums[0] = sums[1] = sums[2] = sums[3] = 0;  // compilers call memset for an initialiser
       for (y = rows.begin; y < rows.end; ++y) {
         const uint8_t* const line = image + (y - rows.begin) * s->h.dilation * s->src.row;
         for (x = 0; x < runs; ++x) {
