@@ -46,7 +46,7 @@ class DepthwiseConvolution final : public Kernel {
     if (code != nullptr) {
       run_ = code->depthwise[problem_.is_signed];
       block_ = code->depthwise_channels;
-      signed_offset_ = TileCode::kSignedOffset;
+      offset_ = TileCode::OffsetOf(problem_.is_signed);
     } else {
       run_ = problem_.is_signed ? Versions<DepthwisePixels<int8_t>>::For(processor.isa)
                                 : Versions<DepthwisePixels<uint8_t>>::For(processor.isa);
@@ -119,7 +119,7 @@ class DepthwiseConvolution final : public Kernel {
   bool shares_;  // adjacent outputs share columns of their windows (DepthwiseCall::shared)
   DepthwiseFunction run_;
   int64_t block_ = kPanel;
-  int32_t signed_offset_ = 0;
+  int32_t offset_ = 0;  // TileCode::OffsetOf
   std::vector<float> factors_;
 };
 
@@ -162,8 +162,7 @@ void DepthwiseConvolution::RunPixels(const KernelArgs& args, int64_t begin, int6
     }
     own += groups() * kDepth;
   }
-  const int32_t zero_point =
-      problem_.to.source_zero_point + (problem_.is_signed ? signed_offset_ : 0);
+  const int32_t zero_point = problem_.to.source_zero_point + offset_;
   for (int64_t first = 0; first < channels(); first += block_) {
     const int8_t* const panel = panels + first / kPanel * panel_bytes();
     const int64_t channels = std::min(block_, this->channels() - first);

@@ -1,5 +1,10 @@
 #include "runtime/cpu/quantized/tile.h"
 
+#if defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
 #include "runtime/cpu/host_processor.h"
 
 namespace ashlar::cpu {
@@ -12,6 +17,14 @@ const TileCode* TileCodeFor(const Processor& processor) {
   if (processor.isa != Isa::kAvx2) return nullptr;
   if (!processor.vnni) return &kTileAvx2;
   return HasAvxVnni() ? &kTileAvx2Vnni : &kTileAvx2VnniEvex;
+}
+#elif defined(__aarch64__)
+extern const TileCode kTileNeon, kTileNeonDot;
+
+const TileCode* TileCodeFor(const Processor& processor) {
+  static const bool has_dot_products = (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+  if (processor.isa != Isa::kNeon) return nullptr;
+  return has_dot_products ? &kTileNeonDot : &kTileNeon;
 }
 #else
 const TileCode* TileCodeFor(const Processor&) { return nullptr; }

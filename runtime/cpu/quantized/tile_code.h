@@ -1,6 +1,7 @@
 // The innermost code of 8-bit convolutions, written with the vectors V of an instruction set
-// (vectors_256.h). A step adds four products of unsigned and signed bytes to each sum of a vector,
-// as VNNI's vpdpbusd does. Signed images are read as unsigned bytes 128 larger.
+// (vectors_256.h). A step adds four products of bytes to each sum of a vector. Weights are signed.
+// Images are unsigned, as for VNNI's vpdpbusd, or signed, as for Arm's sdot (kSignedSteps); other
+// images are read as bytes 128 larger or smaller.
 //
 // Included only by the files of instruction sets, each with its own vectors in an unnamed
 // namespace. So the linker cannot share functions between them.
@@ -166,7 +167,7 @@ void RunTile(const TileCall& call) {
     }
     for (int p = 0; p < kPixels; ++p) {
       typename V::Vector x = V::Broadcast(bytes[p]);
-      if (kSigned) x = V::Flip(x);
+      if (Flips(kSigned)) x = V::Flip(x);
       for (int v = 0; v < kVectors; ++v) sums[p][v] = V::Add(sums[p][v], x, w[v]);
     }
     weights += kPanel * kDepth;
@@ -274,7 +275,7 @@ void RunDepthwise(const DepthwiseCall& call) {
   const float* const of_sums[] = {factors[0], factors[1], factors[2], factors[3]};
   for (int64_t p = 0; p < call.pixels; ++p) {
     if (call.shared != nullptr && call.shared[p] >= kTogether && call.channels == V::kBytes) {
-      RunShared<V, kTogether>(call, p, kSigned ? 0x80808080 : 0, start, weights, of_sums);
+      RunShared<V, kTogether>(call, p, Flips(kSigned) ? 0x80808080 : 0, start, weights, of_sums);
       p += call.shared[p] - 1;
       continue;
     }
@@ -289,7 +290,7 @@ void RunDepthwise(const DepthwiseCall& call) {
       typename V::Vector x[4];
       for (int i = 0; i < 4; ++i) {
         x[i] = V::LoadSome(taps[i] + channel[i], call.channels);
-        if (kSigned) x[i] = V::Flip(x[i]);
+        if (Flips(kSigned)) x[i] = V::Flip(x[i]);
       }
       typename V::Vector groups[4];
       Interleave<V>(x, groups);

@@ -64,7 +64,7 @@ TEST_P(CpuKernels, OfEightBitsGiveTheSameBitsOnEveryInstructionSet) {
   constexpr uint64_t kSeed = 5;
   SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
   std::vector<Processor> processors;
-  for (const char* set : {"baseline", "avx2", "avx2_vnni", "avx512", "avx512_vnni"}) {
+  for (const char* set : {"baseline", "neon", "avx2", "avx2_vnni", "avx512", "avx512_vnni"}) {
     const Processor each = Value(Processor::Parse(absl::StrCat(set, "/32K/1M")));
     if (CpuDevice().processor().Runs(each)) processors.push_back(each);
   }
