@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <map>
-#include <set>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -13,7 +11,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/join.h"
 #include "graph/needed_bytes.h"
 #include "graph/status.h"
 #include "runtime/plan/plan_graph.h"
@@ -154,26 +151,27 @@ absl::StatusOr<Model> OpenOnnx(const OpenOptions& open, OnnxReader read) {
 template <typename Open>
 std::shared_ptr<const ModelOrigin> OriginOf(
     OpenOptions options, Open open,
-    std::function<std::optional<std::vector<OpenAxis>>()> open_axes) {
+    std::function<std::optional<std::vector<OpenAxis>>()> named_axes) {
   options.note = nullptr;
   auto reopen = [options, open](const InputShapes& shapes) {
     OpenOptions again = options;
     for (const auto& [name, shape] : shapes) again.shapes[name] = shape;
     return open(again);
   };
-  return std::make_shared<const ModelOrigin>(ModelOrigin{reopen, std::move(open_axes)});
+  return std::make_shared<const ModelOrigin>(ModelOrigin{reopen, std::move(named_axes)});
 }
 
-std::optional<std::vector<OpenAxis>> OpenAxesIn(const absl::StatusOr<OnnxSignature>& signature) {
+std::optional<std::vector<OpenAxis>> NamedAxesIn(const absl::StatusOr<OnnxSignature>& signature) {
   if (!signature.ok()) return std::nullopt;
-  std::vector<OpenAxis> open;
+  std::vector<OpenAxis> named;
   for (const OnnxTensor& input : signature->inputs) {
     if (!input.dims) continue;
     for (size_t i = 0; i < input.dims->size(); ++i) {
-      if ((*input.dims)[i] < 0) open.push_back({input.name, static_cast<int>(i), input.symbols[i]});
+      const std::string& symbol = input.symbols[i];
+      if (!symbol.empty()) named.push_back({input.name, static_cast<int>(i), symbol});
     }
   }
-  return open;
+  return named;
 }
 
 // Returns all dimensions of the graph's inputs.
@@ -246,9 +244,9 @@ absl::StatusOr<Model> OpenModel(const ModelSource& source, const OpenOptions& op
     model.origin = OriginOf(
         options, [source](const OpenOptions& again) { return OpenModel(source, again); },
         [source] {
-          return OpenAxesIn(source.piped != nullptr
-                                ? ReadOnnxSignatureFromBytes(source.piped->bytes(), source.path)
-                                : ReadOnnxSignature(source.path));
+          return NamedAxesIn(source.piped != nullptr
+                                 ? ReadOnnxSignatureFromBytes(source.piped->bytes(), source.path)
+                                 : ReadOnnxSignature(source.path));
         });
     return model;
   }
@@ -273,7 +271,7 @@ absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes,
     ASHLAR_ASSIGN_OR_RETURN(Model model, OpenOnnx(options, read));
     model.origin = OriginOf(
         options, [bytes](const OpenOptions& again) { return OpenModelInMemory(bytes, again); },
-        [bytes] { return OpenAxesIn(ReadOnnxSignatureFromBytes(bytes, kInMemory)); });
+        [bytes] { return NamedAxesIn(ReadOnnxSignatureFromBytes(bytes, kInMemory)); });
     return model;
   }
   const std::shared_ptr<const void> owner(bytes.data(), [](const void*) {});  // the caller
@@ -287,19 +285,18 @@ absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes,
 
 std::vector<FixedAxis> FixedAxesOf(const Model& model) {
   if (model.origin == nullptr) return model.file.fixed_axes;
-  const std::optional<std::vector<OpenAxis>> open = model.origin->open_axes();
-  if (!open) {
-    std::vector<FixedAxis> all;
-    for (const OpenAxis& axis : AxesOf(model.graph)) all.push_back({axis.input, axis.axis, ""});
-    return all;
-  }
-  // The sizes that a file declares can be changed, too.
-  std::vector<OpenAxis> axes = AxesOf(model.graph);
+  const std::optional<std::vector<OpenAxis>> named = model.origin->named_axes();
+  const std::vector<OpenAxis> names = named.value_or(std::vector<OpenAxis>());
+  std::vector<FixedAxis> all;
+  std::vector<OpenAxis> axes =
+      AxesOf(model.graph);  // the sizes that a file declares can change, too
   for (OpenAxis& axis : axes) {
-    for (const OpenAxis& named : *open) {
-      if (named.input == axis.input && named.axis == axis.axis) axis.symbol = named.symbol;
+    all.push_back({axis.input, axis.axis, ""});
+    for (const OpenAxis& other : names) {
+      if (other.input == axis.input && other.axis == axis.axis) axis.symbol = other.symbol;
     }
   }
+  if (!named) return all;
   return FindFixedAxes(model.graph, axes, [&](const InputShapes& shapes) -> absl::StatusOr<Graph> {
     ASHLAR_ASSIGN_OR_RETURN(Model read, model.origin->reopen(shapes));
     return std::move(read.graph);
@@ -311,98 +308,6 @@ absl::StatusOr<Model> WithShapes(Model model, const InputShapes& shapes) {
   ASHLAR_ASSIGN_OR_RETURN(model.graph, Reshaped(model, shapes));
   ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
   return model;
-}
-
-namespace {
-
-// Returns the model's own origin. Any dimension of another model can change, except fixed ones.
-std::shared_ptr<const ModelOrigin> OriginOf(const Model& model) {
-  if (model.origin != nullptr) return model.origin;
-  return std::make_shared<const ModelOrigin>(
-      ModelOrigin{[model](const InputShapes& shapes) { return WithShapes(model, shapes); },
-                  [graph = model.graph] { return AxesOf(graph); }});
-}
-
-// The origin of joined models: reads the first, and then the second for the shapes that it gives.
-class JoinedOrigin {
- public:
-  JoinedOrigin(const Model& first, const Model& second, const std::vector<JoinedInput>& links)
-      : first_(OriginOf(first)), second_(OriginOf(second)) {
-    for (const Binding& input : first.graph.inputs()) first_inputs_.insert(input.name);
-    names_ = first_inputs_;
-    for (size_t i = 0; i < links.size(); ++i) {
-      links_[second.graph.inputs()[i].name] = links[i];
-      if (!links[i].output) names_.insert(links[i].name);
-    }
-  }
-
-  absl::StatusOr<Model> Reopen(const InputShapes& shapes) const {
-    InputShapes of_first, of_second;
-    for (const auto& [name, shape] : shapes) {
-      if (!names_.contains(name)) {
-        return absl::NotFoundError(
-            absl::StrCat("no input '", name, "'; the model has: ", absl::StrJoin(names_, ", ")));
-      }
-      if (first_inputs_.contains(name)) of_first[name] = shape;
-    }
-    ASHLAR_ASSIGN_OR_RETURN(Model first, first_->reopen(of_first));
-    for (const auto& [name, link] : links_) {
-      if (link.output) {
-        const auto index = static_cast<size_t>(*link.output);
-        if (index >= first.graph.outputs().size()) {
-          return absl::FailedPreconditionError("the file of the first joined model has changed");
-        }
-        const Binding& output = first.graph.outputs()[index];
-        of_second[name] = first.graph.var(output.var).type.shape;
-      } else if (const auto given = shapes.find(link.name); given != shapes.end()) {
-        of_second[name] = given->second;
-      }
-    }
-    ASHLAR_ASSIGN_OR_RETURN(Model second, second_->reopen(of_second));
-    return JoinModels(std::move(first), std::move(second));
-  }
-
-  std::optional<std::vector<OpenAxis>> OpenAxes() const {
-    std::optional<std::vector<OpenAxis>> open = first_->open_axes();
-    const std::optional<std::vector<OpenAxis>> of_second = second_->open_axes();
-    if (!open || !of_second) return std::nullopt;
-    for (const OpenAxis& axis : *of_second) {
-      const auto link = links_.find(axis.input);
-      if (link != links_.end() && !link->second.output) {
-        // The models' symbols are not related.
-        const std::string symbol = axis.symbol.empty() ? "" : absl::StrCat(axis.symbol, ":2");
-        open->push_back({link->second.name, axis.axis, symbol});
-      }
-    }
-    return open;
-  }
-
- private:
-  std::shared_ptr<const ModelOrigin> first_, second_;
-  std::set<std::string> first_inputs_, names_;  // inputs of the first and of the joined model
-  std::map<std::string, JoinedInput> links_;    // by input of the second model
-};
-
-}  // namespace
-
-absl::StatusOr<Model> JoinModels(Model first, Model second) {
-  Model both;
-  bool fixed = false;
-  for (Model* model : {&first, &second}) {
-    ASHLAR_RETURN_IF_ERROR(UsePlainWeights(*model));
-    for (const auto& file : FilesOf(*model)) both.data_files.push_back(file);
-    both.reading_bytes += model->reading_bytes;
-    both.notes.insert(both.notes.end(), model->notes.begin(), model->notes.end());
-    fixed = fixed || model->origin != nullptr || !model->file.fixed_axes.empty();
-  }
-  std::vector<JoinedInput> links;
-  ASHLAR_ASSIGN_OR_RETURN(both.graph, Join(first.graph, second.graph, &links));
-  if (!fixed) return both;
-  const auto origin = std::make_shared<const JoinedOrigin>(first, second, links);
-  both.origin = std::make_shared<const ModelOrigin>(
-      ModelOrigin{[origin](const InputShapes& shapes) { return origin->Reopen(shapes); },
-                  [origin] { return origin->OpenAxes(); }});
-  return both;
 }
 
 namespace {

@@ -28,8 +28,8 @@ struct Model;
 struct ModelOrigin {
   // Inputs that are not listed keep the shapes they were first read with.
   std::function<absl::StatusOr<Model>(const InputShapes&)> reopen;
-  // Dimensions that the file leaves open, with its names; nullopt: it cannot be read any more.
-  std::function<std::optional<std::vector<OpenAxis>>()> open_axes;
+  // The dimensions to which the file gives a symbol; nullopt: it cannot be read any more.
+  std::function<std::optional<std::vector<OpenAxis>>()> named_axes;
 };
 
 struct Model {
@@ -103,10 +103,6 @@ absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes,
 // Returns the same model for inputs of other shapes, without the packed part of its file. Errors
 // are WithInputShapes's and UsePlainWeights's.
 absl::StatusOr<Model> WithShapes(Model model, const InputShapes& shapes);
-
-// Joins two models: the first feeds the second (graph/join.h). The result uses no packed part of
-// their files. Errors are Join's and UsePlainWeights's.
-absl::StatusOr<Model> JoinModels(Model first, Model second);
 
 // Removes the packed part of the model's file: from now on the graph's weights are read. Returns an
 // error with kDamagedFile if they differ from their checksums.

@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "graph/parse.h"
 #include "graph/status.h"
+#include "library/join_models.h"
 #include "runtime/measure/process_memory.h"
 #include "serialization/plan_file.h"
 #include "tools/exit_code.h"

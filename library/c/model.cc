@@ -6,6 +6,7 @@
 #include "graph/status.h"
 #include "library/c/border.h"
 #include "library/c/objects.h"
+#include "library/join_models.h"
 #include "serialization/native/format.h"
 #include "serialization/onnx/import/reader.h"
 
