@@ -13,22 +13,6 @@
 namespace ashlar {
 namespace {
 
-// By input of `second` (its index in inputs()): the output of `first` that it reads.
-using Links = std::map<int, int>;
-
-Links LinksOf(const Graph& first, const Graph& second) {
-  Links links;
-  for (size_t i = 0; i < second.inputs().size(); ++i) {
-    for (size_t o = 0; o < first.outputs().size(); ++o) {
-      if (first.outputs()[o].name == second.inputs()[i].name) {
-        links[static_cast<int>(i)] = static_cast<int>(o);
-      }
-    }
-  }
-  if (links.empty() && first.outputs().size() == 1 && second.inputs().size() == 1) links[0] = 0;
-  return links;
-}
-
 std::string Names(const std::vector<Binding>& bindings) {
   std::string names;
   for (const Binding& binding : bindings) {
@@ -37,12 +21,19 @@ std::string Names(const std::vector<Binding>& bindings) {
   return names;
 }
 
+std::vector<std::string> NamesIn(const std::vector<Binding>& bindings) {
+  std::vector<std::string> names;
+  for (const Binding& binding : bindings) names.push_back(binding.name);
+  return names;
+}
+
 class Joiner {
  public:
   Joiner(const Graph& first, const Graph& second) : first_(first), second_(second) {}
 
   absl::StatusOr<Graph> Run(std::vector<JoinedInput>& inputs) && {
-    const Links links = LinksOf(first_, second_);
+    const std::map<int, int> links =
+        FindLinks(NamesIn(first_.outputs()), NamesIn(second_.inputs()));
     if (links.empty()) {
       return absl::InvalidArgumentError(absl::StrCat("no output (", Names(first_.outputs()),
                                                      ") is an input of the next model (",
@@ -121,6 +112,18 @@ class Joiner {
 };
 
 }  // namespace
+
+std::map<int, int> FindLinks(const std::vector<std::string>& outputs,
+                             const std::vector<std::string>& inputs) {
+  std::map<int, int> links;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    for (size_t o = 0; o < outputs.size(); ++o) {
+      if (outputs[o] == inputs[i]) links[static_cast<int>(i)] = static_cast<int>(o);
+    }
+  }
+  if (links.empty() && outputs.size() == 1 && inputs.size() == 1) links[0] = 0;
+  return links;
+}
 
 absl::StatusOr<Graph> Join(const Graph& first, const Graph& second,
                            std::vector<JoinedInput>* inputs) {

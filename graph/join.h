@@ -2,6 +2,7 @@
 #ifndef ASHLAR_GRAPH_JOIN_H_
 #define ASHLAR_GRAPH_JOIN_H_
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,9 +19,13 @@ struct JoinedInput {
   std::string name;
 };
 
-// Returns a graph of `first` followed by `second`. Each input of `second` reads the output of
-// `first` with the same name. If no name matches, and `first` has one output and `second` one
-// input, these are connected.
+// Returns, by index of the input of a second model, the index of the output of the first that it
+// reads: the output with the same name. If no name matches, and the first has one output and the
+// second one input, these are connected.
+std::map<int, int> FindLinks(const std::vector<std::string>& outputs,
+                             const std::vector<std::string>& inputs);
+
+// Returns a graph of `first` followed by `second`, connected by FindLinks.
 //
 // An output of `first` that is read this way is no longer an output. All other outputs and all
 // unconnected inputs stay. Ids are assigned anew. If both have a name, `first` keeps it and

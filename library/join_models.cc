@@ -63,9 +63,9 @@ class JoinedOrigin {
     return JoinModels(std::move(first), std::move(second));
   }
 
-  std::optional<std::vector<OpenAxis>> NamedAxes() const {
-    std::optional<std::vector<OpenAxis>> named = first_->named_axes();
-    const std::optional<std::vector<OpenAxis>> of_second = second_->named_axes();
+  std::optional<std::vector<OpenAxis>> OpenAxes() const {
+    std::optional<std::vector<OpenAxis>> named = first_->open_axes();
+    const std::optional<std::vector<OpenAxis>> of_second = second_->open_axes();
     if (!named || !of_second) return std::nullopt;
     for (const OpenAxis& axis : *of_second) {
       const auto link = links_.find(axis.input);
@@ -84,6 +84,17 @@ class JoinedOrigin {
 
 }  // namespace
 
+InputShapes ShapesAfter(const Graph& first, const std::vector<std::string>& inputs) {
+  std::vector<std::string> outputs;
+  for (const Binding& output : first.outputs()) outputs.push_back(output.name);
+  InputShapes shapes;
+  for (const auto& [input, output] : FindLinks(outputs, inputs)) {
+    const int var = first.outputs()[static_cast<size_t>(output)].var;
+    shapes[inputs[static_cast<size_t>(input)]] = first.var(var).type.shape;
+  }
+  return shapes;
+}
+
 absl::StatusOr<Model> JoinModels(Model first, Model second) {
   Model both;
   bool fixed = false;
@@ -100,7 +111,7 @@ absl::StatusOr<Model> JoinModels(Model first, Model second) {
   const auto origin = std::make_shared<const JoinedOrigin>(first, second, links);
   both.origin = std::make_shared<const ModelOrigin>(
       ModelOrigin{[origin](const InputShapes& shapes) { return origin->Reopen(shapes); },
-                  [origin] { return origin->NamedAxes(); }});
+                  [origin] { return origin->OpenAxes(); }});
   return both;
 }
 

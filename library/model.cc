@@ -151,14 +151,14 @@ absl::StatusOr<Model> OpenOnnx(const OpenOptions& open, OnnxReader read) {
 template <typename Open>
 std::shared_ptr<const ModelOrigin> OriginOf(
     OpenOptions options, Open open,
-    std::function<std::optional<std::vector<OpenAxis>>()> named_axes) {
+    std::function<std::optional<std::vector<OpenAxis>>()> open_axes) {
   options.note = nullptr;
   auto reopen = [options, open](const InputShapes& shapes) {
     OpenOptions again = options;
     for (const auto& [name, shape] : shapes) again.shapes[name] = shape;
     return open(again);
   };
-  return std::make_shared<const ModelOrigin>(ModelOrigin{reopen, std::move(named_axes)});
+  return std::make_shared<const ModelOrigin>(ModelOrigin{reopen, std::move(open_axes)});
 }
 
 std::optional<std::vector<OpenAxis>> NamedAxesIn(const absl::StatusOr<OnnxSignature>& signature) {
@@ -172,16 +172,6 @@ std::optional<std::vector<OpenAxis>> NamedAxesIn(const absl::StatusOr<OnnxSignat
     }
   }
   return named;
-}
-
-// Returns all dimensions of the graph's inputs.
-std::vector<OpenAxis> AxesOf(const Graph& graph) {
-  std::vector<OpenAxis> axes;
-  for (const Binding& input : graph.inputs()) {
-    const int rank = graph.var(input.var).type.shape.rank();
-    for (int axis = 0; axis < rank; ++axis) axes.push_back({input.name, axis});
-  }
-  return axes;
 }
 
 // Returns the graph for inputs of other shapes, unless dimensions that change are fixed.
@@ -283,24 +273,25 @@ absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes,
   return model;
 }
 
-std::vector<FixedAxis> FixedAxesOf(const Model& model) {
-  if (model.origin == nullptr) return model.file.fixed_axes;
-  const std::optional<std::vector<OpenAxis>> named = model.origin->named_axes();
-  const std::vector<OpenAxis> names = named.value_or(std::vector<OpenAxis>());
-  std::vector<FixedAxis> all;
-  std::vector<OpenAxis> axes =
-      AxesOf(model.graph);  // the sizes that a file declares can change, too
+FileAxes FileAxesOf(const Model& model) {
+  if (model.origin == nullptr) return {model.file.fixed_axes, {}};
+  const std::optional<std::vector<OpenAxis>> open = model.origin->open_axes();
+  std::vector<OpenAxis> axes = AxesOf(model.graph);  // sizes that a file declares change, too
+  FileAxes result;
+  if (!open) {
+    for (const OpenAxis& axis : axes) result.fixed.push_back({axis.input, axis.axis, ""});
+    return result;
+  }
   for (OpenAxis& axis : axes) {
-    all.push_back({axis.input, axis.axis, ""});
-    for (const OpenAxis& other : names) {
+    for (const OpenAxis& other : *open) {
       if (other.input == axis.input && other.axis == axis.axis) axis.symbol = other.symbol;
     }
   }
-  if (!named) return all;
-  return FindFixedAxes(model.graph, axes, [&](const InputShapes& shapes) -> absl::StatusOr<Graph> {
-    ASHLAR_ASSIGN_OR_RETURN(Model read, model.origin->reopen(shapes));
-    return std::move(read.graph);
-  });
+  const auto read = [&](const InputShapes& shapes) -> absl::StatusOr<Graph> {
+    ASHLAR_ASSIGN_OR_RETURN(Model model_read, model.origin->reopen(shapes));
+    return std::move(model_read.graph);
+  };
+  return {FixedByReading(model.graph, axes, read), *open};
 }
 
 absl::StatusOr<Model> WithShapes(Model model, const InputShapes& shapes) {

@@ -29,7 +29,7 @@ struct ModelOrigin {
   // Inputs that are not listed keep the shapes they were first read with.
   std::function<absl::StatusOr<Model>(const InputShapes&)> reopen;
   // The dimensions to which the file gives a symbol; nullopt: it cannot be read any more.
-  std::function<std::optional<std::vector<OpenAxis>>()> named_axes;
+  std::function<std::optional<std::vector<OpenAxis>>()> open_axes;
 };
 
 struct Model {
@@ -44,9 +44,9 @@ struct Model {
   std::vector<std::string> notes;  // about values that are computed otherwise than the file says
 };
 
-// Returns the dimensions of the model's inputs that are fixed, for a file that is made of it. Reads
-// a model with an origin several times; if it cannot be read any more, all dimensions are fixed.
-std::vector<FixedAxis> FixedAxesOf(const Model& model);
+// Returns the dimensions of the model's inputs for a file that is written of it. Reads a model with
+// an origin several times; if it cannot be read any more, all dimensions are fixed.
+FileAxes FileAxesOf(const Model& model);
 
 // Which weights of a native file will be read. Their checksums are verified before anything else
 // reads them.

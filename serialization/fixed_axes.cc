@@ -14,13 +14,13 @@
 namespace ashlar {
 namespace {
 
-constexpr int kMostRead = 48;  // further changes count as refused
+constexpr int kMostCompared = 48;  // further changes count as refused
 // Larger constants are weights, which are compared by their type alone.
-constexpr int64_t kMostCompared = 1 << 16;  // bytes
+constexpr int64_t kMostConstant = 1 << 16;  // bytes
 
 bool SameConstant(const HostTensor& a, const HostTensor& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  if (!a.has_data() || !b.has_data() || a.bytes() > kMostCompared) return true;
+  if (!a.has_data() || !b.has_data() || a.bytes() > kMostConstant) return true;
   return std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
 }
 
@@ -32,18 +32,27 @@ bool SameNode(const Graph& a, const OperatorNode& x, const Graph& b, const Opera
   return a.OutputTypes(x) == b.OutputTypes(y);
 }
 
-// Returns the name of the first operator that differs; constants are named by their first reader.
+// Returns the name of the operator that a user knows: a constant's first reader, an output's
+// producer.
+std::string NameOf(const Graph& graph, const OperatorNode& node) {
+  const OperatorNode* named = &node;
+  if (node.constant != nullptr && !graph.readers(node.outputs[0]).empty()) {
+    named = &graph.node(graph.readers(node.outputs[0])[0]);
+  }
+  if (named->op->role() == Role::kOutput) named = &graph.node(graph.var(named->inputs[0]).producer);
+  return named->name;
+}
+
+// Returns the name of the first operator that differs.
 std::optional<std::string> FirstDifference(const Graph& a, const Graph& b) {
   const size_t count = std::min(a.nodes().size(), b.nodes().size());
   for (size_t i = 0; i < count; ++i) {
     const OperatorNode& node = a.node(static_cast<int>(i));
-    if (SameNode(a, node, b, b.node(static_cast<int>(i)))) continue;
-    if (node.constant == nullptr) return node.name;
-    const auto& readers = a.readers(node.outputs[0]);
-    return readers.empty() ? node.name : a.node(readers[0]).name;
+    if (!SameNode(a, node, b, b.node(static_cast<int>(i)))) return NameOf(a, node);
   }
   if (a.nodes().size() == b.nodes().size()) return std::nullopt;
-  return (count < a.nodes().size() ? a : b).node(static_cast<int>(count)).name;
+  const Graph& longer = count < a.nodes().size() ? a : b;
+  return NameOf(longer, longer.node(static_cast<int>(count)));
 }
 
 // Returns groups of dimensions that may have to change together: with the same symbol (or each
@@ -62,10 +71,20 @@ std::vector<std::vector<OpenAxis>> GroupsOf(const std::vector<OpenAxis>& open) {
   return in_order;
 }
 
-// Returns the shapes of the graph's inputs with these dimensions twice as large, and `more`.
-InputShapes Larger(const Graph& graph, const std::vector<OpenAxis>& group, int64_t more) {
+}  // namespace
+
+std::vector<OpenAxis> AxesOf(const Graph& graph) {
+  std::vector<OpenAxis> axes;
+  for (const Binding& input : graph.inputs()) {
+    const int rank = graph.var(input.var).type.shape.rank();
+    for (int axis = 0; axis < rank; ++axis) axes.push_back({input.name, axis});
+  }
+  return axes;
+}
+
+InputShapes LargerShapes(const Graph& graph, const std::vector<OpenAxis>& axes, int64_t more) {
   InputShapes shapes;
-  for (const OpenAxis& axis : group) {
+  for (const OpenAxis& axis : axes) {
     for (const Binding& input : graph.inputs()) {
       const Shape& now = graph.var(input.var).type.shape;
       if (input.name != axis.input || axis.axis >= now.rank() || now[axis.axis] == 0) continue;
@@ -76,10 +95,8 @@ InputShapes Larger(const Graph& graph, const std::vector<OpenAxis>& group, int64
   return shapes;
 }
 
-}  // namespace
-
 std::vector<FixedAxis> FindFixedAxes(const Graph& graph, const std::vector<OpenAxis>& open,
-                                     ReadAtShapes read) {
+                                     DifferenceAtShapes difference_at) {
   std::vector<FixedAxis> fixed;
   std::set<std::pair<std::string, int>> known, changed;  // dimensions in `fixed`, and open ones
   const auto left = [&](const OpenAxis& axis) {
@@ -92,7 +109,7 @@ std::vector<FixedAxis> FindFixedAxes(const Graph& graph, const std::vector<OpenA
     }
   };
   std::vector<std::vector<OpenAxis>> tried;
-  int readings = 0;
+  int compared = 0;
   const auto change = [&](std::vector<OpenAxis> group) {
     std::erase_if(group, [&](const OpenAxis& axis) {
       return known.contains({axis.input, axis.axis});
@@ -103,15 +120,12 @@ std::vector<FixedAxis> FindFixedAxes(const Graph& graph, const std::vector<OpenA
     bool same = false;
     std::optional<std::string> difference;
     for (const int64_t more : {0, 1}) {
-      const InputShapes shapes = Larger(graph, group, more);
+      const InputShapes shapes = LargerShapes(graph, group, more);
       if (shapes.empty()) return;
       const absl::StatusOr<Graph> inferred = WithInputShapes(graph, shapes);
       if (!inferred.ok() || difference) continue;
       difference = std::string();
-      if (++readings <= kMostRead) {
-        const absl::StatusOr<Graph> as_read = read(shapes);
-        if (as_read.ok()) difference = FirstDifference(*inferred, *as_read);
-      }
+      if (++compared <= kMostCompared) difference = difference_at(*inferred, shapes);
       same = same || !difference;
     }
     for (const OpenAxis& axis : group) {
@@ -134,6 +148,16 @@ std::vector<FixedAxis> FindFixedAxes(const Graph& graph, const std::vector<OpenA
   return fixed;
 }
 
+std::vector<FixedAxis> FixedByReading(const Graph& graph, const std::vector<OpenAxis>& open,
+                                      ReadAtShapes read) {
+  return FindFixedAxes(
+      graph, open,
+      [&](const Graph& inferred, const InputShapes& shapes) -> std::optional<std::string> {
+        const absl::StatusOr<Graph> as_read = read(shapes);
+        return as_read.ok() ? FirstDifference(inferred, *as_read) : "";
+      });
+}
+
 absl::Status CheckFixedAxes(const std::string& input, const Shape& shape,
                             const std::vector<FixedAxis>& fixed, const InputShapes& shapes) {
   const auto found = shapes.find(input);
@@ -146,7 +170,8 @@ absl::Status CheckFixedAxes(const std::string& input, const Shape& shape,
         "input ", input, " is ", shape.ToString(), ", and asked for is ", asked.ToString(), ": ",
         axis.node.empty() ? "the model" : absl::StrCat("'", axis.node.substr(0, 200), "'"),
         " depends on dimension ", axis.axis,
-        ", which was fixed when the model was read; read its .onnx file with this shape"));
+        ", which was fixed when the file was written; write it again from its source at this "
+        "shape"));
   }
   return absl::OkStatus();
 }

@@ -7,6 +7,7 @@
 #ifndef ASHLAR_SERIALIZATION_FIXED_AXES_H_
 #define ASHLAR_SERIALIZATION_FIXED_AXES_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,6 @@ struct FixedAxis {
   friend bool operator==(const FixedAxis&, const FixedAxis&) = default;
 };
 
-// Reads the model that `graph` was read from at other shapes; inputs that are not listed keep
-// `graph`'s.
-using ReadAtShapes = absl::FunctionRef<absl::StatusOr<Graph>(const InputShapes&)>;
-
 // A dimension that the model's file leaves open.
 struct OpenAxis {
   std::string input;
@@ -36,19 +33,45 @@ struct OpenAxis {
   friend bool operator==(const OpenAxis&, const OpenAxis&) = default;
 };
 
+// The dimensions of inputs in a file that is written of a model.
+struct FileAxes {
+  std::vector<FixedAxis> fixed;  // other sizes are refused
+  std::vector<OpenAxis> open;    // the ones with symbols in the model's own file
+};
+
+// Returns all dimensions of the graph's inputs.
+std::vector<OpenAxis> AxesOf(const Graph& graph);
+
+// Returns the shapes of the graph's inputs with these dimensions twice as large, and `more`.
+InputShapes LargerShapes(const Graph& graph, const std::vector<OpenAxis>& axes, int64_t more);
+
+// Compares a graph that was inferred for other shapes of inputs with one that was made for them:
+// nullopt if they are the same, otherwise the name of the first operator that differs, or "".
+using DifferenceAtShapes =
+    absl::FunctionRef<std::optional<std::string>(const Graph& inferred, const InputShapes& shapes)>;
+
 // Returns the open dimensions that are fixed in the graph: all but the ones that were seen to
-// change with shapes alone. Reads the model at twice the size of each (and one more), and of
-// several that may have to change together: with the same symbol, with the same index (such as all
-// batches), all, and each two that cannot change otherwise.
+// change with shapes alone. Compares at twice the size of each (and one more), and of several that
+// may have to change together: with the same symbol, with the same index (such as all batches),
+// all, and each two that cannot change otherwise.
 std::vector<FixedAxis> FindFixedAxes(const Graph& graph, const std::vector<OpenAxis>& open,
-                                     ReadAtShapes read);
+                                     DifferenceAtShapes difference);
+
+// Reads the model that `graph` was read from at other shapes; inputs that are not listed keep
+// `graph`'s.
+using ReadAtShapes = absl::FunctionRef<absl::StatusOr<Graph>(const InputShapes&)>;
+
+// Returns FindFixedAxes of a graph that was read, compared with the graphs read at other shapes.
+std::vector<FixedAxis> FixedByReading(const Graph& graph, const std::vector<OpenAxis>& open,
+                                      ReadAtShapes read);
 
 // Returns InvalidArgument, naming input, dimension and node, if the shapes change a fixed dimension
 // of the input, whose shape is `shape`.
 absl::Status CheckFixedAxes(const std::string& input, const Shape& shape,
                             const std::vector<FixedAxis>& fixed, const InputShapes& shapes);
 
-// The key of fixed dimensions in the metadata of an ONNX file, and such a dimension as text.
+// The begin of the keys of fixed dimensions in the metadata of an ONNX file, and such a dimension
+// as text.
 inline constexpr char kFixedAxisKey[] = "ashlar.fixed_axis";
 std::string ToText(const FixedAxis& axis);
 absl::StatusOr<FixedAxis> ParseFixedAxis(absl::string_view text);

@@ -10,6 +10,7 @@
 #include "graph/status.h"
 #include "library/join_models.h"
 #include "runtime/measure/process_memory.h"
+#include "serialization/onnx/import/reader.h"
 #include "serialization/plan_file.h"
 #include "tools/exit_code.h"
 
@@ -80,11 +81,12 @@ absl::Status OfPlan(const std::string& path, const absl::Status& status) {
                    " to run by it (`plan` shows it beside its own with --diff ", path, ")"));
 }
 
-absl::StatusOr<Model> LoadOne(const ModelFlags& flags, Console& console, WeightsUse use) {
+absl::StatusOr<Model> LoadOne(const ModelFlags& flags, InputShapes shapes, Console& console,
+                              WeightsUse use) {
   ASHLAR_ASSIGN_OR_RETURN(const ModelSource source, SourceOf(flags.path, console));
   const bool onnx = source.is_onnx;
   OpenOptions options;
-  ASHLAR_ASSIGN_OR_RETURN(options.shapes, ParseShapes(flags));
+  options.shapes = std::move(shapes);
   ASHLAR_ASSIGN_OR_RETURN(options.values, ParseValues(flags));
   if (!flags.outputs.empty() && !onnx) {
     return UsageError(
@@ -108,23 +110,72 @@ absl::StatusOr<Model> LoadOne(const ModelFlags& flags, Console& console, Weights
                       ExitCode::kUsage);
 }
 
+// Returns the names of a model's inputs.
+absl::StatusOr<std::vector<std::string>> InputNamesOf(const ModelFlags& flags, Console& console) {
+  ASHLAR_ASSIGN_OR_RETURN(const ModelSource source, SourceOf(flags.path, console));
+  std::vector<std::string> names;
+  if (source.is_onnx) {
+    const absl::StatusOr<OnnxSignature> signature =
+        source.piped != nullptr ? ReadOnnxSignatureFromBytes(source.piped->bytes(), source.path)
+                                : ReadOnnxSignature(source.path);
+    if (!signature.ok()) return WithExitCode(signature.status(), ExitCode::kRejectedInput);
+    for (const OnnxTensor& input : signature->inputs) names.push_back(input.name);
+    return names;
+  }
+  ASHLAR_ASSIGN_OR_RETURN(const Model model, LoadOne(flags, {}, console, WeightsUse::kNone));
+  for (const Binding& input : model.graph.inputs()) names.push_back(input.name);
+  return names;
+}
+
+// Moves the shapes of these inputs out of `shapes`.
+InputShapes Take(const std::vector<std::string>& inputs, InputShapes& shapes) {
+  InputShapes taken;
+  for (const std::string& input : inputs) {
+    if (auto shape = shapes.extract(input); !shape.empty()) taken.insert(std::move(shape));
+  }
+  return taken;
+}
+
+// Loads the model behind `model` for the shapes that `model` gives, and takes the others of its
+// inputs out of `shapes`.
+absl::StatusOr<Model> LoadNext(const Model& model, const ModelFlags& flags, InputShapes& shapes,
+                               Console& console, WeightsUse use) {
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<std::string> inputs, InputNamesOf(flags, console));
+  InputShapes own = ShapesAfter(model.graph, inputs);
+  const bool linked = !own.empty();
+  own.merge(Take(inputs, shapes));
+  absl::StatusOr<Model> next = LoadOne(flags, std::move(own), console, use);
+  if (next.ok()) return next;
+  const ExitCode code = ExitCodeOf(next.status());
+  return WithExitCode(
+      Annotate(next.status(),
+               absl::StrCat("--then ", flags.path, linked ? " after the model before it" : "")),
+      code);
+}
+
 }  // namespace
 
 absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console, WeightsUse use) {
-  if (!flags.then.empty() && use == WeightsUse::kAsItRuns) use = WeightsUse::kPlain;
-  ASHLAR_ASSIGN_OR_RETURN(Model model, LoadOne(flags, console, use));
+  ASHLAR_ASSIGN_OR_RETURN(InputShapes shapes, ParseShapes(flags));
+  if (flags.then.empty()) return LoadOne(flags, std::move(shapes), console, use);
+  if (use == WeightsUse::kAsItRuns) use = WeightsUse::kPlain;
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<std::string> inputs, InputNamesOf(flags, console));
+  ASHLAR_ASSIGN_OR_RETURN(Model model, LoadOne(flags, Take(inputs, shapes), console, use));
   for (const std::string& path : flags.then) {
     ModelFlags next;
     next.path = path;
     next.follow_links = flags.follow_links;
-    ASHLAR_ASSIGN_OR_RETURN(Model second, LoadOne(next, console, use));
+    ASHLAR_ASSIGN_OR_RETURN(Model second, LoadNext(model, next, shapes, console, use));
     absl::StatusOr<Model> both = JoinModels(std::move(model), std::move(second));
     if (!both.ok()) {
       return WithExitCode(Annotate(both.status(), absl::StrCat("--then ", path)), ExitCode::kUsage);
     }
     model = *std::move(both);
   }
-  return model;
+  if (shapes.empty()) return model;
+  absl::StatusOr<Model> reshaped = WithShapes(std::move(model), shapes);  // renamed inputs
+  if (reshaped.ok()) return reshaped;
+  return WithExitCode(Annotate(reshaped.status(), "--shape"), ExitCode::kUsage);
 }
 
 absl::Status PlanFileError(const absl::Status& status) {

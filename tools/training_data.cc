@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -180,7 +181,12 @@ void TrainingData::Fill(absl::Span<const int64_t> indices, void* images, void* l
 }
 
 uint64_t TrainingData::checksum() const {
-  return Checksum(labels_.raw(), static_cast<size_t>(labels_.bytes()));
+  uint64_t sums[2];
+  for (size_t i = 0; i < std::size(sums); ++i) {
+    const HostTensor& tensor = i == 0 ? images_ : labels_;
+    sums[i] = Checksum(tensor.raw(), static_cast<size_t>(tensor.bytes()));
+  }
+  return Checksum(sums, sizeof(sums));
 }
 
 }  // namespace ashlar

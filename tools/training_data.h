@@ -39,7 +39,7 @@ class TrainingData {
   void Fill(absl::Span<const int64_t> indices, void* images, void* labels) const;
   // Returns a class label.
   int32_t label(int64_t index) const { return static_cast<int32_t>(labels_.At(index)); }
-  // Returns a checksum of all labels, so that a resumed training notices other data.
+  // Returns a checksum of all images and labels, so that a resumed training notices other data.
   uint64_t checksum() const;
 
  private:

@@ -1,9 +1,13 @@
 #include "training/checkpoint.h"
 
 #include <map>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "graph/graph_builder.h"
 #include "graph/status.h"
 #include "opr/host_io.h"
@@ -27,6 +31,14 @@ HostTensor TextTensor(absl::string_view text) {
 
 std::string TextOf(const HostTensor& tensor) {
   return {static_cast<const char*>(tensor.raw()), static_cast<size_t>(tensor.bytes())};
+}
+
+// Returns the words of a text that `other` lacks, cut if they are many.
+std::string WordsWithout(absl::string_view text, absl::string_view other) {
+  const std::set<absl::string_view> there = absl::StrSplit(other, absl::ByAnyChar(" \n"));
+  std::vector<absl::string_view> words = absl::StrSplit(text, absl::ByAnyChar(" \n"));
+  std::erase_if(words, [&](absl::string_view word) { return there.contains(word); });
+  return absl::StrJoin(words, " ").substr(0, 1000);
 }
 
 absl::Status AddTensor(GraphBuilder& builder, const std::string& name, HostTensor value) {
@@ -106,9 +118,9 @@ absl::StatusOr<Progress> ReadCheckpoint(const std::string& path, const std::stri
   progress.settings = settings;
   const std::string found = TextOf(text), expected = absl::StrCat(kFormat, "\n", settings);
   if (found != expected) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": the checkpoint of another training, of\n  ", found.substr(0, 1000),
-                     "\nand not of\n  ", expected.substr(0, 1000)));
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, ": the checkpoint of another training: it has [", WordsWithout(found, expected),
+        "], and this one has [", WordsWithout(expected, found), "]"));
   }
   progress.steps = steps.num_elements() == 1 ? steps.data<int64_t>()[0] : -1;
   if (progress.steps < 0) return absl::InvalidArgumentError(absl::StrCat(path, ": no steps"));

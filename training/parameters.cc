@@ -89,7 +89,7 @@ class Finder {
     if (bias) Add(inputs[BatchNorm::kBias], true);
     const bool known = IsWeight(graph_, inputs[BatchNorm::kMean]) &&
                        IsWeight(graph_, inputs[BatchNorm::kVariance]);
-    if (!batch_statistics_ || !scale || !bias || !known) return;
+    if (!batch_statistics_ || !(scale || bias) || !known) return;
     BatchStatistics norm{index};
     norm.mean = Add(inputs[BatchNorm::kMean], false);
     norm.variance = Add(inputs[BatchNorm::kVariance], false);

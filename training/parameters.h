@@ -39,8 +39,8 @@ struct ParameterOptions {
 };
 
 // Finds the Float32 constants that convolutions, products, layer and batch norms read as weights,
-// and biases added after convolutions and products. A batch norm with a frozen scale or bias keeps
-// its statistics. All readers of a constant share its parameter, so `model` is one of
+// and biases added after convolutions and products. A batch norm keeps its statistics if its scale
+// and its bias are frozen. All readers of a constant share its parameter, so `model` is one of
 // WithOwnWeights (training/own_weights.h). InvalidArgument if the expression is malformed or
 // matches no weight, or if nothing is left to learn.
 absl::StatusOr<Parameters> FindParameters(const Graph& model, const ParameterOptions& options);

@@ -64,8 +64,8 @@ struct ashlar_training {
   std::unique_ptr<ashlar::TrainingSession> session;
   std::optional<ashlar::Graph> as_given;  // the model from its file, for its own batch
   ashlar::Model source;                   // the same before its classes were changed
-  // FixedAxesOf(source), found by the first save. A later one may have replaced the file.
-  mutable std::optional<std::vector<ashlar::FixedAxis>> fixed_axes;
+  // FileAxesOf(source), found by the first save. A later one may have replaced the file.
+  mutable std::optional<ashlar::FileAxes> axes;
   ashlar::ParameterOptions parameters;
   std::string settings;           // must agree with a checkpoint's
   std::deque<std::string> names;  // of tensors

@@ -135,9 +135,9 @@ absl::Status Save(const ashlar_training& training, const char* path) {
                           training.session->Trained(*training.as_given, training.parameters));
   const bool onnx = HasEnding(path, ".onnx");
   if (onnx || HasEnding(path, ".ash")) {
-    if (!training.fixed_axes) training.fixed_axes = FixedAxesOf(training.source);
-    return onnx ? WriteOnnx(trained, path, *training.fixed_axes)
-                : WriteModel(trained, path, *training.fixed_axes);
+    if (!training.axes) training.axes = FileAxesOf(training.source);
+    return onnx ? WriteOnnx(trained, path, *training.axes)
+                : WriteModel(trained, path, *training.axes);
   }
   return InvalidArgument(absl::StrCat("path ", path, " is neither a .ash nor a .onnx file"));
 }

@@ -49,6 +49,16 @@ int Composition::Reshaped(int var, const Shape& shape) {
   return Add<Reshape>({}, {var, Constant(TargetOf(shape))});
 }
 
+int Composition::ReshapedImages(int var, const Shape& shape) {
+  const Shape& from = type(var).shape;
+  const bool follows = from.rank() > 0 && from[0] == shape[0];
+  std::vector<int64_t> target(shape.dims().begin(), shape.dims().end());
+  target[0] = -1;
+  const Shape length = {static_cast<int64_t>(target.size())};
+  HostTensor dims = HostTensor::FromValues<int64_t>(DType::kInt64, length, target);
+  return Add<Reshape>({.axis = 0, .follows = follows}, {var, Constant(std::move(dims))});
+}
+
 int Composition::Converted(int var, DType dtype) {
   return type(var).dtype == dtype ? var : Add<TypeCvt>({dtype}, {var});
 }

@@ -38,6 +38,8 @@ class Composition {
 
   // Gives the same elements another shape.
   int Reshaped(int var, const Shape& shape);
+  // The same; the number of images, which is the first dimension, stays open.
+  int ReshapedImages(int var, const Shape& shape);
   // Takes the elements begin, begin + step, ... along an axis up to `end`, exclusive, which may be
   // just out of range.
   int Slice(int var, int axis, int64_t begin, int64_t end, int64_t step = 1);

@@ -220,14 +220,14 @@ absl::StatusOr<int> QuantizeProduct(GraphBuilder& builder, const MatrixMulParam&
   if (inputs.size() > 2) bias = ValuesOf(*builder.graph().constant(inputs[2]));
   Composition graph(builder);
   const int64_t rows = graph.type(inputs[0]).shape.num_elements() / depth;
-  const int pixels = graph.Reshaped(inputs[0], {rows, depth, 1, 1});
+  const int pixels = graph.ReshapedImages(inputs[0], {rows, depth, 1, 1});
   ASHLAR_RETURN_IF_ERROR(graph.status());
   ConvBiasParam product;
   if (relu) product.nonlineMode = ScalarFunction::kRelu;
   ASHLAR_ASSIGN_OR_RETURN(const int made,
                           AddConvolution(graph, product, pixels, filter, bias, choice));
   ASHLAR_RETURN_IF_ERROR(graph.status());
-  const int result = graph.Reshaped(made, choice.output.shape);
+  const int result = graph.ReshapedImages(made, choice.output.shape);
   ASHLAR_RETURN_IF_ERROR(graph.status());
   return result;
 }

@@ -487,8 +487,8 @@ class Plan:
     inputs, outputs : list of TensorInfo
     choices : dict
         The options of `Model.plan` that make this plan again without a search: "tile", "passes",
-        "prefer", and other planning options that are not the default, such as "align". Threads,
-        device, precision, shapes and `release_input` are not among them.
+        "prefer", and other planning options that are not the default, such as "precision",
+        "release_input" or "align". Threads, device, shapes and `processor` are not among them.
     """
     _handle: c.Handle
 
@@ -520,9 +520,10 @@ class Plan:
         """Warn if the smaller arena of a budget takes more memory in all."""
         m = self.memory
         if 0 < m.total_without_budget < m.total:
+            cause = "the search for tiles leaves unused memory behind" if self.choices["tile"] == "none" else (
+                "tiles pack weights in more or larger forms, and have more operators. prefer='memory' keeps weights small")
             warnings.warn(
-                f"the total of this plan is {m.total} bytes, larger than {m.total_without_budget} without a budget: "
-                "tiles pack weights in more or larger forms, and have more operators. prefer='memory' keeps weights small",
+                f"the total of this plan is {m.total} bytes, larger than {m.total_without_budget} without a budget: {cause}",
                 RuntimeWarning, stacklevel=4)
 
     @property

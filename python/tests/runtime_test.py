@@ -205,7 +205,8 @@ class RuntimeTest(support.ModelTest):
 
     def test_choices_repeat_a_plan(self):
         for options in ({}, {"budget": "min"}, {"budget": "min", "passes": "fold_constants,fuse"},
-                        {"align": "256", "inplace": False}, {"exact": True, "planner": "naive"}):
+                        {"align": "256", "inplace": False}, {"exact": True, "planner": "naive"},
+                        {"budget": "min", "precision": "Float16", "release_input": True}):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 plan = self.model.plan(threads=1, **options)

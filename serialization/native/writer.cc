@@ -266,14 +266,13 @@ absl::Status Write(const Graph& graph, const PackedModel* packed, const std::str
 
 }  // namespace
 
-absl::Status WriteModel(const Graph& graph, const std::string& path,
-                        const std::vector<FixedAxis>& fixed) {
-  return Write(graph, nullptr, path, fixed);
+absl::Status WriteModel(const Graph& graph, const std::string& path, const FileAxes& axes) {
+  return Write(graph, nullptr, path, axes.fixed);
 }
 
 absl::Status WriteModel(const Graph& graph, const PackedModel& packed, const std::string& path,
-                        const std::vector<FixedAxis>& fixed) {
-  return Write(graph, &packed, path, fixed);
+                        const FileAxes& axes) {
+  return Write(graph, &packed, path, axes.fixed);
 }
 
 }  // namespace ashlar

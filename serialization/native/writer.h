@@ -15,12 +15,12 @@ namespace ashlar {
 // Replaces the file after everything is written; on an error, an existing file stays unchanged.
 // Returns InvalidArgument for a graph that the format cannot store: several comp nodes, a constant
 // without data.
-absl::Status WriteModel(const Graph& graph, const std::string& path,
-                        const std::vector<FixedAxis>& fixed = {});
+// Other sizes of the dimensions in `axes.fixed` are refused when the file is read.
+absl::Status WriteModel(const Graph& graph, const std::string& path, const FileAxes& axes = {});
 
 // The same, followed by a packed form of the graph.
 absl::Status WriteModel(const Graph& graph, const PackedModel& packed, const std::string& path,
-                        const std::vector<FixedAxis>& fixed = {});
+                        const FileAxes& axes = {});
 
 }  // namespace ashlar
 

@@ -12,6 +12,7 @@
 #include "quantization/noise.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/plan/plan_graph.h"
+#include "serialization/input_shapes.h"
 #include "serialization/native/reader.h"
 #include "serialization/native/writer.h"
 #include "serialization/npz.h"
@@ -518,6 +519,28 @@ TEST_F(QuantizeModelTest, AnInputOfBytesStandsForFloats) {
   EXPECT_TRUE(SameBytes(Run(Value(ReadModel(folder / "m.ash")), {{"x", bytes}})[0], expected));
   ASSERT_TRUE(IsOk(WriteOnnx(model.graph, folder / "m.onnx")));
   EXPECT_TRUE(SameBytes(Run(Value(ReadOnnx(folder / "m.onnx")), {{"x", bytes}})[0], expected));
+}
+
+// Regression: the reshapes around a product fixed its number of rows.
+TEST_F(QuantizeModelTest, ProductsKeepTheNumberOfImagesOpen) {
+  Shape images = {1, 3, 4, 5};
+  NetOfFloats net(5, images);
+  const Graph graph = std::move(net).Build(net.Dense(net.Flat(net.x()), 6));
+  const Graph model = Value(QuantizeModel(graph, RandomData("x", images, 4), {})).graph;
+  std::mt19937_64 random(7);
+  const HostTensor one = RandomTensor(random, images, -1, 1);
+  const HostTensor expected = Run(model, {{"x", one}})[0];
+  images[0] = 3;
+  const Graph three = Value(WithInputShapes(model, {{"x", images}}));
+  HostTensor several = HostTensor::Zeros(DType::kFloat32, images);
+  for (int64_t i = 0; i < several.num_elements(); ++i) {
+    several.Set(i, one.At(i % one.num_elements()));
+  }
+  const HostTensor rows = Run(three, {{"x", several}})[0];
+  ASSERT_EQ(rows.num_elements(), 3 * expected.num_elements());
+  for (int64_t i = 0; i < rows.num_elements(); ++i) {
+    EXPECT_EQ(rows.At(i), expected.At(i % expected.num_elements())) << i;
+  }
 }
 
 }  // namespace

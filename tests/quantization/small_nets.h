@@ -99,10 +99,10 @@ class NetOfFloats {
     return maker_.Add<PoolingForward>(param, {x}, Name("pool"));
   }
   int Flat(int x) {
-    const int64_t batch = shape(x)[0];
-    const std::vector<int64_t> target = {batch, shape(x).num_elements() / batch};
+    const std::vector<int64_t> target = {-1, shape(x).num_elements() / shape(x)[0]};
     return maker_.Add<Reshape>(
-        {}, {x, maker_.Constant(HostTensor::FromValues<int64_t>(DType::kInt64, {2}, target))});
+        {.axis = 0, .follows = true},
+        {x, maker_.Constant(HostTensor::FromValues<int64_t>(DType::kInt64, {2}, target))});
   }
   int Dense(int x, int64_t outputs) {
     const int64_t depth = shape(x)[1];

@@ -83,6 +83,36 @@ TEST_F(ModelFilesTest, WrittenJoinedModelsRefuseSizesTheyWereNotReadFor) {
   }
 }
 
+// Regression: written ONNX declared the size that was read, and other programs refused all others.
+TEST_F(ModelFilesTest, AnOpenNumberOfImagesStaysOpenInWrittenOnnx) {
+  const std::string relu = SharedData("data/models/relu.onnx");  // {N,4}
+  ASSERT_EQ(Ashlar(absl::StrCat("convert ", relu, " -o open.onnx")).exit_code, 0);
+  ASSERT_EQ(Ashlar("convert open.onnx --then open.onnx -o both.onnx").exit_code, 0);
+  for (const char* file : {"open.onnx", "both.onnx"}) {
+    EXPECT_THAT(Read(file), HasSubstr(std::string("\x12\x01N", 3))) << file;  // a dim_param
+    EXPECT_EQ(Ashlar(absl::StrCat("run ", file, " --shape x=3x4")).exit_code, 0) << file;
+  }
+}
+
+// Regression: the second model was read for the sizes of its file, and --shape of its inputs was an
+// unknown input.
+TEST_F(ModelFilesTest, JoinedModelsTakeTheSizesOfTheModelBefore) {
+  const std::string last = SharedData("data/models/last_row.onnx");  // {N,4}, gives {1,4}
+  const std::string relu = SharedData("data/models/relu.onnx");      // {N,4}
+  ASSERT_EQ(Ashlar(absl::StrCat("convert ", relu, " -o relu.ash")).exit_code, 0);
+  ASSERT_EQ(Ashlar(absl::StrCat("convert ", last, " -o last.ash")).exit_code, 0);
+  for (const std::string& second : {relu, last, std::string("relu.ash")}) {
+    SCOPED_TRACE(second);
+    const ProcessResult run =
+        Ashlar(absl::StrCat("run ", relu, " --then ", second, " --shape x=3x4 --json"));
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+  }
+  const std::string joined = absl::StrCat("run ", relu, " --then ");
+  ExpectEndings(joined, {{"last.ash --shape x=3x4", 2, "depends on dimension 0"},
+                         {"last.ash --shape x=3x4", 2, "write it again from its source"},
+                         {"relu.ash --shape none=3x4", 2, "no input 'none'; the model has: x"}});
+}
+
 // Regression: height and width that can change only together, beside channels that cannot change,
 // were not found: the fourth row of five was taken for the last one.
 TEST_F(ModelFilesTest, DimensionsThatChangeOnlyTogetherAreRefused) {

@@ -219,6 +219,8 @@ TEST_F(BudgetCommandTest, TheOptionsThatRepeatAPlanCanBePasted) {
                {"s.ash", " --tile 0-19:lines13", "'0-19:lines13'"},
                {"s.ash", " --memory-budget min", "--tile"},
                {"s.ash", " --memory-budget 300000 --prefer memory", "'--prefer' 'memory'"},
+               {"s.ash", " --memory-budget 300000 --precision fp16 --release-input",
+                "'--precision' 'Float16' '--release-input'"},
                {"s.ash", " --memory-budget min --passes fold_constants,fuse",
                 "'--passes' 'fold_constants,fuse'"}};
   for (const auto& c : cases) {

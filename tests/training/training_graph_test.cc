@@ -103,6 +103,49 @@ TEST(TrainingGraph, WhatLearnsAndWhatIsFrozen) {
   EXPECT_TRUE(absl::IsInvalidArgument(FindParameters(Linear(), options).status()));
 }
 
+// Regression: a frozen bias alone switched a norm to its running statistics, without a word.
+TEST(TrainingGraph, NormsFollowTheBatchUnlessScaleAndBiasAreFrozen) {
+  GraphMaker make;
+  const int x = make.Input("x", {2, 3, 4, 4});
+  std::vector<int> inputs = {x};
+  for (const char* name : {"scale", "bias", "mean", "variance"}) {
+    inputs.push_back(make.Add(Operators().MakeConstant(Seeded({3}, inputs.size())), {}, name));
+  }
+  make.Output(make.Add<BatchNorm>({1e-5}, inputs));
+  const Graph graph = std::move(make).Build();
+  const struct {
+    const char* freeze;
+    std::vector<std::string> names;
+  } rows[] = {
+      {"", {"bias", "scale", "statistic mean", "statistic variance"}},
+      {"^bias$", {"scale", "statistic mean", "statistic variance"}},
+      {"^scale$", {"bias", "statistic mean", "statistic variance"}},
+  };
+  for (const auto& row : rows) {
+    ParameterOptions options;
+    options.freeze = row.freeze;
+    const Parameters found = Value(FindParameters(graph, options));
+    EXPECT_EQ(NamesOf(found), row.names) << row.freeze;
+    EXPECT_EQ(found.norms.size(), 1u) << row.freeze;
+  }
+  // Beside parameters that learn, a norm with both frozen keeps its statistics.
+  GraphMaker both;
+  std::vector<int> frozen = {both.Input("x", {2, 3, 4, 4})};
+  for (const char* name : {"scale", "bias", "mean", "variance"}) {
+    frozen.push_back(both.Add(Operators().MakeConstant(Seeded({3}, frozen.size())), {}, name));
+  }
+  std::vector<int> next = {both.Add<BatchNorm>({1e-5}, frozen)};
+  for (const char* name : {"scale2", "bias2", "mean2", "variance2"}) {
+    next.push_back(both.Add(Operators().MakeConstant(Seeded({3}, 5 + next.size())), {}, name));
+  }
+  both.Output(both.Add<BatchNorm>({1e-5}, next));
+  ParameterOptions options;
+  options.freeze = "^(scale|bias)$";
+  EXPECT_EQ(
+      NamesOf(Value(FindParameters(std::move(both).Build(), options))),
+      (std::vector<std::string>{"bias2", "scale2", "statistic mean2", "statistic variance2"}));
+}
+
 TEST(TrainingGraph, LeastSquaresFindTheLine) {
   cpu::RegisterDevice();
   TrainingOptions options;

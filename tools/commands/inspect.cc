@@ -86,7 +86,7 @@ class InspectCommand final : public Command {
       const PlanRequest request;
       ASHLAR_ASSIGN_OR_RETURN(const RewrittenGraph rewritten,
                               RewriteGraph(graph, request.target, request.planning));
-      ASHLAR_RETURN_IF_ERROR(WriteOnnx(rewritten.graph, onnx_, FixedAxesOf(model)));
+      ASHLAR_RETURN_IF_ERROR(WriteOnnx(rewritten.graph, onnx_, FileAxesOf(model)));
     }
     const GraphSummary summary = Summarize(graph);
     if (dot_) {

@@ -142,9 +142,9 @@ class QuantizeCommand final : public Command {
                  : status;
     }
     console.Progress(absl::StrCat("writing ", output_));
-    const std::vector<FixedAxis> fixed = FixedAxesOf(model);
-    ASHLAR_RETURN_IF_ERROR(HasEnding(output_, ".onnx") ? WriteOnnx(made->graph, output_, fixed)
-                                                       : WriteModel(made->graph, output_, fixed));
+    const FileAxes axes = FileAxesOf(model);
+    ASHLAR_RETURN_IF_ERROR(HasEnding(output_, ".onnx") ? WriteOnnx(made->graph, output_, axes)
+                                                       : WriteModel(made->graph, output_, axes));
     PlanRequest request;
     request.target = options_.target;
     PlannedModel before, after;

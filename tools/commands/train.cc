@@ -218,7 +218,7 @@ class TrainCommand final : public Command {
         o.parameters.freeze, "' batch_norm=", o.parameters.batch_statistics ? "batch" : "frozen",
         " classes=", flags_.classes, " images=", data.count(),
         micro_batch_ > 0 ? absl::StrCat(" micro_batch=", micro_batch_) : "",
-        " labels=", absl::Hex(data.checksum()), " mean=", absl::StrJoin(inputs_.mean, ","),
+        " data=", absl::Hex(data.checksum()), " mean=", absl::StrJoin(inputs_.mean, ","),
         " scale=", absl::StrJoin(inputs_.scale, ","));
   }
 
@@ -274,6 +274,11 @@ class TrainCommand final : public Command {
     if (progress_.steps > 0) {
       console.Print(
           absl::StrFormat("resuming after step %d of %s\n", progress_.steps, checkpoint_));
+    }
+    if (progress_.steps >= steps()) {
+      console.Note(absl::StrCat("nothing is left to train: the checkpoint is of ", progress_.steps,
+                                " steps, and --epochs ", epochs_, " ends after ", steps(),
+                                "; its weights are written"));
     }
   }
 
@@ -384,11 +389,11 @@ class TrainCommand final : public Command {
   }
 
   // Returns the model as in its file, with the file's batch size and the trained parameters.
-  absl::StatusOr<Graph> TrainedAsTheFile(Console& console, std::vector<FixedAxis>& fixed) const {
+  absl::StatusOr<Graph> TrainedAsTheFile(Console& console, FileAxes& axes) const {
     TrainingFlags flags = flags_;
     flags.batch = 0;
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kPlain));
-    fixed = FixedAxesOf(model);
+    axes = FileAxesOf(model);
     ASHLAR_ASSIGN_OR_RETURN(model, ModelToTrain(std::move(model), flags));
     return session_->Trained(model.graph, flags.options.parameters);
   }
@@ -398,18 +403,18 @@ class TrainCommand final : public Command {
     ConsoleFlags nothing;  // notes about the file were already printed
     nothing.quiet = true;
     Console silent("train", nothing);
-    std::vector<FixedAxis> fixed;
-    absl::StatusOr<Graph> trained = TrainedAsTheFile(silent, fixed);
+    FileAxes axes;
+    absl::StatusOr<Graph> trained = TrainedAsTheFile(silent, axes);
     if (!trained.ok()) {  // save the weights in any case
       const Shape& images = session_->graph().images_type.shape;
-      fixed = {{session_->graph().images, 0, ""}};
+      axes = {{{session_->graph().images, 0, ""}}, {}};
       console.Note(absl::StrCat(output_, " is written for a batch of ", images[0], ": ",
                                 trained.status().message()));
       trained = session_->Trained(images);
     }
     ASHLAR_RETURN_IF_ERROR(trained.status());
-    ASHLAR_RETURN_IF_ERROR(HasEnding(output_, ".onnx") ? WriteOnnx(*trained, output_, fixed)
-                                                       : WriteModel(*trained, output_, fixed));
+    ASHLAR_RETURN_IF_ERROR(HasEnding(output_, ".onnx") ? WriteOnnx(*trained, output_, axes)
+                                                       : WriteModel(*trained, output_, axes));
     if (!curve_.empty()) {
       ASHLAR_RETURN_IF_ERROR(
           WriteFile(curve_, DrawLossCurve(absl::StrCat("Loss of ", model_.path, " on ", data_),

@@ -128,18 +128,14 @@ class FitSearch {
     way.extra_flops_ratio = planned->extra_flops_ratio;
     way.tiles = planned->tiles.ToString();
     way.fits = way.ram(limits_) <= limits_.ram && (!limits_.flash || way.weights <= *limits_.flash);
-    if (RowOf(way.type).precision != DType::kFloat32) {
-      way.options = {"--precision", RowOf(way.type).name};
-    }
-    if (way.donated_input) way.options.push_back("--release-input");
     if (way.type == NumberType::kEightBits) {  // the numbers of its operators are another graph's
+      if (way.donated_input) way.options.push_back("--release-input");
       if (way.small_weights) way.options.insert(way.options.end(), {"--prefer", "memory"});
       if (way.tiled) {
         way.options.insert(way.options.end(), {"--memory-budget", absl::StrCat(way.arena)});
       }
     } else {
-      const std::vector<std::string> repeat = OptionsToRepeat(*planned);
-      way.options.insert(way.options.end(), repeat.begin(), repeat.end());
+      way.options = OptionsToRepeat(*planned);
     }
     return absl::OkStatus();
   }

@@ -38,8 +38,8 @@ struct RequestOption {
   ValueForm form = ValueForm::kText;
   InPlanFiles in_plan_files = InPlanFiles::kChanged;
   std::string plan_key = {};  // in plan files; empty: the name, with underscores
-  // Whether the same plan needs the same value. Otherwise the option is about a search, the
-  // execution, or the caller's tensors.
+  // Whether the same plan needs the same value. Otherwise the option is about a search or the
+  // execution.
   bool repeats = false;
   std::vector<std::string> excludes = {};  // names of options before it that conflict with it
   std::string needs = {};                  // the name of an option before it; empty: none

@@ -11,9 +11,9 @@ namespace {
 
 // Heap bytes for a node of the planned graph: the node, its kernel, its step.
 constexpr int64_t kNodeBytes = 1024;
-// Heap bytes that a search for tiles leaves unused between the parts of its plan. A search for
-// another rewrite leaves twice as much, between the parts of both plans.
-constexpr int64_t kSearchLeaves = 1 << 20;
+// Heap bytes that a search for tiles leaves unused between the parts of its plan, and that a search
+// for another rewrite leaves between the parts of both plans.
+constexpr int64_t kSearchLeaves = 1 << 20, kNextSearchLeaves = 5 << 19;
 // Bytes in use while planning, measured with the zoo's models:
 // - kPlanning: code that only loading and planning execute;
 // - kPlanningNode: by node, the heap of the model's graph and its rewrites;
@@ -76,9 +76,10 @@ MemoryNeed NeedOf(const PlannedGraph& planned, int64_t process_bytes, bool in_fi
   need.state = planned.state.bytes;
   need.input = planned.input_bytes();
   need.output = planned.output_bytes();
-  need.process =
-      process_bytes + kNodeBytes * static_cast<int64_t>(planned.graph.nodes().size()) +
-      (planned.request.target.budget ? kSearchLeaves * std::max(1, 2 * planned.searched - 1) : 0);
+  need.process = process_bytes + kNodeBytes * static_cast<int64_t>(planned.graph.nodes().size());
+  if (planned.request.target.budget && planned.searched > 0) {
+    need.process += kSearchLeaves + kNextSearchLeaves * (planned.searched - 1);
+  }
   if (!in_file) {
     // While weights are packed, the arena is not touched and outputs do not exist.
     const int64_t packing = PackingPeak(planned.graph, planned.weights);

@@ -9,6 +9,8 @@
 namespace ashlar {
 namespace {
 
+constexpr int64_t kMostSmallBytes = 1 << 16;
+
 // The IR version of ONNX 1.8, which introduced operator set 13, or of 1.15, which introduced
 // operator set 20.
 int IrVersionOf(int operator_set) { return operator_set <= kWidestOnnxSet ? 7 : 9; }
@@ -66,8 +68,8 @@ onnx::TensorProto::DataType OnnxType(DType dtype) {
   return kTensorTypes[static_cast<size_t>(dtype)];
 }
 
-OnnxModel::OnnxModel(const Graph& graph, int operator_set)
-    : graph_(graph), operator_set_(operator_set) {
+OnnxModel::OnnxModel(const Graph& graph, int operator_set, Weights weights)
+    : graph_(graph), operator_set_(operator_set), weights_(weights) {
   model_.set_ir_version(IrVersionOf(operator_set));
   model_.set_producer_name("ashlar");
   model_.add_opset_import()->set_version(operator_set);
@@ -116,7 +118,9 @@ std::string OnnxModel::AddTensor(absl::string_view hint, const HostTensor& tenso
   proto.set_name(Unique(hint));
   proto.set_data_type(OnnxType(tensor.dtype()));
   proto.mutable_dims()->Add(tensor.shape().dims().begin(), tensor.shape().dims().end());
-  proto.set_raw_data(tensor.raw(), static_cast<size_t>(tensor.bytes()));
+  if (weights_ == Weights::kWritten || tensor.bytes() <= kMostSmallBytes) {
+    proto.set_raw_data(tensor.raw(), static_cast<size_t>(tensor.bytes()));
+  }
   return proto.name();
 }
 

@@ -23,12 +23,15 @@ onnx::TensorProto::DataType OnnxType(DType dtype);
 // The operator set that most programs read, and the one that is used if the first lacks something.
 inline constexpr int kWidestOnnxSet = 13, kRichestOnnxSet = 20;
 
+// Whether constants of more than 64 KiB have values.
+enum class Weights { kWritten, kLeftOut };
+
 // A model whose values are identified by their names, as in ONNX. Every name is unique and valid
 // UTF-8.
 class OnnxModel {
  public:
   // Declares the graph's inputs, and reserves the names of its outputs.
-  OnnxModel(const Graph& graph, int operator_set);
+  OnnxModel(const Graph& graph, int operator_set, Weights weights);
   int operator_set() const { return operator_set_; }
 
   // Returns the value of a var. A constant becomes an initializer when first requested.
@@ -55,6 +58,7 @@ class OnnxModel {
 
   const Graph& graph_;
   const int operator_set_;
+  const Weights weights_;
   onnx::ModelProto model_;
   absl::flat_hash_set<std::string> names_;
   absl::flat_hash_map<std::string, int> suffixes_;       // last suffix tried, by name

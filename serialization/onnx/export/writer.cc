@@ -11,6 +11,7 @@
 #include "graph/status.h"
 #include "serialization/file_writer.h"
 #include "serialization/onnx/export/model.h"
+#include "serialization/onnx/export/open_sizes.h"
 #include "serialization/onnx/export/operators.h"
 
 namespace ashlar {
@@ -34,8 +35,8 @@ std::vector<bool> NeededVars(const Graph& graph) {
   return needed;
 }
 
-absl::StatusOr<onnx::ModelProto> Convert(const Graph& graph, int operator_set) {
-  OnnxModel model(graph, operator_set);
+absl::StatusOr<onnx::ModelProto> Convert(const Graph& graph, int operator_set, Weights weights) {
+  OnnxModel model(graph, operator_set, weights);
   const std::vector<bool> needed = NeededVars(graph);
   std::vector<std::string> problems;
   for (const OperatorNode& node : graph.nodes()) {
@@ -63,6 +64,16 @@ absl::StatusOr<onnx::ModelProto> Convert(const Graph& graph, int operator_set) {
                                                " operators:\n  ", absl::StrJoin(problems, "\n  ")));
 }
 
+absl::StatusOr<onnx::ModelProto> ToOnnx(const Graph& graph, Weights weights) {
+  // Replaces operators that ONNX lacks by their compositions, if they have one.
+  ASHLAR_ASSIGN_OR_RETURN(const Graph composed, Compose(graph, [](const Operator& op) {
+                            return FindOnnxFunction(op.type()) != nullptr;
+                          }));
+  absl::StatusOr<onnx::ModelProto> model = Convert(composed, kWidestOnnxSet, weights);
+  if (absl::IsUnimplemented(model.status())) model = Convert(composed, kRichestOnnxSet, weights);
+  return model;
+}
+
 int64_t ConstantBytes(const Graph& graph) {
   int64_t bytes = 0;
   for (const OperatorNode& node : graph.nodes()) {
@@ -88,25 +99,25 @@ class Stream final : public google::protobuf::io::CopyingOutputStream {
 
 }  // namespace
 
-absl::Status WriteOnnx(const Graph& graph, const std::string& path,
-                       const std::vector<FixedAxis>& fixed) {
+absl::Status WriteOnnx(const Graph& graph, const std::string& path, const FileAxes& axes) {
   const auto too_large = [&](int64_t bytes) {
     return absl::InvalidArgumentError(absl::StrCat(
         path, ": the model has ", bytes, " bytes; an ONNX file holds at most ", kMaxMessageBytes));
   };
   // Checked before the weights are copied into the message.
   if (const int64_t bytes = ConstantBytes(graph); bytes > kMaxMessageBytes) return too_large(bytes);
-  // Replaces operators that ONNX lacks by their compositions, if they have one.
-  ASHLAR_ASSIGN_OR_RETURN(const Graph composed, Compose(graph, [](const Operator& op) {
-                            return FindOnnxFunction(op.type()) != nullptr;
-                          }));
-  absl::StatusOr<onnx::ModelProto> model = Convert(composed, kWidestOnnxSet);
-  if (absl::IsUnimplemented(model.status())) model = Convert(composed, kRichestOnnxSet);
+  absl::StatusOr<onnx::ModelProto> model = ToOnnx(graph, Weights::kWritten);
   if (!model.ok()) return Annotate(model.status(), path);
-  for (const FixedAxis& axis : fixed) {
+  const auto sizes_alone = [](const Graph& other) { return ToOnnx(other, Weights::kLeftOut); };
+  FileAxes all = axes;
+  for (FixedAxis& axis : FixedByWriting(graph, axes, sizes_alone)) {
+    all.fixed.push_back(std::move(axis));
+  }
+  DeclareOpen(graph, all, sizes_alone, *model);
+  for (size_t i = 0; i < all.fixed.size(); ++i) {
     onnx::StringStringEntryProto* const entry = model->add_metadata_props();
-    entry->set_key(kFixedAxisKey);
-    entry->set_value(ToText(axis));
+    entry->set_key(absl::StrCat(kFixedAxisKey, ".", i));  // keys are unique in ONNX
+    entry->set_value(ToText(all.fixed[i]));
   }
   const size_t bytes = model->ByteSizeLong();
   if (bytes > kMaxMessageBytes) return too_large(static_cast<int64_t>(bytes));

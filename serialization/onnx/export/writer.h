@@ -16,8 +16,11 @@ namespace ashlar {
 // have the graph's names, made unique. Operators that only compute shapes are left out: shapes are
 // constants in the model. Returns Unimplemented with everything that ONNX cannot express. Returns
 // InvalidArgument for a model above 2 GiB, the limit of a protobuf message.
-absl::Status WriteOnnx(const Graph& graph, const std::string& path,
-                       const std::vector<FixedAxis>& fixed = {});
+//
+// Dimensions of inputs on which nodes or constants depend are listed in the metadata, with
+// `axes.fixed`: the reader refuses other sizes of them. The others of `axes.open` are declared by
+// their symbols (open_sizes.h).
+absl::Status WriteOnnx(const Graph& graph, const std::string& path, const FileAxes& axes = {});
 
 }  // namespace ashlar
 

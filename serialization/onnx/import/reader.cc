@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "graph/status.h"
 #include "serialization/fixed_axes.h"
 #include "serialization/onnx/external_data.h"
@@ -72,7 +73,7 @@ absl::StatusOr<onnx::ModelProto> Parse(absl::Span<const uint8_t> bytes, const Ma
 absl::Status CheckFixed(const onnx::ModelProto& model, const OnnxReadOptions& options) {
   std::vector<FixedAxis> fixed;
   for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
-    if (entry.key() != kFixedAxisKey) continue;
+    if (!absl::StartsWith(entry.key(), kFixedAxisKey)) continue;
     ASHLAR_ASSIGN_OR_RETURN(fixed.emplace_back(), ParseFixedAxis(entry.value()));
   }
   if (fixed.empty()) return absl::OkStatus();

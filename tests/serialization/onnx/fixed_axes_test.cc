@@ -9,6 +9,7 @@
 #include "serialization/onnx/import/reader.h"
 #include "tests/serialization/files.h"
 #include "tests/serialization/onnx/model_text.h"
+#include "tests/serialization/onnx/valid_model.h"
 #include "tests/support/status.h"
 
 namespace ashlar::testing {
@@ -60,10 +61,11 @@ TEST(FixedAxes, AreRefusedInWrittenFiles) {
     SCOPED_TRACE(c.name);
     WriteWholeFile(path, Serialized(ModelText(c.nodes + OneNode("Relu", "'m'", "y"))));
     const Graph graph = Value(ReadOnnx(path));
-    EXPECT_TRUE(FindFixedAxes(graph, {}, read).empty());
-    const std::vector<FixedAxis> fixed = FindFixedAxes(graph, {{"x", 0}}, read);
+    EXPECT_TRUE(FixedByReading(graph, {}, read).empty());
+    const std::vector<FixedAxis> fixed = FixedByReading(graph, {{"x", 0}}, read);
     EXPECT_EQ(fixed.size(), c.is_fixed ? 1u : 0u);
-    ASSERT_TRUE(IsOk(WriteOnnx(graph, written, fixed)));
+    ASSERT_TRUE(IsOk(WriteOnnx(graph, written, {fixed, {}})));
+    ExpectValid(ParseOnnx(written));
     EXPECT_TRUE(IsOk(ReadOnnx(written).status()));
     const absl::Status status = ReadOnnx(written, three).status();
     EXPECT_TRUE(c.is_fixed ? FailsWith(status, "depends on dimension 0") : IsOk(status));
@@ -89,10 +91,10 @@ TEST(FixedAxes, OfSeveralInputsChangeTogether) {
                                               nodes + OneNode("Relu", "'m'", "y") + "input " +
                                               ValueText("z", {1, 2, 4, 4}))));
     const Graph graph = Value(ReadOnnx(path));
-    EXPECT_EQ(FindFixedAxes(graph, {{"x", 0}}, read).size(), 1u) << "cannot change alone";
+    EXPECT_EQ(FixedByReading(graph, {{"x", 0}}, read).size(), 1u) << "cannot change alone";
     for (const char* symbol : {"", "N"}) {
       const std::vector<FixedAxis> fixed =
-          FindFixedAxes(graph, {{"x", 0, symbol}, {"z", 0, symbol}}, read);
+          FixedByReading(graph, {{"x", 0, symbol}, {"z", 0, symbol}}, read);
       ASSERT_EQ(fixed.size(), c.is_fixed ? 2u : 0u) << symbol;
       if (!c.is_fixed) continue;
       EXPECT_EQ(fixed[0].input, "x");
@@ -118,11 +120,11 @@ TEST(FixedAxes, OfOneSymbolOrIndexChangeTogether) {
           OneNode("Gather", "'both', 'last'", "g", "attribute { name: 'axis' type: INT i: 2 }") +
           OneNode("Relu", "'g'", "y") + "input " + ValueText("z", {1, 2, 4, 4}))));
   const Graph graph = Value(ReadOnnx(path));
-  EXPECT_EQ(FindFixedAxes(graph, {{"x", 2, "H"}, {"z", 2, "H"}}, read).size(), 2u);
-  EXPECT_TRUE(FindFixedAxes(graph, {{"x", 3, "W"}, {"z", 3, "W"}}, read).empty());
-  EXPECT_EQ(FindFixedAxes(graph, {{"x", 2, "H"}, {"z", 2, "V"}}, read).size(), 2u);
+  EXPECT_EQ(FixedByReading(graph, {{"x", 2, "H"}, {"z", 2, "H"}}, read).size(), 2u);
+  EXPECT_TRUE(FixedByReading(graph, {{"x", 3, "W"}, {"z", 3, "W"}}, read).empty());
+  EXPECT_EQ(FixedByReading(graph, {{"x", 2, "H"}, {"z", 2, "V"}}, read).size(), 2u);
   const std::vector<OpenAxis> all = {{"x", 2, "H"}, {"x", 3, "W"}, {"z", 2, "H"}, {"z", 3, "W"}};
-  EXPECT_EQ(FindFixedAxes(graph, all, read).size(), 2u) << "W stays open";
+  EXPECT_EQ(FixedByReading(graph, all, read).size(), 2u) << "W stays open";
 }
 
 TEST(FixedAxes, AreReadAsTheyAreWritten) {

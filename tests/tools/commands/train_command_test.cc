@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "serialization/native/writer.h"
 #include "tests/support/command/command_process.h"
@@ -205,7 +206,20 @@ TEST_F(TrainCommandTest, GoesOnFromACheckpointToTheLastBit) {
   const ProcessResult other = Ashlar(
       Train("bn", schedule + "--epochs 2 --momentum 0.5 --checkpoint c.ash --resume -o rest.ash"));
   EXPECT_EQ(other.exit_code, 2);
-  EXPECT_THAT(other.err, HasSubstr("momentum=0.9"));
+  EXPECT_THAT(other.err, HasSubstr("it has [momentum=0.9], and this one has [momentum=0.5]"));
+  // Regression: other images of the same labels were taken.
+  NamedTensors images = Spots(1);
+  images[0].second.Set(5, images[0].second.At(5) == 1 ? 2 : 1);
+  ASSERT_TRUE(IsOk(WriteNpz(images, Path("other.npz"))));
+  const ProcessResult changed = Ashlar(
+      absl::StrReplaceAll(Train("bn", schedule + "--epochs 2 --checkpoint c.ash --resume -o r.ash"),
+                          {{"data.npz", "other.npz"}}));
+  EXPECT_EQ(changed.exit_code, 2);
+  EXPECT_THAT(changed.err, HasSubstr("it has [data="));
+  const ProcessResult none =
+      Ashlar(Train("bn", schedule + "--epochs 1 --checkpoint c.ash --resume -o again.ash"));
+  EXPECT_EQ(none.exit_code, 0) << none.err;
+  EXPECT_THAT(none.err, HasSubstr("the checkpoint is of 24 steps, and --epochs 1 ends after 12"));
   Write("c.ash", "no checkpoint");
   EXPECT_EQ(
       Ashlar(Train("bn", schedule + "--epochs 2 --checkpoint c.ash --resume -o r.ash")).exit_code,
