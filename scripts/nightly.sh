@@ -11,6 +11,7 @@ python=build/differential.venv/bin/python
 $python -m pip install -q onnx onnxruntime
 # Uses other seeds every night; a finding names its seed.
 $python scripts/differential.py --seed $(($(date +%j) * 1000000)) --minutes "$minutes"
+python3 scripts/mutants.py
 scripts/test.sh asan
 scripts/test_threads.sh
 ASHLAR_LONG_TESTS=1 scripts/test_wheel.sh

@@ -203,7 +203,7 @@ TEST(OwnWeights, BiasesNormsAndStatisticsAreSeparate) {
             (InOrder{"w", "zeros", "ones", "zeros#2", "ones#2", "zeros#3", "ones#3", "zeros#4",
                      "zeros#5", "ones#4"}));
   ParameterOptions options;
-  options.freeze = "^zeros$";  // the name in the file, of all of them
+  options.freeze = "^zeros$";                            // the name in the file, of all of them
   EXPECT_EQ(NamesInOrder(ParametersOf(graph, options)),  // statistics are no weights
             (InOrder{"w", "ones", "ones#2", "ones#3", "zeros#5", "ones#4"}));
   options.freeze = "zeros#2";

@@ -32,7 +32,8 @@ class RunCommand final : public Command {
     app.add_option("-o,--output", output_, "all outputs, each under its name")
         ->option_text("OUT.npz")
         ->group("Outputs");
-    AddNumber(app, "--top", top_, 0, 1 << 30, "best classes of each image (default 5; 0: none)")
+    AddNumber(app, "--top", top_, 0, 1 << 30,
+              "best classes of each image (default 5; 0: the range of values instead)")
         ->group("Outputs");
     app.add_option("--labels", labels_, "names of the classes, one a line, as many as there are")
         ->option_text("FILE")
@@ -89,7 +90,7 @@ class RunCommand final : public Command {
         BindingsJson(session->planned().graph, session->planned().graph.outputs());
     for (size_t i = 0; i < session->outputs().size(); ++i) {
       const auto& [name, tensor] = session->outputs()[i];
-      if (HoldsScores(tensor.shape())) {
+      if (top_ > 0 && HoldsScores(tensor.shape())) {
         PrintTop(name, tensor, labels, document["outputs"][i], console);
       } else {
         PrintRange(name, tensor, document["outputs"][i], console);
@@ -102,7 +103,6 @@ class RunCommand final : public Command {
   // Prints one line an image: "917 tabby 0.3636".
   void PrintTop(const std::string& name, const HostTensor& tensor,
                 const std::vector<std::string>& labels, Json& json, Console& console) const {
-    if (top_ == 0) return;
     const std::vector<std::vector<ScoredClass>> images = TopClasses(tensor, top_);
     std::vector<std::string> headings = {">" + FormatName(name)};
     for (int64_t rank = 1; rank <= std::min(top_, tensor.shape()[1]); ++rank) {

@@ -85,7 +85,7 @@ TEST(OpenSizes, AreDeclaredUnlessNodesDependOnThem) {
     ExpectValid(model);
     EXPECT_EQ(DimsOf(model.graph().input(0)), c.input);
     EXPECT_EQ(DimsOf(model.graph().output(0)), c.output);
-    // At other sizes the written model computes what the graph does, or is refused.
+    // At other sizes the written model gives the graph's values, or is refused.
     const auto expect_same = [&](const Shape& shape, bool open) {
       OnnxReadOptions options;
       options.shapes = {{"x", shape}};
