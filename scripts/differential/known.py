@@ -210,6 +210,15 @@ KNOWN = [
           "align_corners: ONNX's cases test_resize_downsample_scales_*_align_corners have the fractional length of an axis that a scale "
           "below 1 shrinks; ONNX Runtime takes the whole length, and leaves these cases out",
           lambda n: n.get("coordinate_transformation_mode") == "align_corners" and len(n.inputs) == 3 and (n.inputs[2] < 1).any()),
+    Known(_RUNTIME, "Resize", "Ashlar and the formula in double precision",
+          "'x_original = (x_resized + 0.5) / scale - 0.5' and its like: ONNX Runtime computes coordinates in Float32, whose rounding "
+          "grows with the length", lambda n: n.get("mode") != "nearest" and max(n.outputs[0].shape) > 64),
+    Known(_RUNTIME, "Pow", "Ashlar",
+          "'1 / (1 + exp(-x))': ONNX Runtime's Sigmoid is exact to 1e-7 of 1 (0 for -20), which a small power of it shows",
+          lambda n: n.dtype() == "float32" and 0 < n.inputs[0].min() < 1e-6 and n.inputs[1].min() < 1),
+    Known(_REFERENCE, "ConvTranspose", "Ashlar, in Float32, and ONNX Runtime",
+          "the sum of products is in the range of float16: onnx.reference adds up in float16, where a part of the sum overflows",
+          lambda n: n.dtype() == "float16" and np.nanmax(np.abs(n.outputs[0])) > 3e4),
     Known(_RUNTIME, "InstanceNormalization", "Ashlar and onnx.reference",
           "'y = scale * (x - mean) / sqrt(variance + epsilon) + B'; ONNX Runtime loses digits where the mean is large or the "
           "variance small"),
