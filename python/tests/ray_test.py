@@ -198,6 +198,18 @@ class RayTest(unittest.TestCase):
         with self.assertRaisesRegex(ashlar.InvalidArgument, "largest node"):
             map_batches(ray.data.from_numpy(x), self.chain, idle=10**15)
 
+    def test_open_heights_and_widths_are_given_as_shapes(self):
+        model = support.onnx_relu(os.path.join(self.folder.name, "open.onnx"), "n", 3, "height", "width")
+        started(ray.init, num_cpus=1, **START)
+        x = np.random.default_rng(2).standard_normal((10, 3, 5, 7)).astype(np.float32)
+        made = map_batches(ray.data.from_numpy(x), model, batch=4, folder=self.folder.name, shapes={"x": (1, 3, 5, 7)}).take_all()
+        self.assertEqual(len(made), 10)
+        for row, expected in zip(made, x):
+            (values,) = row.values()
+            np.testing.assert_array_equal(values, np.maximum(expected, 0))
+        with self.assertRaisesRegex(ashlar.InvalidArgument, "'height' and 'width' are not fixed"):
+            map_batches(ray.data.from_numpy(x), model, batch=4)
+
     def test_as_many_are_placed_as_there_is_memory_for(self):
         options = actor_options(self.mobilenet, idle=50 * MIB)
         started(ray.init, num_cpus=16, _memory=8 * options["memory"] + options["memory"] // 2, **START)
