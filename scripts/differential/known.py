@@ -52,6 +52,11 @@ def explained(reference, node):
     return None
 
 
+def _is_far_from_zero(node):
+    x, axes = node.inputs[0].astype(np.float64), tuple(node.get("axes", (0, 2, 3)))
+    return bool((np.abs(x.mean(axis=axes)) > x.std(axis=axes)).any())
+
+
 def _same(node):
     return str(node.get("auto_pad", "")).startswith("SAME")
 
@@ -165,9 +170,9 @@ KNOWN = [
           "border: 'use border values for out-of-bound grid locations'; onnx.reference moves a location as well, if it is more than "
           "half an element outside",
           lambda n: n.get("mode") in ("cubic", "bicubic") and n.get("padding_mode") == "border"),
-    Known(_REFERENCE, "AffineGrid", "Ashlar, ONNX Runtime and PyTorch",
-          "'if align_corners=1, consider -1 and 1 to refer to the centers of the corner pixels': a single pixel has one centre, which "
-          "onnx.reference gets by a division by 0",
+    Known("both", "AffineGrid", "Ashlar and PyTorch",
+          "'if align_corners=1, consider -1 and 1 to refer to the centers of the corner pixels': a single pixel is both corners, and "
+          "their middle is 0; onnx.reference divides by 0, and ONNX Runtime takes 1",
           lambda n: n.get("align_corners") == 1 and 1 in n.inputs[1][2:]),
     Known(_RUNTIME, "Celu", "Ashlar and onnx.reference",
           "'max(0,x) + min(0,alpha*(exp(x/alpha)-1))': ONNX Runtime takes 1 from a Float32 exponential, which leaves no bits of small x",
@@ -222,6 +227,9 @@ KNOWN = [
     Known(_REFERENCE, "LpNormalization", "Ashlar, in Float32",
           "the norm of float16 numbers is in their range, and its square is not: onnx.reference takes it for infinite",
           lambda n: n.dtype() == "float16" and np.abs(n.inputs[0]).max() > 100),
+    Known(_REFERENCE, "MeanVarianceNormalization", "Ashlar and the formula in double precision",
+          "'(X-EX)/sqrt(E(X-EX)^2)': onnx.reference computes the mean of squares less the square of the mean in Float32, which loses "
+          "digits where the mean is larger than the deviation", _is_far_from_zero),
     Known(_RUNTIME, "InstanceNormalization", "Ashlar and onnx.reference",
           "'y = scale * (x - mean) / sqrt(variance + epsilon) + B'; ONNX Runtime loses digits where the mean is large or the "
           "variance small"),
