@@ -73,22 +73,31 @@ struct InputFile {
   absl::Span<const uint8_t> bytes() const { return content->bytes(); }
 };
 
-// Transposes [N, H, W, C] to [N, C, H, W].
-HostTensor ToChannelsFirst(const HostTensor& x) {
-  const Shape& s = x.shape();
-  HostTensor y = HostTensor::ZerosLike(x, {s[0], s[3], s[1], s[2]});
+// Transposes [N, rows, columns] to [N, columns, rows], in this shape.
+HostTensor Transposed(const HostTensor& x, int64_t rows, int64_t columns, const Shape& shape) {
+  HostTensor y = HostTensor::ZerosLike(x, shape);
   const auto* from = static_cast<const char*>(x.raw());
   auto* to = static_cast<char*>(y.mutable_raw());
-  const int64_t pixels = s[1] * s[2], size = SizeOf(x.dtype());
-  for (int64_t n = 0; n < s[0]; ++n) {
-    for (int64_t p = 0; p < pixels; ++p) {
-      for (int64_t c = 0; c < s[3]; ++c) {
-        std::memcpy(to + ((n * s[3] + c) * pixels + p) * size,
-                    from + ((n * pixels + p) * s[3] + c) * size, static_cast<size_t>(size));
+  const int64_t size = SizeOf(x.dtype());
+  for (int64_t n = 0; n < shape[0]; ++n) {
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < columns; ++c) {
+        std::memcpy(to + ((n * columns + c) * rows + r) * size,
+                    from + ((n * rows + r) * columns + c) * size, static_cast<size_t>(size));
       }
     }
   }
   return y;
+}
+
+// From [N, H, W, C] to [N, C, H, W], and back.
+HostTensor ToChannelsFirst(const HostTensor& x) {
+  const Shape& s = x.shape();
+  return Transposed(x, s[1] * s[2], s[3], {s[0], s[3], s[1], s[2]});
+}
+HostTensor ToChannelsLast(const HostTensor& x) {
+  const Shape& s = x.shape();
+  return Transposed(x, s[1], s[2] * s[3], {s[0], s[2], s[3], s[1]});
 }
 
 // Returns the value of --mean or --scale for a channel.
@@ -351,12 +360,15 @@ class InputReader {
 
   absl::StatusOr<HostTensor> FromPixels(const Pixels& pixels, const TensorType& type,
                                         const std::string& name) {
-    if (type.shape.rank() != 4 || type.shape[1] != Pixels::kChannels) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          name, ": a picture goes into {N,3,H,W}, and the input is ", type.ToString()));
+    const bool planes_come_first = type.shape.rank() == 4 && type.shape[1] == Pixels::kChannels;
+    if (!planes_come_first && (type.shape.rank() != 4 || type.shape[3] != Pixels::kChannels)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, ": a picture goes into {N,3,H,W} or {N,H,W,3}, and the input is ",
+                       type.ToString()));
     }
     read_pictures_ = true;
-    const PictureSize input = {type.shape[2], type.shape[3]};
+    const int height = planes_come_first ? 2 : 1;
+    const PictureSize input = {type.shape[height], type.shape[height + 1]};
     const PictureFit& fit = flags_.pictures.fit;
     if (StretchesUnasked(pixels.size, input, fit)) {
       console_.Note(absl::StrCat(name, " of ", pixels.size.height, " x ", pixels.size.width,
@@ -368,7 +380,8 @@ class InputReader {
     if (!fitted.ok()) return Annotate(fitted.status(), name);
     ASHLAR_ASSIGN_OR_RETURN(const ChannelOptions channels, Channels(type.dtype, name));
     HostTensor planes = ToPlanes(*fitted, channels);
-    return IsFloat(type.dtype) ? planes : Rounded(std::move(planes));
+    if (!IsFloat(type.dtype)) planes = Rounded(std::move(planes));
+    return planes_come_first ? std::move(planes) : ToChannelsLast(planes);
   }
 
   // Returns --mean and --scale; by default ImageNet's statistics, or none for an input of bytes.

@@ -9,6 +9,7 @@
 #include "graph/parse.h"
 #include "graph/status.h"
 #include "library/join_models.h"
+#include "library/pixel_input.h"
 #include "runtime/measure/process_memory.h"
 #include "serialization/onnx/import/reader.h"
 #include "serialization/plan_file.h"
@@ -153,12 +154,10 @@ absl::StatusOr<Model> LoadNext(const Model& model, const ModelFlags& flags, Inpu
       code);
 }
 
-}  // namespace
-
-absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console, WeightsUse use) {
+// Loads the model, and the ones that follow.
+absl::StatusOr<Model> LoadJoined(const ModelFlags& flags, Console& console, WeightsUse use) {
   ASHLAR_ASSIGN_OR_RETURN(InputShapes shapes, ParseShapes(flags));
   if (flags.then.empty()) return LoadOne(flags, std::move(shapes), console, use);
-  if (use == WeightsUse::kAsItRuns) use = WeightsUse::kPlain;
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<std::string> inputs, InputNamesOf(flags, console));
   ASHLAR_ASSIGN_OR_RETURN(Model model, LoadOne(flags, Take(inputs, shapes), console, use));
   for (const std::string& path : flags.then) {
@@ -176,6 +175,25 @@ absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console, Weigh
   absl::StatusOr<Model> reshaped = WithShapes(std::move(model), shapes);  // renamed inputs
   if (reshaped.ok()) return reshaped;
   return WithExitCode(Annotate(reshaped.status(), "--shape"), ExitCode::kUsage);
+}
+
+}  // namespace
+
+absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console, WeightsUse use) {
+  const bool changed = !flags.then.empty() || !flags.pixels.empty();
+  if (changed && use == WeightsUse::kAsItRuns) use = WeightsUse::kPlain;
+  ASHLAR_ASSIGN_OR_RETURN(Model model, LoadJoined(flags, console, use));
+  for (const std::string& text : flags.pixels) {
+    const auto usage = [&](const absl::Status& status) {
+      return WithExitCode(Annotate(status, absl::StrCat("--pixels ", text)), ExitCode::kUsage);
+    };
+    const absl::StatusOr<PixelInput> pixels = ParsePixelInput(text);
+    if (!pixels.ok()) return usage(pixels.status());
+    absl::StatusOr<Model> converted = WithPixelInput(std::move(model), *pixels);
+    if (!converted.ok()) return usage(converted.status());
+    model = *std::move(converted);
+  }
+  return model;
 }
 
 absl::Status PlanFileError(const absl::Status& status) {

@@ -88,6 +88,7 @@ struct ModelFlags {
   std::vector<std::string> shapes;  // "name=1x3x224x224", for inputs of `path`
   std::vector<std::string> values;  // "name=16000", for inputs of an ONNX model
   std::vector<std::string> then;    // models that follow, each fed by all before
+  std::vector<std::string> pixels;  // "name=480x640,imagenet" (library/pixel_input.h)
   uint64_t weights_seed = 0;        // for files without weights: profile dumps
   std::string outputs;  // of an ONNX model: names of the tensors to end at, separated by commas
   bool follow_links = false;  // to external data

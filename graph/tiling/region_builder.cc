@@ -220,8 +220,9 @@ absl::StatusOr<Piece> RegionBuilder::AddPart(int node, const Region& region,
     }
     if (n.op->CropsInput(static_cast<int>(i)) && !IsContiguous(pieces[i], given[i])) {
       // The operator reads its slice of rows and columns in place.
-      given[i][2] = pieces[i].region[2];
-      given[i][3] = pieces[i].region[3];
+      for (size_t axis = 2; axis < given[i].size(); ++axis) {
+        given[i][axis] = pieces[i].region[axis];
+      }
     }
     ASHLAR_ASSIGN_OR_RETURN(const Piece piece, Crop(pieces[i], given[i]));
     inputs.push_back(piece.var);

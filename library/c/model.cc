@@ -3,15 +3,19 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "graph/status.h"
 #include "library/c/border.h"
 #include "library/c/objects.h"
+#include "library/c/plan_options.h"
 #include "library/join_models.h"
+#include "library/pixel_input.h"
 #include "serialization/native/format.h"
 #include "serialization/onnx/import/reader.h"
 
 using ashlar::c::Call;
 using ashlar::c::CheckGiven;
+using ashlar::c::ModelFor;
 using ashlar::c::WithStatus;
 
 namespace {
@@ -155,6 +159,32 @@ ashlar_status ashlar_model_join(const ashlar_model* first, const ashlar_model* s
     made->model = *std::move(both);
     made->AddNotes(made->model.notes);
     *joined = made.release();
+    return absl::OkStatus();
+  });
+}
+
+ashlar_status ashlar_model_with_pixels(const ashlar_model* model, const char* pixels,
+                                       const ashlar_shape* shapes, size_t num_shapes,
+                                       ashlar_model** converted) {
+  return Call([&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(model, "model"));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(pixels, "pixels"));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(converted, "converted"));
+    ashlar_plan_options options = {};
+    options.shapes = shapes;
+    options.num_shapes = num_shapes;
+    const auto of_pixels = [&](const absl::Status& status) {
+      return ashlar::Annotate(status, absl::StrCat("pixels ", pixels));
+    };
+    const absl::StatusOr<ashlar::PixelInput> parsed = ashlar::ParsePixelInput(pixels);
+    if (!parsed.ok()) return of_pixels(parsed.status());
+    ASHLAR_ASSIGN_OR_RETURN(ashlar::Model opened, ModelFor(*model, options));
+    absl::StatusOr<ashlar::Model> made_of = ashlar::WithPixelInput(std::move(opened), *parsed);
+    if (!made_of.ok()) return of_pixels(made_of.status());
+    auto made = std::make_unique<ashlar_model>();
+    made->model = *std::move(made_of);
+    made->AddNotes(made->model.notes);
+    *converted = made.release();
     return absl::OkStatus();
   });
 }

@@ -163,6 +163,7 @@ SIGNATURES: Dict[str, List[Any]] = {
     "model_inputs": [c_void_p, POINTER(POINTER(Tensor)), POINTER(c_size_t)],
     "model_outputs": [c_void_p, POINTER(POINTER(Tensor)), POINTER(c_size_t)],
     "model_join": [c_void_p, c_void_p, POINTER(c_void_p)],
+    "model_with_pixels": [c_void_p, c_char_p, POINTER(Shape), c_size_t, POINTER(c_void_p)],
     "model_plan": [c_void_p, POINTER(PlanOptions), POINTER(c_void_p)],
     "model_pack": [c_void_p, POINTER(PlanOptions), c_char_p],
     "plan_memory": [c_void_p, POINTER(Memory)],

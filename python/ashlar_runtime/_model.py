@@ -370,6 +370,33 @@ class Model:
         joined._warned = len(joined.notes)  # by its parts
         return joined
 
+    def with_pixels(self, pixels: str, shapes: Optional[Mapping[str, Union[str, Sequence[int]]]] = None) -> "Model":
+        """Make a model that takes pixels as cameras and decoders give them.
+
+        An input of floats (N, C, H, W) becomes bytes (N, H, W, C) of the same name. The model
+        itself scales, orders and normalises them, so plans count it and compute it in tiles.
+
+        Parameters
+        ----------
+        pixels : str
+            "[NAME=]PART,...", with parts 480x640 (height and width), rgb, bgr, imagenet,
+            mean:R/G/B and scale:R/G/B: (x - mean) * scale.
+        shapes : mapping of str to shape, optional
+            Other shapes of this model's inputs, before.
+
+        Returns
+        -------
+        Model
+        """
+        given = _plan_options(shapes=shapes)
+        converted = Model.__new__(Model)
+        converted.path = f"{self.path} with pixels {pixels}"
+        converted._parts = (self,)
+        converted._opened_as = Model.with_pixels, (self, pixels, shapes)
+        converted._handle = c.Handle("model", "model_with_pixels", self._handle.pointer, pixels.encode(), given.shapes, given.num_shapes)
+        converted._warned = len(converted.notes)
+        return converted
+
     def plan(self, budget: Union[int, str, None] = None, threads: int = 0,
              shapes: Optional[Mapping[str, Union[str, Sequence[int]]]] = None, prefer: str = "speed", exact: bool = False,
              max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,

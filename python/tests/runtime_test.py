@@ -495,6 +495,18 @@ class RuntimeTest(support.ModelTest):
         with self.assertRaises(ashlar.OutOfTime):
             ashlar.plan_memory(**buffers, work_ms=600000, time_limit=0.2)
 
+    def test_models_take_pixels(self):
+        onnx = support.onnx_relu(os.path.join(self.folder.name, "open.onnx"), "n", 3, "height", "width")
+        model = ashlar.load(onnx).with_pixels("x=8x6,mean:100,scale:0.5", shapes={"x": (2, 3, 8, 6)})
+        x = np.random.default_rng(4).integers(0, 256, (2, 8, 6, 3), dtype=np.uint8)
+        expected = np.maximum((x.transpose(0, 3, 1, 2).astype(np.float32) - 100) * 0.5, 0)
+        for made in (model, pickle.loads(pickle.dumps(model))):
+            session = made.plan(threads=1).session()
+            self.assertEqual(session.plan.inputs[0].shape, (2, 8, 6, 3))
+            np.testing.assert_array_equal(session(x), expected)
+        with self.assertRaisesRegex(ashlar.InvalidArgument, "'rbg' is no part of pixels"):
+            ashlar.load(onnx).with_pixels("rbg", shapes={"x": (1, 3, 8, 6)})
+
     def test_models_say_what_they_take(self):
         self.assertEqual(self.model.inputs, self.model.plan(threads=1).inputs)
         self.assertEqual(self.model.outputs, self.model.plan(threads=1).outputs)

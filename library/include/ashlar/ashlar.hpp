@@ -233,6 +233,13 @@ class Model {
     Check(ashlar_model_join(get(), next.get(), &joined));
     return Model(joined);
   }
+  // Returns this model with bytes {N,H,W,C} for an input (ashlar_model_with_pixels).
+  Model WithPixels(const std::string& pixels, const std::vector<ashlar_shape>& shapes = {}) const {
+    ashlar_model* converted = nullptr;
+    Check(
+        ashlar_model_with_pixels(get(), pixels.c_str(), shapes.data(), shapes.size(), &converted));
+    return Model(converted);
+  }
   // Returns notes about values that are computed otherwise than the file says.
   std::vector<std::string> Notes() const {
     std::vector<std::string> notes;

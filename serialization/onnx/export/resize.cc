@@ -64,6 +64,19 @@ absl::StatusOr<OnnxValues> Gathered(OnnxEmitter& emitter) {
   return value;
 }
 
+// Returns the sizes of all axes. Before operator set 18 there are none of some axes: the leading
+// ones that stay are the input's, so that the number of images stays open.
+std::string Sizes(OnnxEmitter& emitter, const std::vector<int>& axes) {
+  const absl::Span<const int64_t> sizes = emitter.output_type().shape.dims();
+  const int first = *std::min_element(axes.begin(), axes.end());
+  const std::string resized = emitter.Ints({sizes.begin() + first, sizes.end()});
+  if (first == 0) return resized;
+  const std::string shape = emitter.Add("Shape", {emitter.input(0)});
+  const std::string kept =
+      emitter.Add("Slice", {shape, emitter.Ints({0}), emitter.Ints({int64_t{first}})});
+  return emitter.Add("Concat", {kept, resized}, {{"axis", int64_t{0}}});
+}
+
 }  // namespace
 
 absl::StatusOr<OnnxValues> OnnxResize(OnnxEmitter& emitter) {
@@ -107,9 +120,8 @@ absl::StatusOr<OnnxValues> OnnxResize(OnnxEmitter& emitter) {
     ASHLAR_ASSIGN_OR_RETURN(const std::vector<float> scales, FloatVector(infos[1], "scales"));
     inputs.push_back(emitter.Tensor(FloatsOf(ByAxis(axes, scales, rank, 1))));
   } else {
-    const absl::Span<const int64_t> sizes = emitter.output_type().shape.dims();
     inputs.push_back("");
-    inputs.push_back(emitter.Ints({sizes.begin(), sizes.end()}));
+    inputs.push_back(Sizes(emitter, axes));
   }
   std::vector<OnnxAttribute> attributes = {
       {"mode", kModes[static_cast<size_t>(param.mode)]},

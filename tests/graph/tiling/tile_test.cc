@@ -8,6 +8,7 @@
 #include "graph/passes/pass.h"
 #include "opr/conv_bias.h"
 #include "opr/elemwise.h"
+#include "opr/pad.h"
 #include "opr/pooling.h"
 #include "opr/softmax.h"
 #include "tests/support/graph_maker.h"
@@ -261,6 +262,33 @@ TEST(TileTest, AMissingHaloAtAJoinIsSeen) {
           Value(TileSpec::Parse(absl::StrCat(graph.node(0).id, "-", last, ":", kind)));
       EXPECT_EQ(Differences(graph, spec, RandomInput(random, graph)) > 0, wrong) << kind;
     }
+  }
+}
+
+// Regression: parts of tensors of two and three dimensions were read beyond their regions.
+TEST(TileTest, PaddedTensorsOfAnyRankAreCutIntoImages) {
+  for (const Shape& shape :
+       {Shape{3, 4}, Shape{3, 4, 5}, Shape{3, 4, 5, 2}, Shape{3, 2, 4, 3, 2}}) {
+    SCOPED_TRACE(shape.ToString());
+    GraphMaker maker;
+    int x = maker.Input("x", shape);
+    for (const int64_t shift : {1, 2}) {
+      PadParam param;
+      param.begin.assign(static_cast<size_t>(shape.rank()), 0);
+      param.end = param.begin;
+      param.begin.back() = shift;
+      param.end.back() = -shift;
+      param.begin[1] = -1;
+      param.end[1] = 1;
+      x = maker.Add<Elemwise>({ScalarFunction::kMul}, {x, maker.Add<Pad>(param, {x})});
+    }
+    maker.Output(x);
+    const Graph graph = std::move(maker).Build();
+    const int last = graph.node(graph.var(graph.outputs()[0].var).producer).id;
+    const TileSpec spec =
+        Value(TileSpec::Parse(absl::StrCat(graph.node(0).id, "-", last, ":batch3")));
+    std::mt19937_64 random(1);
+    EXPECT_EQ(Differences(graph, spec, RandomInput(random, graph)), 0);
   }
 }
 

@@ -69,6 +69,35 @@ TEST_F(SeveralModelsLibraryTest, APipelineIsOneModel) {
   for (int i = 0; i < kOutputs; ++i) EXPECT_NEAR(got[i], expected[i], 1e-6) << i;
 }
 
+// Bytes {1,H,W,3} give what the floats of them give.
+TEST_F(SeveralModelsLibraryTest, AModelTakesPixels) {
+  GraphMaker maker;
+  const int x = maker.Input("x", {1, 3, 2, 2});
+  maker.Output(maker.Add<Elemwise>({ScalarFunction::kNegate}, {x}, "y"));
+  ASSERT_TRUE(IsOk(WriteModel(std::move(maker).Build(), tail())));
+  const Plan plan = Model(tail()).WithPixels("x=bgr,mean:1,scale:2").NewPlan(Threads(1));
+  ASSERT_EQ(plan.Inputs().size(), 1u);
+  EXPECT_EQ(plan.Inputs().first->dtype, ASHLAR_U8);
+  Session session = plan.NewSession();
+  std::vector<uint8_t> pixels;
+  for (uint8_t i = 0; i < 12; ++i) pixels.push_back(static_cast<uint8_t>(20 * i));
+  std::vector<float> output(12, 0);
+  session.Input(pixels.data(), pixels.size()).Output(output.data(), output.size()).Run();
+  for (size_t i = 0; i < 12; ++i) {
+    const float value = 20.0f * static_cast<float>(i % 4 * 3 + (2 - i / 4));
+    EXPECT_EQ(output[i], -(value - 1) * 2) << i;
+  }
+  const Model model(tail());
+  EXPECT_EQ(StatusOf([&] { model.WithPixels("x=rgbx"); }), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(ashlar_error_message()).find("'rgbx' is no part of pixels"),
+            std::string::npos);
+  ashlar_model* made = nullptr;
+  EXPECT_EQ(ashlar_model_with_pixels(model.get(), nullptr, nullptr, 0, &made),
+            ASHLAR_INVALID_ARGUMENT);
+  EXPECT_EQ(ashlar_model_with_pixels(model.get(), "rgb", nullptr, 1, &made),
+            ASHLAR_INVALID_ARGUMENT);
+}
+
 TEST_F(SeveralModelsLibraryTest, WhatDoesNotFitIsRefused) {
   WriteTail(kOutputs + 1);
   const Model first(path_), second(tail());

@@ -52,6 +52,16 @@ std::vector<OpenSizesCase> OpenSizesCases() {
            OpenNode("Resize", "'x', '', '', 'sizes'",
                     "attribute { name: 'mode' type: STRING s: 'nearest' }"),
        "1 2 4 4 ", "1 2 8 4 "},
+      // Regression: the written sizes were of all dimensions, the number of images included.
+      {"rows of a size of any images",
+       IntsText("zero", {0}) + IntsText("two", {2}) + IntsText("rows", {8, 5}) +
+           "node { op_type: 'Shape' input: 'x' output: 's' } "
+           "node { op_type: 'Slice' input: ['s', 'zero', 'two'] output: 'kept' } "
+           "node { op_type: 'Concat' input: ['kept', 'rows'] output: 'sizes' " +
+           "attribute { name: 'axis' type: INT i: 0 } } " +
+           OpenNode("Resize", "'x', '', '', 'sizes'",
+                    "attribute { name: 'mode' type: STRING s: 'linear' }"),
+       "N 2 4 4 ", "N 2 8 5 "},
   };
 }
 

@@ -1,0 +1,39 @@
+// Pixels as cameras and decoders give them, converted by the model itself: bytes {N,H,W,C} become
+// the floats {N,C,H,W} of an input, resized and normalised. The conversion is a part of the graph,
+// so a plan counts its memory and computes it in tiles.
+#ifndef ASHLAR_LIBRARY_PIXEL_INPUT_H_
+#define ASHLAR_LIBRARY_PIXEL_INPUT_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "library/model.h"
+
+namespace ashlar {
+
+struct PixelInput {
+  std::string input;  // its binding; "": the model's only one
+  std::optional<std::array<int64_t, 2>>
+      size;                         // height and width of a picture; nullopt: the input's
+  bool bgr = false;                 // the channels come in reverse order
+  std::vector<double> mean, scale;  // (x - mean) * scale, by channel of the input, or one for
+                                    // all; empty: 0 and 1
+};
+
+// Parses "[NAME=]PART,...", each PART one of 480x640, rgb, bgr, imagenet, mean:R/G/B, scale:R/G/B.
+// InvalidArgument names the part.
+absl::StatusOr<PixelInput> ParsePixelInput(absl::string_view text);
+
+// Returns the model with Uint8 {N,H,W,C} for the input, whose type must be a float {N,C,H,W}; its
+// name stays. Pictures of other sizes are scaled as `run` scales them: bilinear, with antialiasing.
+// InvalidArgument if there is no such input, or if it has another type; UsePlainWeights's errors.
+absl::StatusOr<Model> WithPixelInput(Model model, const PixelInput& pixels);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_LIBRARY_PIXEL_INPUT_H_
