@@ -69,7 +69,7 @@ TEST_F(SeveralModelsLibraryTest, APipelineIsOneModel) {
   for (int i = 0; i < kOutputs; ++i) EXPECT_NEAR(got[i], expected[i], 1e-6) << i;
 }
 
-// Bytes {1,H,W,3} give what the floats of them give.
+// Bytes {1,H,W,3} give the same as their floats.
 TEST_F(SeveralModelsLibraryTest, AModelTakesPixels) {
   GraphMaker maker;
   const int x = maker.Input("x", {1, 3, 2, 2});
