@@ -50,7 +50,7 @@ class PixelInputTest : public CommandTest {
     const double step = static_cast<double>(from) / static_cast<double>(to);
     const double width = std::max(step, 1.0), centre = (static_cast<double>(i) + 0.5) * step - 0.5;
     double sum = 0, weights = 0;
-    for (int64_t j = 0; j < from; ++j) {  // what is outside is left out
+    for (int64_t j = 0; j < from; ++j) {  // nothing outside
       const double weight = std::max(0.0, 1 - std::abs(static_cast<double>(j) - centre) / width);
       weights += weight;
       sum += weight * at(j);
