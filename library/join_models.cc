@@ -1,5 +1,6 @@
 #include "library/join_models.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/join.h"
@@ -67,11 +69,18 @@ class JoinedOrigin {
     std::optional<std::vector<OpenAxis>> named = first_->open_axes();
     const std::optional<std::vector<OpenAxis>> of_second = second_->open_axes();
     if (!named || !of_second) return std::nullopt;
+    // The models' symbols are not related.
+    const auto taken = [&](int suffix) {
+      return std::any_of(named->begin(), named->end(), [&](const OpenAxis& axis) {
+        return absl::EndsWith(axis.symbol, absl::StrCat(":", suffix));
+      });
+    };
+    int suffix = 2;
+    while (taken(suffix)) ++suffix;
     for (const OpenAxis& axis : *of_second) {
       const auto link = links_.find(axis.input);
       if (link == links_.end() || link->second.output) continue;
-      // The models' symbols are not related.
-      named->push_back({link->second.name, axis.axis, absl::StrCat(axis.symbol, ":2")});
+      named->push_back({link->second.name, axis.axis, absl::StrCat(axis.symbol, ":", suffix)});
     }
     return named;
   }

@@ -68,9 +68,12 @@ def tests_fail(fault):
 
 def main():
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    faults = [fault for fault in FAULTS if wanted in fault.name]
+    if not faults:
+        sys.exit(f"no fault '{wanted}'; there are: " + "; ".join(fault.name for fault in FAULTS))
     copy_checkout()
     missed = 0
-    for fault in (fault for fault in FAULTS if wanted in fault.name):
+    for fault in faults:
         path = COPY / fault.file
         text = path.read_text()
         if text.count(fault.line) != 1:

@@ -7,20 +7,19 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "serialization/same_values.h"
 
 namespace ashlar {
 namespace {
 
-constexpr int kMostCompared = 48;  // further changes count as refused
-// Larger constants are weights, which are compared by their type alone.
-constexpr int64_t kMostConstant = 1 << 16;  // bytes
-
+constexpr int kMostCompared = 200;  // further changes count as refused
 bool SameConstant(const HostTensor& a, const HostTensor& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  if (!a.has_data() || !b.has_data() || a.bytes() > kMostConstant) return true;
+  if (!a.has_data() || !b.has_data() || a.raw() == b.raw()) return true;
   return std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
 }
 
@@ -82,17 +81,31 @@ std::vector<OpenAxis> AxesOf(const Graph& graph) {
   return axes;
 }
 
-InputShapes LargerShapes(const Graph& graph, const std::vector<OpenAxis>& axes, int64_t more) {
-  InputShapes shapes;
-  for (const OpenAxis& axis : axes) {
-    for (const Binding& input : graph.inputs()) {
-      const Shape& now = graph.var(input.var).type.shape;
-      if (input.name != axis.input || axis.axis >= now.rank() || now[axis.axis] == 0) continue;
-      int64_t& size = shapes.try_emplace(input.name, now).first->second[axis.axis];
-      size = 2 * size + more;
+std::vector<InputShapes> SampledShapes(const Graph& graph, const std::vector<OpenAxis>& axes) {
+  // A size n becomes n * times / over + plus.
+  static constexpr struct {
+    int64_t times, over, plus;
+  } kSamples[] = {{2, 1, 0}, {2, 1, 1},  {1, 1, 1}, {1, 1, 2}, {1, 1, 3},
+                  {3, 1, 2}, {1, 1, -1}, {1, 2, 0}, {0, 1, 1}};
+  std::vector<InputShapes> samples;
+  for (const auto& [times, over, plus] : kSamples) {
+    InputShapes shapes;
+    bool changes = false, exists = true;
+    for (const OpenAxis& axis : axes) {
+      for (const Binding& input : graph.inputs()) {
+        const Shape& now = graph.var(input.var).type.shape;
+        if (input.name != axis.input || axis.axis >= now.rank() || now[axis.axis] == 0) continue;
+        const int64_t size = now[axis.axis] * times / over + plus;
+        shapes.try_emplace(input.name, now).first->second[axis.axis] = size;
+        changes = changes || size != now[axis.axis];
+        exists = exists && size > 0;
+      }
+    }
+    if (changes && exists && std::find(samples.begin(), samples.end(), shapes) == samples.end()) {
+      samples.push_back(std::move(shapes));
     }
   }
-  return shapes;
+  return samples;
 }
 
 std::vector<FixedAxis> FindFixedAxes(const Graph& graph, const std::vector<OpenAxis>& open,
@@ -116,12 +129,9 @@ std::vector<FixedAxis> FindFixedAxes(const Graph& graph, const std::vector<OpenA
     });
     if (std::find(tried.begin(), tried.end(), group) != tried.end()) return;
     tried.push_back(group);
-    // An odd size, too: a padding to a multiple is nothing for twice the size.
     bool same = false;
     std::optional<std::string> difference;
-    for (const int64_t more : {0, 1}) {
-      const InputShapes shapes = LargerShapes(graph, group, more);
-      if (shapes.empty()) return;
+    for (const InputShapes& shapes : SampledShapes(graph, group)) {
       const absl::StatusOr<Graph> inferred = WithInputShapes(graph, shapes);
       if (!inferred.ok() || difference) continue;
       difference = std::string();
@@ -154,7 +164,11 @@ std::vector<FixedAxis> FixedByReading(const Graph& graph, const std::vector<Open
       graph, open,
       [&](const Graph& inferred, const InputShapes& shapes) -> std::optional<std::string> {
         const absl::StatusOr<Graph> as_read = read(shapes);
-        return as_read.ok() ? FirstDifference(inferred, *as_read) : "";
+        if (!as_read.ok()) return "";
+        std::optional<std::string> difference = FirstDifference(inferred, *as_read);
+        // An operator without effect at this size is left out.
+        if (difference && HaveSameValues(inferred, *as_read)) difference.reset();
+        return difference;
       });
 }
 
@@ -177,15 +191,15 @@ absl::Status CheckFixedAxes(const std::string& input, const Shape& shape,
 }
 
 std::string ToText(const FixedAxis& axis) {
-  return absl::StrCat(axis.axis, "\n", axis.input, "\n", axis.node);
+  return absl::StrCat(axis.axis, "\n", absl::CEscape(axis.input), "\n", absl::CEscape(axis.node));
 }
 
 absl::StatusOr<FixedAxis> ParseFixedAxis(absl::string_view text) {
   const std::vector<std::string> lines = absl::StrSplit(text, '\n');
   FixedAxis axis;
   if (lines.size() == 3 && absl::SimpleAtoi(lines[0], &axis.axis) && axis.axis >= 0) {
-    axis.input = lines[1];
-    axis.node = lines[2];
+    if (!absl::CUnescape(lines[1], &axis.input)) axis.input = lines[1];
+    if (!absl::CUnescape(lines[2], &axis.node)) axis.node = lines[2];
     return axis;
   }
   return absl::InvalidArgumentError("a fixed dimension is not an axis, an input and a node");

@@ -42,8 +42,9 @@ struct FileAxes {
 // Returns all dimensions of the graph's inputs.
 std::vector<OpenAxis> AxesOf(const Graph& graph);
 
-// Returns the shapes of the graph's inputs with these dimensions twice as large, and `more`.
-InputShapes LargerShapes(const Graph& graph, const std::vector<OpenAxis>& axes, int64_t more);
+// Returns shapes of the graph's inputs in which these dimensions have other sizes: around the
+// present ones, with other remainders of small numbers, 1, the half, the double and the triple.
+std::vector<InputShapes> SampledShapes(const Graph& graph, const std::vector<OpenAxis>& axes);
 
 // Compares a graph that was inferred for other shapes of inputs with one that was made for them:
 // nullopt if they are the same, otherwise the name of the first operator that differs, or "".
@@ -51,9 +52,9 @@ using DifferenceAtShapes =
     absl::FunctionRef<std::optional<std::string>(const Graph& inferred, const InputShapes& shapes)>;
 
 // Returns the open dimensions that are fixed in the graph: all but the ones that were seen to
-// change with shapes alone. Compares at twice the size of each (and one more), and of several that
-// may have to change together: with the same symbol, with the same index (such as all batches),
-// all, and each two that cannot change otherwise.
+// change with shapes alone. Compares at SampledShapes of each, and of several that may have to
+// change together: with the same symbol, with the same index (such as all batches), all, and each
+// two that cannot change otherwise.
 std::vector<FixedAxis> FindFixedAxes(const Graph& graph, const std::vector<OpenAxis>& open,
                                      DifferenceAtShapes difference);
 
@@ -73,6 +74,9 @@ absl::Status CheckFixedAxes(const std::string& input, const Shape& shape,
 // The begin of the keys of fixed dimensions in the metadata of an ONNX file, and such a dimension
 // as text.
 inline constexpr char kFixedAxisKey[] = "ashlar.fixed_axis";
+// The begin of the keys of shapes of inputs with open dimensions, which are taken if no others are
+// given: "1x3x224x224", a line feed, the input's name.
+inline constexpr char kInputShapeKey[] = "ashlar.input_shape";
 std::string ToText(const FixedAxis& axis);
 absl::StatusOr<FixedAxis> ParseFixedAxis(absl::string_view text);
 

@@ -144,7 +144,12 @@ absl::StatusOr<Model> LoadNext(const Model& model, const ModelFlags& flags, Inpu
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<std::string> inputs, InputNamesOf(flags, console));
   InputShapes own = ShapesAfter(model.graph, inputs);
   const bool linked = !own.empty();
-  own.merge(Take(inputs, shapes));
+  InputShapes given = Take(inputs, shapes);
+  own.merge(given);
+  if (!given.empty()) {  // the shapes of linked inputs
+    return UsageError(absl::StrCat("--shape ", given.begin()->first, ": this input of ", flags.path,
+                                   " reads an output of the model before, which gives its size"));
+  }
   absl::StatusOr<Model> next = LoadOne(flags, std::move(own), console, use);
   if (next.ok()) return next;
   const ExitCode code = ExitCodeOf(next.status());

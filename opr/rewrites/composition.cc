@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "opr/base/strided.h"
+#include "opr/concat.h"
 #include "opr/expand.h"
+#include "opr/get_var_shape.h"
 #include "opr/immutable_tensor.h"
 #include "opr/reduce.h"
 #include "opr/reshape.h"
@@ -57,6 +59,14 @@ int Composition::ReshapedImages(int var, const Shape& shape) {
   const Shape length = {static_cast<int64_t>(target.size())};
   HostTensor dims = HostTensor::FromValues<int64_t>(DType::kInt64, length, target);
   return Add<Reshape>({.axis = 0, .follows = follows}, {var, Constant(std::move(dims))});
+}
+
+int Composition::ReshapedAs(int var, int other, int64_t last) {
+  const int64_t rank = type(other).shape.rank();
+  const int rows = Slice(Add<GetVarShape>({}, {other}), 0, 0, rank - 1);
+  return Add<Reshape>(
+      {}, {var, Add<Concat>({0}, {rows, Constant(HostTensor::FromValues<int32_t>(
+                                            DType::kInt32, {1}, {static_cast<int32_t>(last)}))})});
 }
 
 int Composition::Converted(int var, DType dtype) {

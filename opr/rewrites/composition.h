@@ -38,8 +38,10 @@ class Composition {
 
   // Gives the same elements another shape.
   int Reshaped(int var, const Shape& shape);
-  // The same; the number of images, which is the first dimension, stays open.
+  // The same; the first dimension stays open, and equals the var's if it does now.
   int ReshapedImages(int var, const Shape& shape);
+  // Gives the elements all dimensions of `other` but the last, which becomes `last`.
+  int ReshapedAs(int var, int other, int64_t last);
   // Takes the elements begin, begin + step, ... along an axis up to `end`, exclusive, which may be
   // just out of range.
   int Slice(int var, int axis, int64_t begin, int64_t end, int64_t step = 1);

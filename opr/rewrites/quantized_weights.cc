@@ -227,7 +227,10 @@ absl::StatusOr<int> QuantizeProduct(GraphBuilder& builder, const MatrixMulParam&
   ASHLAR_ASSIGN_OR_RETURN(const int made,
                           AddConvolution(graph, product, pixels, filter, bias, choice));
   ASHLAR_RETURN_IF_ERROR(graph.status());
-  const int result = graph.ReshapedImages(made, choice.output.shape);
+  // Rows of more dimensions may change in any of them.
+  const int result = graph.type(inputs[0]).shape.rank() == 2
+                         ? graph.ReshapedImages(made, choice.output.shape)
+                         : graph.ReshapedAs(made, inputs[0], outputs);
   ASHLAR_RETURN_IF_ERROR(graph.status());
   return result;
 }

@@ -7,6 +7,7 @@
 
 #include "graph/rewriter.h"
 #include "opr/host_io.h"
+#include "opr/matrix_mul.h"
 #include "opr/type_cvt.h"
 #include "quantization/graph_run.h"
 #include "quantization/noise.h"
@@ -20,6 +21,7 @@
 #include "serialization/onnx/import/reader.h"
 #include "tests/quantization/small_nets.h"
 #include "tests/serialization/files.h"
+#include "tests/support/graph_maker.h"
 #include "tests/support/operators.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/status.h"
@@ -540,6 +542,30 @@ TEST_F(QuantizeModelTest, ProductsKeepTheNumberOfImagesOpen) {
   ASSERT_EQ(rows.num_elements(), 3 * expected.num_elements());
   for (int64_t i = 0; i < rows.num_elements(); ++i) {
     EXPECT_EQ(rows.At(i), expected.At(i % expected.num_elements())) << i;
+  }
+}
+
+// Regression: rows of another length were taken for more images, with wrong values.
+TEST_F(QuantizeModelTest, ProductsOfSeveralDimensionsKeepAllOpen) {
+  const Shape rows = {1, 4, 8};
+  std::mt19937_64 random(3);
+  GraphMaker make;
+  const int x = make.Input("x", rows);
+  const int weights = make.Constant(RandomTensor(random, {8, 6}));
+  make.Output(make.Add<MatrixMul>({}, {x, weights}, "y"));
+  const Graph model =
+      Value(QuantizeModel(std::move(make).Build(), RandomData("x", rows, 4), {})).graph;
+  for (const Shape& other : {Shape{1, 8, 8}, Shape{3, 4, 8}, Shape{2, 5, 8}}) {
+    const Graph at = Value(WithInputShapes(model, {{"x", other}}));
+    const HostTensor given = RandomTensor(random, other, -1, 1);
+    const HostTensor got = Run(at, {{"x", given}})[0];
+    ASSERT_EQ(got.shape(), (Shape{other[0], other[1], 6})) << other.ToString();
+    HostTensor part = HostTensor::Zeros(DType::kFloat32, rows);  // the last four rows
+    for (int64_t i = 0; i < 32; ++i) part.Set(i, given.At(given.num_elements() - 32 + i));
+    const HostTensor expected = Run(model, {{"x", part}})[0];
+    for (int64_t i = 0; i < 24; ++i) {
+      EXPECT_EQ(got.At(got.num_elements() - 24 + i), expected.At(i)) << other.ToString() << i;
+    }
   }
 }
 

@@ -89,9 +89,15 @@ TEST_F(ModelFilesTest, AnOpenNumberOfImagesStaysOpenInWrittenOnnx) {
   ASSERT_EQ(Ashlar(absl::StrCat("convert ", relu, " -o open.onnx")).exit_code, 0);
   ASSERT_EQ(Ashlar("convert open.onnx --then open.onnx -o both.onnx").exit_code, 0);
   for (const char* file : {"open.onnx", "both.onnx"}) {
-    EXPECT_THAT(Read(file), HasSubstr(std::string("\x12\x01N", 3))) << file;  // a dim_param
+    const std::string bytes = Read(file), symbol("\x12\x01N", 3);  // a dim_param
+    const size_t first = bytes.find(symbol);
+    ASSERT_NE(first, std::string::npos) << file;
+    EXPECT_NE(bytes.find(symbol, first + 1), std::string::npos) << file << ": of the output";
     EXPECT_EQ(Ashlar(absl::StrCat("run ", file, " --shape x=3x4")).exit_code, 0) << file;
   }
+  // Regression: the size that was asked for was forgotten.
+  ASSERT_EQ(Ashlar(absl::StrCat("convert ", relu, " --shape x=8x4 -o eight.onnx")).exit_code, 0);
+  EXPECT_EQ(Ashlar("plan eight.onnx --json").Json()["pools"]["input"]["planned_bytes"], 8 * 4 * 4);
 }
 
 // Regression: the second model was read for the sizes of its file, and --shape of its inputs was an
@@ -111,6 +117,11 @@ TEST_F(ModelFilesTest, JoinedModelsTakeTheSizesOfTheModelBefore) {
   ExpectEndings(joined, {{"last.ash --shape x=3x4", 2, "depends on dimension 0"},
                          {"last.ash --shape x=3x4", 2, "write it again from its source"},
                          {"relu.ash --shape none=3x4", 2, "no input 'none'; the model has: x"}});
+  // Regression: a shape of a linked input was ignored.
+  const std::string square = SharedData("data/models/square.onnx");
+  const std::string relu3 = SharedData("data/models/relu3.onnx");
+  ExpectEndings(absl::StrCat("run ", square, " --then ", relu3, " --shape x=1x3x4x4 --shape "),
+                {{"y=1x3x9", 2, "--shape y: this input of "}});
 }
 
 // Regression: height and width that can change only together, beside channels that cannot change,

@@ -15,9 +15,10 @@
 namespace ashlar {
 namespace {
 
-// Returns the padding at the end that windows reach. More would change nothing, but some programs
-// refuse padding as wide as the window.
+// Returns the padding at the end. Some programs refuse padding as wide as the window: then it is
+// only what windows reach, which depends on the size.
 int64_t UsedPadEnd(const WindowAxis& axis) {
+  if (axis.pad_end < axis.window) return axis.pad_end;
   const int64_t reach = axis.Origin(axis.output - 1) + axis.extent() - axis.input;
   return std::clamp<int64_t>(reach, 0, axis.pad_end);
 }

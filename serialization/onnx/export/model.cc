@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "serialization/checksum.h"
 
 namespace ashlar {
 namespace {
@@ -120,6 +121,9 @@ std::string OnnxModel::AddTensor(absl::string_view hint, const HostTensor& tenso
   proto.mutable_dims()->Add(tensor.shape().dims().begin(), tensor.shape().dims().end());
   if (weights_ == Weights::kWritten || tensor.bytes() <= kMostSmallBytes) {
     proto.set_raw_data(tensor.raw(), static_cast<size_t>(tensor.bytes()));
+  } else {
+    const uint64_t sum = Checksum(tensor.raw(), static_cast<size_t>(tensor.bytes()));
+    proto.set_raw_data(&sum, sizeof(sum));
   }
   return proto.name();
 }

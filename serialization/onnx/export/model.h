@@ -23,8 +23,8 @@ onnx::TensorProto::DataType OnnxType(DType dtype);
 // The operator set that most programs read, and the one that is used if the first lacks something.
 inline constexpr int kWidestOnnxSet = 13, kRichestOnnxSet = 20;
 
-// Whether constants of more than 64 KiB have values.
-enum class Weights { kWritten, kLeftOut };
+// Whether constants of more than 64 KiB hold their values or a checksum of them.
+enum class Weights { kWritten, kChecksums };
 
 // A model whose values are identified by their names, as in ONNX. Every name is unique and valid
 // UTF-8.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "serialization/input_shapes.h"
+#include "serialization/same_values.h"
 
 namespace ashlar {
 namespace {
@@ -57,7 +58,7 @@ onnx::TensorShapeProto& ShapeOf(onnx::ValueInfoProto& value) {
   return *value.mutable_type()->mutable_tensor_type()->mutable_shape();
 }
 
-// The models of a graph with one group of dimensions at the graph's size and at larger ones.
+// The models of a graph with one group of dimensions at the graph's size and at others.
 struct Sizes {
   std::vector<int64_t> of_group;  // by model
   std::vector<onnx::ModelProto> models;
@@ -71,24 +72,28 @@ Sizes ModelsAtSizes(const Graph& graph, const std::vector<OpenAxis>& group, Make
     sizes.of_group.push_back(size);
     sizes.models.push_back(*std::move(model));
   };
+  const OpenAxis& one = group[0];
   for (const Binding& input : graph.inputs()) {
-    if (input.name != group[0].input) continue;
-    add(graph, graph.var(input.var).type.shape[group[0].axis]);
+    if (input.name == one.input) add(graph, graph.var(input.var).type.shape[one.axis]);
   }
-  for (const int64_t more : {0, 1}) {
-    const InputShapes shapes = LargerShapes(graph, group, more);
-    if (shapes.empty()) continue;
-    const absl::StatusOr<Graph> larger = WithInputShapes(graph, shapes);
-    if (larger.ok()) add(*larger, shapes.begin()->second[group[0].axis]);
+  for (const InputShapes& shapes : SampledShapes(graph, group)) {
+    const auto shape = shapes.find(one.input);
+    const absl::StatusOr<Graph> other = WithInputShapes(graph, shapes);
+    if (shape != shapes.end() && other.ok()) add(*other, shape->second[one.axis]);
   }
   return sizes;
 }
 
-// Declares the dimensions of `model` that change with the group as `symbol`, or as unknown.
-void Declare(const std::string& symbol, Sizes& sizes, onnx::ModelProto& model) {
+// Declares the dimensions of `model` that change with the group as `symbol`, or as unknown: inputs
+// that have the group's size in all models, and other values that have it in `joint`, too, where it
+// is `joint_size`. `joint` may be null: then others are unknown.
+void Declare(const std::string& symbol, onnx::ModelProto* joint, int64_t joint_size, Sizes& sizes,
+             onnx::ModelProto& model) {
   std::vector<std::vector<onnx::ValueInfoProto*>> values;
   for (onnx::ModelProto& made : sizes.models) values.push_back(ValuesOf(*made.mutable_graph()));
   const std::vector<onnx::ValueInfoProto*> declared = ValuesOf(*model.mutable_graph());
+  std::vector<onnx::ValueInfoProto*> apart;
+  if (joint != nullptr) apart = ValuesOf(*joint->mutable_graph());
   for (size_t v = 0; v < declared.size(); ++v) {
     onnx::TensorShapeProto& shape = ShapeOf(*declared[v]);
     for (int axis = 0; axis < shape.dim_size(); ++axis) {
@@ -102,14 +107,36 @@ void Declare(const std::string& symbol, Sizes& sizes, onnx::ModelProto& model) {
       onnx::TensorShapeProto::Dimension& dim = *shape.mutable_dim(axis);
       const bool first = dim.has_dim_value();  // otherwise it changes with two groups
       dim.Clear();
-      if (first && is_group) dim.set_dim_param(symbol);
+      const bool follows =
+          v < static_cast<size_t>(model.graph().input_size()) ||
+          (v < apart.size() && ShapeOf(*apart[v]).dim(axis).dim_value() == joint_size);
+      if (first && is_group && follows) dim.set_dim_param(symbol);
     }
   }
 }
 
+// Returns shapes at which each group of dimensions has a size of its own.
+InputShapes JointShapes(const Graph& graph,
+                        const std::map<std::string, std::vector<OpenAxis>>& groups) {
+  InputShapes shapes;
+  int64_t times = 2;
+  for (const auto& [symbol, group] : groups) {
+    for (const OpenAxis& axis : group) {
+      for (const Binding& input : graph.inputs()) {
+        if (input.name != axis.input) continue;
+        const Shape& now = graph.var(input.var).type.shape;
+        shapes.try_emplace(input.name, now).first->second[axis.axis] = times * now[axis.axis];
+      }
+    }
+    ++times;
+  }
+  return shapes;
+}
+
 }  // namespace
 
-std::vector<FixedAxis> FixedByWriting(const Graph& graph, const FileAxes& axes, MakeOnnx make) {
+std::vector<FixedAxis> FixedByWriting(const Graph& graph, const FileAxes& axes, MakeOnnx make,
+                                      ReadAtShapes read) {
   const absl::StatusOr<onnx::ModelProto> model = make(graph);
   if (!model.ok()) return {};  // it is not written, either
   std::vector<OpenAxis> open = AxesOf(graph);
@@ -120,22 +147,37 @@ std::vector<FixedAxis> FixedByWriting(const Graph& graph, const FileAxes& axes, 
     }
   }
   return FindFixedAxes(
-      graph, open, [&](const Graph& inferred, const InputShapes&) -> std::optional<std::string> {
-        const absl::StatusOr<onnx::ModelProto> larger = make(inferred);
-        return larger.ok() ? FirstDifference(model->graph(), larger->graph()) : "";
+      graph, open,
+      [&](const Graph& inferred, const InputShapes& shapes) -> std::optional<std::string> {
+        const absl::StatusOr<onnx::ModelProto> other = make(inferred);
+        if (!other.ok()) return "";
+        std::optional<std::string> difference = FirstDifference(model->graph(), other->graph());
+        if (!difference) return difference;
+        const absl::StatusOr<Graph> as_read = read(shapes);
+        if (as_read.ok() && HaveSameValues(inferred, *as_read)) difference.reset();
+        return difference;
       });
 }
 
 void DeclareOpen(const Graph& graph, const FileAxes& axes, MakeOnnx make, onnx::ModelProto& model) {
   std::map<std::string, std::vector<OpenAxis>> groups;  // by symbol
   for (const OpenAxis& axis : axes.open) groups[axis.symbol].push_back(axis);
+  std::erase_if(groups, [&](const auto& group) {
+    return std::any_of(group.second.begin(), group.second.end(),
+                       [&](const OpenAxis& axis) { return IsFixed(axes.fixed, axis); });
+  });
+  // Broadcasts of two sizes, of which one is 1, may have either: values have symbols only if that
+  // is so at sizes that all differ.
+  absl::StatusOr<onnx::ModelProto> joint = absl::NotFoundError("no open dimensions");
+  const absl::StatusOr<Graph> apart = WithInputShapes(graph, JointShapes(graph, groups));
+  if (apart.ok()) joint = make(*apart);
+  int64_t times = 2;
   for (const auto& [symbol, group] : groups) {
-    if (std::any_of(group.begin(), group.end(),
-                    [&](const OpenAxis& axis) { return IsFixed(axes.fixed, axis); })) {
-      continue;
-    }
     Sizes sizes = ModelsAtSizes(graph, group, make);
-    if (sizes.models.size() > 1) Declare(symbol, sizes, model);
+    if (sizes.models.size() > 1) {
+      Declare(symbol, joint.ok() ? &*joint : nullptr, times * sizes.of_group[0], sizes, model);
+    }
+    ++times;
   }
 }
 

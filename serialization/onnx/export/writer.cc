@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/passes/pass.h"
 #include "graph/status.h"
@@ -13,10 +14,13 @@
 #include "serialization/onnx/export/model.h"
 #include "serialization/onnx/export/open_sizes.h"
 #include "serialization/onnx/export/operators.h"
+#include "serialization/onnx/import/reader.h"
 
 namespace ashlar {
 namespace {
 
+// Constants of models that are read again to compare their values.
+constexpr int64_t kMostReadAgain = int64_t{1} << 28;
 constexpr int64_t kMaxMessageBytes = std::numeric_limits<int32_t>::max();
 
 // Returns which vars the outputs need while the model runs. Vars that only give a shape are not
@@ -108,16 +112,36 @@ absl::Status WriteOnnx(const Graph& graph, const std::string& path, const FileAx
   if (const int64_t bytes = ConstantBytes(graph); bytes > kMaxMessageBytes) return too_large(bytes);
   absl::StatusOr<onnx::ModelProto> model = ToOnnx(graph, Weights::kWritten);
   if (!model.ok()) return Annotate(model.status(), path);
-  const auto sizes_alone = [](const Graph& other) { return ToOnnx(other, Weights::kLeftOut); };
+  const auto sizes_alone = [](const Graph& other) { return ToOnnx(other, Weights::kChecksums); };
   FileAxes all = axes;
-  for (FixedAxis& axis : FixedByWriting(graph, axes, sizes_alone)) {
+  std::string bytes_to_read;
+  const auto read = [&](const InputShapes& shapes) -> absl::StatusOr<Graph> {
+    if (ConstantBytes(graph) > kMostReadAgain) return absl::ResourceExhaustedError("a large model");
+    if (bytes_to_read.empty()) bytes_to_read = model->SerializeAsString();
+    OnnxReadOptions options;
+    options.shapes = shapes;
+    return ReadOnnxFromBytes(
+        {reinterpret_cast<const uint8_t*>(bytes_to_read.data()), bytes_to_read.size()}, path,
+        options);
+  };
+  for (FixedAxis& axis : FixedByWriting(graph, axes, sizes_alone, read)) {
     all.fixed.push_back(std::move(axis));
   }
   DeclareOpen(graph, all, sizes_alone, *model);
-  for (size_t i = 0; i < all.fixed.size(); ++i) {
+  const auto note = [&](const char* key, size_t i, std::string text) {
     onnx::StringStringEntryProto* const entry = model->add_metadata_props();
-    entry->set_key(absl::StrCat(kFixedAxisKey, ".", i));  // keys are unique in ONNX
-    entry->set_value(ToText(all.fixed[i]));
+    entry->set_key(absl::StrCat(key, ".", i));  // keys are unique in ONNX
+    entry->set_value(std::move(text));
+  };
+  for (size_t i = 0; i < all.fixed.size(); ++i) note(kFixedAxisKey, i, ToText(all.fixed[i]));
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const onnx::ValueInfoProto& input = model->graph().input(static_cast<int>(i));
+    const auto& dims = input.type().tensor_type().shape().dim();
+    if (std::all_of(dims.begin(), dims.end(), [](auto& dim) { return dim.has_dim_value(); })) {
+      continue;
+    }
+    const Shape& shape = graph.var(graph.inputs()[i].var).type.shape;
+    note(kInputShapeKey, i, absl::StrCat(absl::StrJoin(shape.dims(), "x"), "\n", input.name()));
   }
   const size_t bytes = model->ByteSizeLong();
   if (bytes > kMaxMessageBytes) return too_large(static_cast<int64_t>(bytes));

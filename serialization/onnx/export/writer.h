@@ -19,7 +19,8 @@ namespace ashlar {
 //
 // Dimensions of inputs on which nodes or constants depend are listed in the metadata, with
 // `axes.fixed`: the reader refuses other sizes of them. The others of `axes.open` are declared by
-// their symbols (open_sizes.h).
+// their symbols (open_sizes.h), and the metadata has the graph's sizes, which the reader takes if
+// no others are given.
 absl::Status WriteOnnx(const Graph& graph, const std::string& path, const FileAxes& axes = {});
 
 }  // namespace ashlar

@@ -4,11 +4,16 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "graph/parse.h"
 #include "graph/status.h"
 #include "serialization/fixed_axes.h"
+#include "serialization/input_shapes.h"
 #include "serialization/onnx/external_data.h"
 #include "serialization/onnx/import/graph_reader.h"
 #include "serialization/onnx/shown.h"
@@ -69,8 +74,24 @@ absl::StatusOr<onnx::ModelProto> Parse(absl::Span<const uint8_t> bytes, const Ma
   return model;
 }
 
+// Returns the shapes of inputs with open dimensions that Ashlar has written beside them.
+InputShapes WrittenShapes(const onnx::ModelProto& model) {
+  absl::flat_hash_set<absl::string_view> inputs;
+  for (const onnx::ValueInfoProto& input : model.graph().input()) inputs.insert(input.name());
+  InputShapes shapes;
+  for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
+    if (!absl::StartsWith(entry.key(), kInputShapeKey)) continue;
+    const std::pair<absl::string_view, absl::string_view> text =
+        absl::StrSplit(entry.value(), absl::MaxSplits('\n', 1));
+    const absl::StatusOr<Shape> shape = text.first.empty() ? Shape() : ParseShape(text.first);
+    if (shape.ok() && inputs.contains(text.second)) shapes[std::string(text.second)] = *shape;
+  }
+  return shapes;
+}
+
 // Refuses other sizes of dimensions that were fixed when the file was written.
-absl::Status CheckFixed(const onnx::ModelProto& model, const OnnxReadOptions& options) {
+absl::Status CheckFixed(const onnx::ModelProto& model, const InputShapes& written,
+                        const OnnxReadOptions& options) {
   std::vector<FixedAxis> fixed;
   for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
     if (!absl::StartsWith(entry.key(), kFixedAxisKey)) continue;
@@ -82,7 +103,8 @@ absl::Status CheckFixed(const onnx::ModelProto& model, const OnnxReadOptions& op
     for (const auto& dim : input.type().tensor_type().shape().dim()) {
       dims.push_back(std::max<int64_t>(dim.dim_value(), 0));
     }
-    const absl::StatusOr<Shape> shape = Shape::Make(dims);
+    const auto known = written.find(input.name());
+    const absl::StatusOr<Shape> shape = known != written.end() ? known->second : Shape::Make(dims);
     if (!shape.ok()) continue;  // the graph's reader says so
     ASHLAR_RETURN_IF_ERROR(CheckFixedAxes(input.name(), *shape, fixed, options.shapes));
   }
@@ -93,8 +115,13 @@ absl::StatusOr<Graph> ReadMessage(onnx::ModelProto model, const OnnxReadOptions&
                                   ExternalData& external, const std::string& name, int64_t* taken) {
   const int64_t in_message = kReading + kReadingNode * model.graph().node_size();
   int64_t folded_bytes = 0;
-  if (absl::Status fixed = CheckFixed(model, options); !fixed.ok()) return Annotate(fixed, name);
-  absl::StatusOr<Graph> graph = ReadOnnxGraph(model, options, external, folded_bytes);
+  const InputShapes written = WrittenShapes(model);
+  if (absl::Status fixed = CheckFixed(model, written, options); !fixed.ok()) {
+    return Annotate(fixed, name);
+  }
+  OnnxReadOptions with_shapes = options;
+  with_shapes.shapes.insert(written.begin(), written.end());
+  absl::StatusOr<Graph> graph = ReadOnnxGraph(model, with_shapes, external, folded_bytes);
   if (!graph.ok()) return Annotate(graph.status(), name);
   if (taken != nullptr) *taken = in_message + folded_bytes;
   return graph;

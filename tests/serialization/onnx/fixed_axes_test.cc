@@ -128,8 +128,10 @@ TEST(FixedAxes, OfOneSymbolOrIndexChangeTogether) {
 }
 
 TEST(FixedAxes, AreReadAsTheyAreWritten) {
-  const FixedAxis axis = {"images: x", 2, "a/b 'c'"};
-  EXPECT_EQ(Value(ParseFixedAxis(ToText(axis))), axis);
+  for (const char* name : {"images: x", "two\nlines", "a\\b"}) {
+    const FixedAxis axis = {name, 2, "a/b 'c'"};
+    EXPECT_EQ(Value(ParseFixedAxis(ToText(axis))), axis);
+  }
   for (const char* text : {"", "0", "x\ny\nz", "-1\ny\nz", "0\na\nb\nc"}) {
     EXPECT_FALSE(ParseFixedAxis(text).ok()) << text;
   }

@@ -166,6 +166,8 @@ TEST_F(CommandsTest, RangesOfOutputsLeaveNaNOut) {
     EXPECT_EQ(output.value("nan", 0), std::count_if(test.values.begin(), test.values.end(),
                                                     [](float x) { return std::isnan(x); }));
   }
+  // Regression: without classes, nothing was printed.
+  EXPECT_THAT(Ashlar("run model.ash --top 0").out, HasSubstr(": min "));
 }
 
 // Regression: one run was recorded, and on a busy machine rows varied by a factor of 7.

@@ -1,0 +1,100 @@
+#include "serialization/same_values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/evaluate.h"
+#include "graph/random.h"
+#include "serialization/checksum.h"
+
+namespace ashlar {
+namespace {
+
+constexpr int64_t kMostOperations = int64_t{1} << 28;
+constexpr double kRounding = 1e-5;  // of the largest value
+
+bool IsCheap(const Graph& graph) {
+  int64_t operations = 0;
+  for (const OperatorNode& node : graph.nodes()) {
+    for (const int output : node.outputs) operations += graph.var(output).type.shape.num_elements();
+    if (node.op->role() == Role::kCompute) operations += node.op->Computation(graph.SiteOf(node));
+    if (operations > kMostOperations) return false;
+  }
+  return true;
+}
+
+// Numbers from -1 to 1, or 0 and 1 for types without fractions: valid as indices, too.
+HostTensor RandomInput(const std::string& name, const TensorType& type) {
+  Random random(Checksum(name.data(), name.size()));
+  HostTensor tensor = HostTensor::Zeros(type);
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    const double number = random.Uniform(-1, 1);
+    tensor.Set(i, IsFloat(type.dtype) ? number : number > 0 ? 1 : 0);
+  }
+  return tensor;
+}
+
+// Returns the outputs in their order; nullopt if an operator fails.
+std::optional<std::vector<HostTensor>> Evaluated(const Graph& graph) {
+  std::vector<HostTensor> values(graph.vars().size());
+  for (const OperatorNode& node : graph.nodes()) {
+    if (node.op->role() == Role::kOutput) continue;
+    if (node.op->role() == Role::kInput) {
+      values[node.outputs[0]] = RandomInput(node.binding, graph.var(node.outputs[0]).type);
+      continue;
+    }
+    if (node.constant != nullptr) {
+      values[node.outputs[0]] = *node.constant;
+      continue;
+    }
+    std::vector<HostTensor> operands;
+    for (const int input : node.inputs) operands.push_back(values[input]);
+    absl::StatusOr<std::vector<HostTensor>> results =
+        EvaluateOperator(*node.op, operands, graph.OutputTypes(node));
+    if (!results.ok()) return std::nullopt;
+    for (size_t o = 0; o < results->size(); ++o) values[node.outputs[o]] = std::move((*results)[o]);
+  }
+  std::vector<HostTensor> outputs;
+  for (const Binding& output : graph.outputs()) outputs.push_back(values[output.var]);
+  return outputs;
+}
+
+bool AreSame(const HostTensor& a, const HostTensor& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  if (!IsFloat(a.dtype())) {
+    return std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
+  }
+  double largest = 0, apart = 0;
+  for (int64_t i = 0; i < a.num_elements(); ++i) {
+    const double x = a.At(i), y = b.At(i);
+    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+    if (!std::isfinite(x) || !std::isfinite(y)) return false;
+    apart = std::max(apart, std::abs(x - y));
+  }
+  for (int64_t i = 0; i < a.num_elements(); ++i) {
+    if (std::isfinite(a.At(i))) largest = std::max(largest, std::abs(a.At(i)));
+  }
+  return apart <= kRounding * largest;
+}
+
+template <typename Bindings>
+bool SameNames(const Bindings& a, const Bindings& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Binding& x, const Binding& y) { return x.name == y.name; });
+}
+
+}  // namespace
+
+bool HaveSameValues(const Graph& a, const Graph& b) {
+  if (!SameNames(a.inputs(), b.inputs()) || !SameNames(a.outputs(), b.outputs())) return false;
+  if (!IsCheap(a) || !IsCheap(b)) return false;
+  const auto x = Evaluated(a), y = Evaluated(b);
+  return x && y && std::equal(x->begin(), x->end(), y->begin(), y->end(), AreSame);
+}
+
+}  // namespace ashlar
