@@ -53,7 +53,7 @@ int Composition::Reshaped(int var, const Shape& shape) {
 
 int Composition::ReshapedImages(int var, const Shape& shape) {
   const Shape& from = type(var).shape;
-  const bool follows = from.rank() > 0 && from[0] == shape[0];
+  const bool follows = from.rank() == 2 && from[0] == shape[0];  // rows are not split
   std::vector<int64_t> target(shape.dims().begin(), shape.dims().end());
   target[0] = -1;
   const Shape length = {static_cast<int64_t>(target.size())};

@@ -38,7 +38,7 @@ class Composition {
 
   // Gives the same elements another shape.
   int Reshaped(int var, const Shape& shape);
-  // The same; the first dimension stays open, and equals the var's if it does now.
+  // The same; the first dimension stays open, and equals a matrix's if it does now.
   int ReshapedImages(int var, const Shape& shape);
   // Gives the elements all dimensions of `other` but the last, which becomes `last`.
   int ReshapedAs(int var, int other, int64_t last);
