@@ -161,17 +161,23 @@ std::shared_ptr<const ModelOrigin> OriginOf(
   return std::make_shared<const ModelOrigin>(ModelOrigin{reopen, std::move(open_axes)});
 }
 
-std::optional<std::vector<OpenAxis>> NamedAxesIn(const absl::StatusOr<OnnxSignature>& signature) {
+// Returns the open dimensions of the inputs. Without a name (some exporters write "?") the first
+// one is the batch, and others are alone.
+std::optional<std::vector<OpenAxis>> OpenAxesIn(const absl::StatusOr<OnnxSignature>& signature) {
   if (!signature.ok()) return std::nullopt;
-  std::vector<OpenAxis> named;
+  std::vector<OpenAxis> open;
   for (const OnnxTensor& input : signature->inputs) {
     if (!input.dims) continue;
     for (size_t i = 0; i < input.dims->size(); ++i) {
-      const std::string& symbol = input.symbols[i];
-      if (!symbol.empty()) named.push_back({input.name, static_cast<int>(i), symbol});
+      if ((*input.dims)[i] >= 0) continue;
+      std::string symbol = input.symbols[i];
+      if (symbol.empty() || symbol == "?") {
+        symbol = i == 0 ? "batch" : absl::StrCat(input.name, "_", i);
+      }
+      open.push_back({input.name, static_cast<int>(i), std::move(symbol)});
     }
   }
-  return named;
+  return open;
 }
 
 // Returns the graph for inputs of other shapes, unless dimensions that change are fixed.
@@ -234,9 +240,9 @@ absl::StatusOr<Model> OpenModel(const ModelSource& source, const OpenOptions& op
     model.origin = OriginOf(
         options, [source](const OpenOptions& again) { return OpenModel(source, again); },
         [source] {
-          return NamedAxesIn(source.piped != nullptr
-                                 ? ReadOnnxSignatureFromBytes(source.piped->bytes(), source.path)
-                                 : ReadOnnxSignature(source.path));
+          return OpenAxesIn(source.piped != nullptr
+                                ? ReadOnnxSignatureFromBytes(source.piped->bytes(), source.path)
+                                : ReadOnnxSignature(source.path));
         });
     return model;
   }
@@ -261,7 +267,7 @@ absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes,
     ASHLAR_ASSIGN_OR_RETURN(Model model, OpenOnnx(options, read));
     model.origin = OriginOf(
         options, [bytes](const OpenOptions& again) { return OpenModelInMemory(bytes, again); },
-        [bytes] { return NamedAxesIn(ReadOnnxSignatureFromBytes(bytes, kInMemory)); });
+        [bytes] { return OpenAxesIn(ReadOnnxSignatureFromBytes(bytes, kInMemory)); });
     return model;
   }
   const std::shared_ptr<const void> owner(bytes.data(), [](const void*) {});  // the caller

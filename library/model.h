@@ -28,7 +28,7 @@ struct Model;
 struct ModelOrigin {
   // Inputs that are not listed keep the shapes they were first read with.
   std::function<absl::StatusOr<Model>(const InputShapes&)> reopen;
-  // The dimensions to which the file gives a symbol; nullopt: it cannot be read any more.
+  // The dimensions that the file leaves open; nullopt: it cannot be read any more.
   std::function<std::optional<std::vector<OpenAxis>>()> open_axes;
 };
 

@@ -70,6 +70,17 @@ std::vector<std::vector<OpenAxis>> GroupsOf(const std::vector<OpenAxis>& open) {
   return in_order;
 }
 
+// Whether the first of the inputs has more elements than now.
+bool AreLarger(const Graph& graph, const InputShapes& shapes) {
+  const auto& [input, shape] = *shapes.begin();
+  return std::any_of(graph.inputs().begin(), graph.inputs().end(),
+                     [&, &input = input, &shape = shape](const Binding& binding) {
+                       return binding.name == input &&
+                              shape.num_elements() >
+                                  graph.var(binding.var).type.shape.num_elements();
+                     });
+}
+
 }  // namespace
 
 std::vector<OpenAxis> AxesOf(const Graph& graph) {
@@ -136,7 +147,8 @@ std::vector<FixedAxis> FindFixedAxes(const Graph& graph, const std::vector<OpenA
       if (!inferred.ok() || difference) continue;
       difference = std::string();
       if (++compared <= kMostCompared) difference = difference_at(*inferred, shapes);
-      same = same || !difference;
+      // A model that takes only a little less, as its layers round up, is not open.
+      same = same || (!difference && AreLarger(graph, shapes));
     }
     for (const OpenAxis& axis : group) {
       if (difference) {
@@ -164,7 +176,8 @@ std::vector<FixedAxis> FixedByReading(const Graph& graph, const std::vector<Open
       graph, open,
       [&](const Graph& inferred, const InputShapes& shapes) -> std::optional<std::string> {
         const absl::StatusOr<Graph> as_read = read(shapes);
-        if (!as_read.ok()) return "";
+        // A file that takes no smaller sizes has no other values for them.
+        if (!as_read.ok()) return AreLarger(graph, shapes) ? std::optional("") : std::nullopt;
         std::optional<std::string> difference = FirstDifference(inferred, *as_read);
         // An operator without effect at this size is left out.
         if (difference && HaveSameValues(inferred, *as_read)) difference.reset();

@@ -90,11 +90,7 @@ HostTensor Transposed(const HostTensor& x, int64_t rows, int64_t columns, const 
   return y;
 }
 
-// From [N, H, W, C] to [N, C, H, W], and back.
-HostTensor ToChannelsFirst(const HostTensor& x) {
-  const Shape& s = x.shape();
-  return Transposed(x, s[1] * s[2], s[3], {s[0], s[3], s[1], s[2]});
-}
+// Transposes [N, C, H, W] to [N, H, W, C].
 HostTensor ToChannelsLast(const HostTensor& x) {
   const Shape& s = x.shape();
   return Transposed(x, s[1], s[2] * s[3], {s[0], s[2], s[3], s[1]});
@@ -504,6 +500,11 @@ absl::StatusOr<InputTensors> MakeInputs(const Graph& graph, const InputFlags& fl
         tensor.has_value() ? *std::move(tensor) : RandomInput(type, seed, static_cast<int>(i));
   }
   return tensors;
+}
+
+HostTensor ToChannelsFirst(const HostTensor& x) {
+  const Shape& s = x.shape();
+  return Transposed(x, s[1] * s[2], s[3], {s[0], s[3], s[1], s[2]});
 }
 
 }  // namespace ashlar

@@ -33,6 +33,9 @@ HostTensor RandomInput(const TensorType& type, uint64_t seed, int position);
 absl::StatusOr<InputTensors> MakeInputs(const Graph& graph, const InputFlags& flags, uint64_t seed,
                                         Console& console);
 
+// Transposes [N, H, W, C] to [N, C, H, W].
+HostTensor ToChannelsFirst(const HostTensor& x);
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_TOOLS_INPUTS_H_

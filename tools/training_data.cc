@@ -12,6 +12,7 @@
 #include "opr/host_io.h"
 #include "serialization/checksum.h"
 #include "serialization/npz.h"
+#include "tools/convert_elements.h"
 #include "tools/exit_code.h"
 #include "tools/folder_entries.h"
 #include "tools/format.h"
@@ -91,7 +92,7 @@ absl::Status TrainingData::ReadFolder(const std::string& path, const InputFlags&
     class_names_.push_back(folder.filename().string());
   }
   const int64_t count = static_cast<int64_t>(files.size());
-  images_ = HostTensor::Zeros(DType::kFloat32, {count, image_elements_});
+  images_ = HostTensor::Zeros(types_.images.dtype, {count, image_elements_});
   labels_ = HostTensor::Zeros(DType::kInt32, {count});
   InputFlags one = flags;
   for (int64_t i = 0; i < count; ++i) {
@@ -107,14 +108,36 @@ absl::Status TrainingData::ReadFolder(const std::string& path, const InputFlags&
   return absl::OkStatus();
 }
 
+// Returns whether the images have the model's dimensions, but for ones, or are rows of as many
+// elements. Moves channels that come last to the front if asked to.
+bool TrainingData::TakeLayout(bool nhwc) {
+  const auto image_of = [](const Shape& batch, bool last) {
+    std::vector<int64_t> dims(batch.dims().begin() + 1, batch.dims().end());
+    if (last) std::rotate(dims.begin(), dims.end() - 1, dims.end());
+    std::erase(dims, 1);
+    return dims;
+  };
+  const Shape& shape = images_.shape();
+  if (images_.num_elements() != count_ * image_elements_) return false;
+  const std::vector<int64_t> model = image_of(types_.images.shape, false);
+  const bool row = shape.rank() == 2 || model.size() == 1;
+  if (nhwc && shape.rank() == 4 && model == image_of(shape, true)) {
+    images_ = ToChannelsFirst(images_);
+    return true;
+  }
+  return row || model == image_of(shape, false);
+}
+
 absl::Status TrainingData::Check(const std::string& path, const InputFlags& flags) {
   const auto type = [](const HostTensor& t) { return TensorType{t.dtype(), t.shape()}.ToString(); };
   const auto counted = [](const HostTensor& t) { return t.shape().rank() > 0 ? t.shape()[0] : 0; };
   count_ = counted(images_);
-  if (count_ == 0 || images_.num_elements() != count_ * image_elements_) {
-    return Rejected(path, absl::StrCat("images are ", type(images_), ", expected some of ",
-                                       image_elements_, " elements each, as the model has them (",
-                                       types_.images.ToString(), ")"));
+  if (count_ == 0 || !TakeLayout(flags.nhwc)) {
+    const bool last = count_ > 0 && !flags.nhwc && TakeLayout(true);
+    return Rejected(
+        path, absl::StrCat("images are ", type(images_), ", expected images as the model's, ",
+                           types_.images.ToString(), ", or rows of ", image_elements_, " elements",
+                           last ? "; --layout nhwc reads channels that come last" : ""));
   }
   if (counted(labels_) != count_ || labels_.num_elements() != count_ * label_elements_) {
     return Rejected(path, absl::StrCat("labels are ", type(labels_), ", expected ", label_elements_,
@@ -134,7 +157,13 @@ absl::Status TrainingData::Check(const std::string& path, const InputFlags& flag
     return Rejected(path, absl::StrCat("label ", i, " is ", label, ", ", of_model,
                                        ", whose labels are 0 to ", types_.classes - 1));
   }
-  if (!class_names_.empty() || (flags.mean.empty() && flags.scale.empty())) return absl::OkStatus();
+  if (!class_names_.empty() || (flags.mean.empty() && flags.scale.empty())) {
+    if (IsFloat(types_.images.dtype)) return absl::OkStatus();
+    absl::StatusOr<HostTensor> converted = ConvertElements(images_, types_.images.dtype);
+    if (!converted.ok()) return Rejected(path, converted.status().message());
+    images_ = *std::move(converted);
+    return absl::OkStatus();
+  }
   const size_t channels =
       types_.images.shape.rank() > 1 ? static_cast<size_t>(types_.images.shape[1]) : 1;
   mean_.assign(channels, 0);
@@ -153,21 +182,23 @@ absl::Status TrainingData::Check(const std::string& path, const InputFlags& flag
 }
 
 void TrainingData::Fill(absl::Span<const int64_t> indices, void* images, void* labels) const {
-  float* image = static_cast<float*>(images);
-  const bool plain = mean_.empty() && images_.dtype() == DType::kFloat32;
+  const DType dtype = types_.images.dtype;
+  const int64_t bytes = image_elements_ * SizeOf(dtype);
+  const bool plain = mean_.empty() && images_.dtype() == dtype;
   const int64_t channels = mean_.empty() ? 1 : static_cast<int64_t>(mean_.size());
   const int64_t plane = std::max<int64_t>(1, image_elements_ / channels);
-  for (size_t n = 0; n < indices.size(); ++n, image += image_elements_) {
+  HostTensor image = HostTensor::Zeros(dtype, {image_elements_});
+  char* to_image = static_cast<char*>(images);
+  for (size_t n = 0; n < indices.size(); ++n, to_image += bytes) {
     const int64_t first = indices[n] * image_elements_;
-    if (plain) {
-      std::memcpy(image, images_.data<float>().data() + first,
-                  static_cast<size_t>(image_elements_) * sizeof(float));
-    }
     for (int64_t i = 0; i < image_elements_ && !plain; ++i) {
       const size_t c = static_cast<size_t>(i / plane % channels);
-      const float value = static_cast<float>(images_.At(first + i));
-      image[i] = mean_.empty() ? value : (value - mean_[c]) * scale_[c];
+      const double value = images_.At(first + i);
+      image.Set(i, mean_.empty() ? value : (static_cast<float>(value) - mean_[c]) * scale_[c]);
     }
+    const char* const from = plain ? static_cast<const char*>(images_.raw()) + indices[n] * bytes
+                                   : static_cast<const char*>(image.raw());
+    std::memcpy(to_image, from, static_cast<size_t>(bytes));
     for (int64_t i = 0; i < label_elements_; ++i) {
       const int64_t to = static_cast<int64_t>(n) * label_elements_ + i;
       const double value = labels_.At(indices[n] * label_elements_ + i);

@@ -16,7 +16,7 @@ namespace ashlar {
 
 // The types of a batch.
 struct BatchTypes {
-  TensorType images;    // Float32 {batch, ...}
+  TensorType images;    // {batch, ...}, of any dtype
   TensorType labels;    // Int32 {batch}, or Float32 {batch, ...}
   int64_t classes = 0;  // class labels are below it; 0: labels are not classes
 };
@@ -24,8 +24,8 @@ struct BatchTypes {
 class TrainingData {
  public:
   // Reads training data at `path`:
-  //   .npz     arrays `images` [count, ...] and `labels` [count]; each image has as many elements
-  //            as an image of the model.
+  //   .npz     arrays `images` [count, ...] and `labels` [count]; images have the dimensions of the
+  //            model's, but for ones, or are rows of as many elements; --layout nhwc applies.
   //   a folder with a folder for each class, in the order of their names. Those hold pictures, each
   //            converted to an image as `run` does it, or .npy files.
   // --mean and --scale of `flags` are applied to arrays channel by channel. Errors have exit codes.
@@ -46,6 +46,7 @@ class TrainingData {
   absl::Status ReadArrays(const std::string& path);
   absl::Status ReadFolder(const std::string& path, const InputFlags& flags, Console& console);
   absl::Status Check(const std::string& path, const InputFlags& flags);
+  bool TakeLayout(bool nhwc);
 
   BatchTypes types_;
   int64_t count_ = 0;

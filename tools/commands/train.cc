@@ -91,7 +91,6 @@ class TrainCommand final : public Command {
             "the same, to be classified after each epoch")
         ->group("Data");
     AddPreparationFlags(app, inputs_);
-    app.remove_option(app.get_option("--layout"));
     AddNumber(app, "--epochs", epochs_, 1, 1 << 20, "passes over the data (default 1)")
         ->group("Training");
     app.add_option("--lr", rate_, "learning rate of the first step (default 0.01)")

@@ -12,12 +12,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "opr/matrix_mul.h"
+#include "opr/reshape.h"
+#include "opr/type_cvt.h"
 #include "serialization/native/writer.h"
 #include "tests/support/command/command_process.h"
 #include "tests/support/command/digits.h"
+#include "tests/support/graph_maker.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/status.h"
+#include "tests/support/tensors.h"
 
 namespace ashlar::testing {
 namespace {
@@ -419,6 +424,44 @@ TEST_F(TrainCommandTest, AnOnnxModelIsReadForTheBatch) {
   const ProcessResult result =
       Ashlar(absl::StrCat("plan ", SharedData(kModel), " --train --batch 3"));
   EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+// Regression: the floats of pictures were copied into inputs of any type, beyond their end.
+TEST_F(TrainCommandTest, InputsOfOtherTypesGetTheSameNumbers) {
+  std::vector<std::string> expected;
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kFloat64, DType::kUint8,
+                            DType::kInt32, DType::kInt64}) {
+    SCOPED_TRACE(Name(dtype));
+    GraphMaker make;
+    int x = make.Input("x", {8, 3, 4, 5}, dtype);
+    if (dtype != DType::kFloat32) x = make.Add<TypeCvt>({DType::kFloat32}, {x});
+    x = make.Add<Reshape>(
+        {}, {x, make.Constant(HostTensor::FromValues<int64_t>(DType::kInt64, {2}, {8, 60}))});
+    std::mt19937_64 random(1);
+    make.Output(make.Add<MatrixMul>(
+        {}, {x, make.Constant(RandomTensor(random, {60, 8}, -1e-2, 1e-2))}, "fc"));
+    ASSERT_TRUE(IsOk(WriteModel(std::move(make).Build(), Path("typed.ash"))));
+    NamedTensors data = Spots(1, {3, 4, 5});
+    ASSERT_TRUE(IsOk(WriteNpz(data, Path("typed.npz"))));
+    const std::string train =
+        "train typed.ash --batch 8 --lr 1e-5 --log typed.csv -o t.ash --data ";
+    const ProcessResult result = Ashlar(train + "typed.npz");
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    if (expected.empty()) expected = Losses("typed.csv");
+    EXPECT_EQ(Losses("typed.csv"), expected);
+    // Regression: channels that come last were taken for rows.
+    const HostTensor first = data[0].second;
+    HostTensor last = HostTensor::Zeros(DType::kUint8, {kCount, 4, 5, 3});
+    for (int64_t i = 0; i < last.num_elements(); ++i) {
+      last.Set(i, first.At(i / 60 * 60 + i % 3 * 20 + i % 60 / 3));
+    }
+    data[0].second = last;
+    ASSERT_TRUE(IsOk(WriteNpz(data, Path("last.npz"))));
+    EXPECT_THAT(Ashlar(train + "last.npz").err,
+                HasSubstr("--layout nhwc reads channels that come"));
+    ASSERT_EQ(Ashlar(train + "last.npz --layout nhwc").exit_code, 0);
+    EXPECT_EQ(Losses("typed.csv"), expected);
+  }
 }
 
 }  // namespace
