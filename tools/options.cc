@@ -241,9 +241,8 @@ void AddModelFlags(CLI::App& app, ModelFlags& flags, const std::string& what) {
   AddRepeated(app, "--then", flags.then, "MODEL",
               "a model that reads the outputs of the one before: both are planned as one")
       ->group("Model");
-  AddRepeated(app, "--pixels", flags.pixels, "NAME=PART,...",
-              "an input becomes bytes {N,H,W,C}, which the model converts; some of a size such as "
-              "480x640, rgb or bgr, imagenet, mean:R/G/B, scale:R/G/B")
+  AddRepeated(app, "--pixels", flags.pixels, "NAME=480x640,...",
+              "an input takes bytes {N,H,W,C}, which the model converts")
       ->group("Model");
   // Not listed: the error of a model that needs it names it.
   app.add_flag("--allow-external-symlinks", flags.follow_links,

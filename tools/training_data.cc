@@ -108,7 +108,7 @@ absl::Status TrainingData::ReadFolder(const std::string& path, const InputFlags&
   return absl::OkStatus();
 }
 
-// Returns whether the images have the model's dimensions, but for ones, or are rows of as many
+// Returns whether the images have the model's dimensions except ones, or are rows of as many
 // elements. Moves channels that come last to the front if asked to.
 bool TrainingData::TakeLayout(bool nhwc) {
   const auto image_of = [](const Shape& batch, bool last) {
