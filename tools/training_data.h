@@ -25,7 +25,7 @@ class TrainingData {
  public:
   // Reads training data at `path`:
   //   .npz     arrays `images` [count, ...] and `labels` [count]; images have the dimensions of the
-  //            model's, but for ones, or are rows of as many elements; --layout nhwc applies.
+  //            model's, except ones, or are rows of as many elements; --layout nhwc applies.
   //   a folder with a folder for each class, in the order of their names. Those hold pictures, each
   //            converted to an image as `run` does it, or .npy files.
   // --mean and --scale of `flags` are applied to arrays channel by channel. Errors have exit codes.
