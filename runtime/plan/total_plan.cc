@@ -66,8 +66,10 @@ class TotalPlanner {
     Consider(std::move(asked));
     Consider(std::move(least));
     if (fastest_ == nullptr && least_total > total_.bytes) return Impossible(least_total);
+    if (fastest_ != nullptr && !MaySearch()) return std::move(fastest_);
     const bool search = request_.target.tiles.empty();
     if (search) {
+      searched_ = kSearches;
       ASHLAR_RETURN_IF_ERROR(TryTiled(request_, fast_weights));
       ASHLAR_RETURN_IF_ERROR(TryTiled(low_workspace, least_weights));
       if (fastest_ == nullptr) ASHLAR_RETURN_IF_ERROR(TryAll(low_workspace));
@@ -130,6 +132,7 @@ class TotalPlanner {
   // Keeps a plan if it is the fastest that fits, or the smallest of all.
   void Consider(Planned planned) {
     if (planned == nullptr) return;
+    planned->searched = std::max(planned->searched, searched_);
     if (Fits(*planned)) {
       if (fastest_ == nullptr || Time(*planned) < Time(*fastest_)) fastest_ = std::move(planned);
     } else if (smallest_ == nullptr || Need(*planned) < Need(*smallest_)) {
@@ -185,6 +188,7 @@ class TotalPlanner {
   PlanRequest request_;  // without the total
   const TotalBudget total_;
   const PlanFunction plan_;
+  int searched_ = 0;            // searches before the plans that are considered now
   Planned fastest_, smallest_;  // the fastest that fits; the smallest of all others
 };
 

@@ -92,6 +92,26 @@ TEST_F(TotalBudgetTest, ATotalThatGrowsUnderAnArenasBudgetIsNamed) {
   EXPECT_FALSE(Document("plan r18.ash")["total"].contains("without_budget_bytes"));
 }
 
+// Regression: a search that does not fit beside a plan was made nevertheless, so that the smallest
+// total was refused, with a larger one as the smallest.
+TEST_F(TotalBudgetTest, TheSmallestTotalIsOne) {
+  ASSERT_EQ(Ashlar("zoo squeezenet -o s224.ash -q").exit_code, 0);
+  for (const char* model : {"s224.ash", "r18.ash"}) {
+    SCOPED_TRACE(model);
+    const std::string plan =
+        absl::StrCat("plan ", model, " --threads 1", kQuick, " --total-budget ");
+    const int64_t small = Total(Document(absl::StrCat("plan ", model, " --prefer memory")));
+    for (const int64_t budget : {small / 2, small - 100'000}) {
+      const std::string error = Ashlar(absl::StrCat(plan, budget)).err;
+      const std::string found = "the smallest total that was found is ";
+      const size_t at = error.find(found);
+      if (at == std::string::npos) continue;  // it fits in tiles
+      const int64_t smallest = std::stoll(error.substr(at + found.size()));
+      EXPECT_EQ(Ashlar(absl::StrCat(plan, smallest)).exit_code, 0) << error;
+    }
+  }
+}
+
 // Regression: for a file packed within the budget, weights in the file were compared with weights
 // in memory, or with nothing.
 TEST_F(TotalBudgetTest, PackedFilesCompareWeightsWhereTheyLie) {
