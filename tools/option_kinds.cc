@@ -6,9 +6,22 @@
 #include "absl/strings/str_cat.h"
 
 namespace ashlar {
+namespace {
+
+CLI::Validator NonNegativeReal() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        double value = 0;
+        if (absl::SimpleAtod(text, &value) && value >= 0 && std::isfinite(value)) return {};
+        return absl::StrCat("'", text, "' is not a number of at least 0");
+      },
+      "");
+}
+
+}  // namespace
 
 CLI::Validator WholeNumber(int64_t least, int64_t most) {
-  const bool bounded = most != std::numeric_limits<int64_t>::max();
+  const bool bounded = most != kUnlimited;
   const std::string range =
       bounded ? absl::StrCat("from ", least, " to ", most) : absl::StrCat("of at least ", least);
   return CLI::Validator(
@@ -20,14 +33,9 @@ CLI::Validator WholeNumber(int64_t least, int64_t most) {
       "");
 }
 
-CLI::Validator NonNegativeReal() {
-  return CLI::Validator(
-      [](std::string& text) -> std::string {
-        double value = 0;
-        if (absl::SimpleAtod(text, &value) && value >= 0 && std::isfinite(value)) return {};
-        return absl::StrCat("'", text, "' is not a number of at least 0");
-      },
-      "");
+CLI::Option* AddReal(CLI::App& app, const std::string& name, double& target,
+                     const std::string& help) {
+  return app.add_option(name, target, help)->option_text("X")->check(NonNegativeReal());
 }
 
 CLI::Option* AddText(CLI::App& app, const std::string& name, std::string& target,

@@ -31,9 +31,11 @@ CLI::Option* AddParsed(CLI::App& app, const std::string& name, T& target,
   return app.add_option_function<std::string>(name, store, help)->option_text(metavar);
 }
 
-// Validators of an option's text, whose messages name the given text and the expected one.
-CLI::Validator WholeNumber(int64_t least, int64_t most = std::numeric_limits<int64_t>::max());
-CLI::Validator NonNegativeReal();
+// Refuses other texts than whole numbers in the range; the message names the text and the range.
+CLI::Validator WholeNumber(int64_t least, int64_t most);
+
+// For AddNumber: no limit.
+inline constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 
 // Adds an option for a whole number from `least` to `most`.
 template <typename T>
@@ -41,6 +43,10 @@ CLI::Option* AddNumber(CLI::App& app, const std::string& name, T& target, int64_
                        int64_t most, const std::string& help) {
   return app.add_option(name, target, help)->option_text("N")->check(WholeNumber(least, most));
 }
+
+// Adds an option for a number of at least 0.
+CLI::Option* AddReal(CLI::App& app, const std::string& name, double& target,
+                     const std::string& help);
 
 // Adds an option for a text, such as a file's name.
 CLI::Option* AddText(CLI::App& app, const std::string& name, std::string& target,

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
 #include <memory>
 
 #include "absl/strings/match.h"
@@ -86,8 +85,7 @@ void AddDeviceFlags(CLI::App& app, ExecutionFlags& flags) {
 
 void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags) {
   AddDeviceFlags(app, flags);
-  AddNumber(app, "--seed", flags.seed, 0, std::numeric_limits<int64_t>::max(),
-            "seed of random inputs (default 0)")
+  AddNumber(app, "--seed", flags.seed, 0, kUnlimited, "seed of random inputs (default 0)")
       ->group("Execution");
   for (const RequestOption& option : RequestOptions()) {
     if (!IsOfExecution(option)) continue;
@@ -169,9 +167,8 @@ bool PlanningFlags::Given(const std::string& option) const {
 
 void AddPlanFileFlag(CLI::App& app, PlanningFlags& flags) {
   CLI::Option* const plan =
-      app.add_option("--plan", flags.plan_file,
-                     "a plan that `plan -o FILE.plan` wrote: nothing is searched for")
-          ->option_text("FILE.plan");
+      AddText(app, "--plan", flags.plan_file, "FILE.plan",
+              "a plan that `plan -o FILE.plan` wrote: nothing is searched for");
   for (CLI::Option* option :
        app.get_options([](const CLI::Option* o) { return o->get_group() == "Planning"; })) {
     plan->excludes(option);
@@ -234,9 +231,8 @@ void AddModelFlags(CLI::App& app, ModelFlags& flags, const std::string& what) {
   AddRepeated(app, "--value", flags.values, "NAME=NUMBER,...",
               "a fixed value for an input of an .onnx model, such as a sampling rate")
       ->group("Model");
-  app.add_option("--outputs", flags.outputs,
-                 "values or nodes of an .onnx model that become its outputs")
-      ->option_text("NAME,...")
+  AddText(app, "--outputs", flags.outputs, "NAME,...",
+          "values or nodes of an .onnx model that become its outputs")
       ->group("Model");
   AddRepeated(app, "--then", flags.then, "MODEL",
               "a model that reads the outputs of the one before: both are planned as one")

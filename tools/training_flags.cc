@@ -35,22 +35,16 @@ void Add(CLI::App& app, TrainingFlags& flags, const std::string& group) {
   AddParsed(app, "--optimizer", optimizer.kind, ParseOptimizer, "sgd|adam|adamw",
             "the optimizer (default sgd)")
       ->group(group);
-  app.add_option("--momentum", optimizer.momentum, "of sgd (default 0.9)")
-      ->option_text("X")
-      ->check(NonNegativeReal())
-      ->group(group);
+  AddReal(app, "--momentum", optimizer.momentum, "of sgd (default 0.9)")->group(group);
   app.add_flag("--nesterov", optimizer.nesterov, "Nesterov's momentum, of sgd")->group(group);
-  app.add_option("--weight-decay", optimizer.weight_decay,
-                 "L2 penalty; of adamw decoupled (default 0)")
-      ->option_text("X")
-      ->check(NonNegativeReal())
+  AddReal(app, "--weight-decay", optimizer.weight_decay,
+          "L2 penalty; of adamw decoupled (default 0)")
       ->group(group);
   AddParsed(app, "--loss", flags.options.loss, ParseLoss, "cross-entropy|mse",
             "cross-entropy (default) is of class labels")
       ->group(group);
-  app.add_option("--freeze", flags.options.parameters.freeze,
-                 "freeze weights with names that match (the names in the model file)")
-      ->option_text("REGEX")
+  AddText(app, "--freeze", flags.options.parameters.freeze, "REGEX",
+          "freeze weights with names that match (the names in the model file)")
       ->group(group);
   AddNumber(app, "--classes", flags.classes, 2, 1 << 20,
             "a new last fully connected layer for so many classes")
@@ -93,9 +87,8 @@ void AddTrainingFlags(CLI::App& app, TrainingFlags& flags) {
             "of a step's, that may be computed again for that (0: cheap operators alone)")
       ->needs(budget)
       ->group("Training");
-  app.add_option("--seed", flags.seed, "of the order of images and of new layers (default 1)")
-      ->option_text("N")
-      ->check(WholeNumber(0))
+  AddNumber(app, "--seed", flags.seed, 0, kUnlimited,
+            "of the order of images and of new layers (default 1)")
       ->group("Training");
 }
 

@@ -135,11 +135,9 @@ class BenchCommand final : public Command {
               "percentiles to show (default 90,99)")
         ->group("Measurement");
     CLI::Option* const in_flight =
-        app.add_option("--in-flight", pipeline_.in_flight,
-                       "runs on the way at once (default 1); on a GPU, the tensors of one are "
-                       "copied while another works")
-            ->option_text("N")
-            ->check(WholeNumber(1, 64))
+        AddNumber(app, "--in-flight", pipeline_.in_flight, 1, 64,
+                  "runs on the way at once (default 1); on a GPU, the tensors of one are copied "
+                  "while another works")
             ->group("Measurement");
     app.add_flag("--arena-each", pipeline_.arena_each,
                  "and an arena for each, so that their work overlaps, too")

@@ -80,25 +80,20 @@ class CompareCommand final : public Command {
     app.add_option("OTHER", other_,
                    "a model of the same inputs, or beside a profile dump (.json) another one")
         ->option_text(" ");
-    app.add_option("--ref", reference_, "outputs in a file, or `host` for the reference (default)")
-        ->option_text("FILE.npz|host")
+    AddText(app, "--ref", reference_, "FILE.npz|host",
+            "outputs in a file, or `host` for the reference (default)")
         ->group("Comparison");
     AddParsed(app, "--metric", tolerance_.metric, ParseMetric, "elemwise|max|nmse",
               "max: over the largest element (default)")
         ->group("Comparison");
-    app.add_option("--atol", tolerance_.atol,
-                   "absolute tolerance (default 1e-6, or of the largest value if that is below 1; "
-                   "integers must be equal)")
-        ->option_text("X")
-        ->check(NonNegativeReal())
+    AddReal(app, "--atol", tolerance_.atol,
+            "absolute tolerance (default 1e-6, or of the largest value if that is below 1; "
+            "integers must be equal)")
         ->group("Comparison");
-    app.add_option("--rtol", tolerance_.rtol,
-                   "relative tolerance (default 1e-3; integers must be equal)")
-        ->option_text("X")
-        ->check(NonNegativeReal())
+    AddReal(app, "--rtol", tolerance_.rtol,
+            "relative tolerance (default 1e-3; integers must be equal)")
         ->group("Comparison");
-    app.add_option("--layers", layers_, "`all`: every value that both sides have")
-        ->option_text("all|outputs")
+    AddText(app, "--layers", layers_, "all|outputs", "`all`: every value that both sides have")
         ->check(CLI::IsMember({"all", "outputs"}))
         ->group("Comparison");
     app.add_flag("--fail-fast", fail_fast_, "stop at the first difference")->group("Comparison");

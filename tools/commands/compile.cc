@@ -32,9 +32,8 @@ class CompileCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_);
-    app.add_option("-o,--output", folder_, "the folder of the files, made if it is not there")
-        ->required()
-        ->option_text("DIR");
+    AddText(app, "-o,--output", folder_, "DIR", "the folder of the files, made if it is not there")
+        ->required();
     AddText(app, "--name", name_, "NAME", "of files and functions (default: the model's)");
     AddPlanningFlags(app, planning_);
   }

@@ -26,13 +26,9 @@ class ConvertCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_);
-    app.add_option("-o,--output", output_, "the file to write: .ash or .onnx")
-        ->required()
-        ->option_text("OUT");
-    app.add_option("--seed", model_.weights_seed,
-                   "of the weights, which a profile dump (.json) does not have (default 0)")
-        ->option_text("N")
-        ->check(WholeNumber(0));
+    AddText(app, "-o,--output", output_, "OUT", "the file to write: .ash or .onnx")->required();
+    AddNumber(app, "--seed", model_.weights_seed, 0, kUnlimited,
+              "of the weights, which a profile dump (.json) does not have (default 0)");
     app.add_flag("--pack", pack_,
                  "also store the rewritten graph, and its weights as the processor's kernels want "
                  "them: loading then packs nothing (.ash only)");

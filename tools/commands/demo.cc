@@ -51,9 +51,8 @@ class DemoCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     app_ = &app;
-    app.add_option("-o,--output", output_,
-                   "the picture to write (default plan.html, or plan-1.html if that is there)")
-        ->option_text("FILE.html");
+    AddText(app, "-o,--output", output_, "FILE.html",
+            "the picture to write (default plan.html, or plan-1.html if that is there)");
     AddNumber(app, "--threads", threads_, 1, 1024, "threads of the runs (default: all)");
     AddNumber(app, "--image", network_.image, 1, 1 << 14,
               "height and width in pixels (default 224)");

@@ -13,6 +13,7 @@
 #include "tools/format.h"
 #include "tools/graph_summary.h"
 #include "tools/model.h"
+#include "tools/option_kinds.h"
 #include "tools/report/dot.h"
 #include "tools/report/inspect_dump.h"
 #include "tools/report/table.h"
@@ -35,17 +36,15 @@ class InspectCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_);
-    app.add_option("--recorded-plan", dump_.recorded_plan,
-                   "addresses of the vars of a profile dump (.csv, .svg or .html)")
-        ->option_text("FILE")
+    AddText(app, "--recorded-plan", dump_.recorded_plan, "FILE",
+            "addresses of the vars of a profile dump (.csv, .svg or .html)")
         ->group("Profile dumps");
-    app.add_option("--own-plan", dump_.own_plan,
-                   "of a profile dump: our plan of the same problem, in place")
-        ->option_text("FILE")
+    AddText(app, "--own-plan", dump_.own_plan, "FILE",
+            "of a profile dump: our plan of the same problem, in place")
         ->group("Profile dumps");
     app.add_flag("--dot", dot_, "the graph for Graphviz, and nothing else");
-    app.add_option("--onnx", onnx_, "the graph that runs, after all passes, as a model for Netron")
-        ->option_text("FILE.onnx");
+    AddText(app, "--onnx", onnx_, "FILE.onnx",
+            "the graph that runs, after all passes, as a model for Netron");
     app.add_flag("--check", check_,
                  "compare all weights with their checksums; exit 6 if they differ");
     app.add_flag("--nodes", nodes_, "every operator, with its shapes and parameters");

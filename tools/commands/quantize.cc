@@ -74,7 +74,7 @@ class QuantizeCommand final : public Command {
             "inputs' names (or `images`), and perhaps `labels`")
         ->required()
         ->group("Data");
-    AddNumber(app, "--samples", most_samples_, 1, std::numeric_limits<int64_t>::max(),
+    AddNumber(app, "--samples", most_samples_, 1, kUnlimited,
               "take no more than so many (default: all)")
         ->group("Data");
     AddPreparationFlags(app, inputs_);
@@ -242,7 +242,7 @@ class QuantizeCommand final : public Command {
   InputFlags inputs_;
   QuantizeOptions options_;
   std::string calibrate_, output_, keep_;
-  int64_t most_samples_ = std::numeric_limits<int64_t>::max(), top_ = 10;
+  int64_t most_samples_ = kUnlimited, top_ = 10;
   int threads_ = DefaultThreads();
   bool no_equalise_ = false, per_tensor_ = false, bytes_ = false;
 };

@@ -29,14 +29,13 @@ class RunCommand final : public Command {
     for (const char* name : {"--resize", "--crop", "--letterbox", "--fill", "--color"}) {
       app.get_option(name)->group("Inputs");
     }
-    app.add_option("-o,--output", output_, "all outputs, each under its name")
-        ->option_text("OUT.npz")
+    AddText(app, "-o,--output", output_, "OUT.npz", "all outputs, each under its name")
         ->group("Outputs");
     AddNumber(app, "--top", top_, 0, 1 << 30,
               "best classes of each image (default 5; 0: the range of values instead)")
         ->group("Outputs");
-    app.add_option("--labels", labels_, "names of the classes, one a line, as many as there are")
-        ->option_text("FILE")
+    AddText(app, "--labels", labels_, "FILE",
+            "names of the classes, one a line, as many as there are")
         ->group("Outputs");
     AddExecutionFlags(app, execution_);
     AddNumber(app, "--iterations", iterations_, 1, 1 << 30, "how often to run (default 1)")

@@ -93,9 +93,7 @@ class TrainCommand final : public Command {
     AddPreparationFlags(app, inputs_);
     AddNumber(app, "--epochs", epochs_, 1, 1 << 20, "passes over the data (default 1)")
         ->group("Training");
-    app.add_option("--lr", rate_, "learning rate of the first step (default 0.01)")
-        ->option_text("X")
-        ->check(NonNegativeReal())
+    AddReal(app, "--lr", rate_, "learning rate of the first step (default 0.01)")
         ->group("Training");
     AddParsed(app, "--schedule", schedule_, ParseSchedule, "constant|cosine|step:EPOCHS[:FACTOR]",
               "of the learning rate (default constant)")

@@ -51,10 +51,9 @@ class TuneCommand final : public Command {
         ->group("Measurement");
     AddExecutionFlags(app, execution_);
     AddPlanningFlags(app, planning_);
-    app.add_option("--kernels", planning_.record,
-                   "the file of results, which others find by $ASHLAR_KERNELS or as the default: "
-                   "ashlar/kernels.json in the user's cache")
-        ->option_text("FILE")
+    AddText(app, "--kernels", planning_.record, "FILE",
+            "the file of results, which others find by $ASHLAR_KERNELS or as the default: "
+            "ashlar/kernels.json in the user's cache")
         ->group("Measurement");
   }
 

@@ -27,19 +27,14 @@ std::vector<std::string> Names() {
 class ZooCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("NAME", name_, absl::StrJoin(Names(), ", "))
+    AddText(app, "NAME", name_, " ", absl::StrJoin(Names(), ", "))
         ->required()
-        ->option_text(" ")
         ->check(CLI::IsMember(Names()));
-    app.add_option("-o,--output", output_, "the model file to write")
-        ->required()
-        ->option_text("FILE.ash");
+    AddText(app, "-o,--output", output_, "FILE.ash", "the model file to write")->required();
     AddNumber(app, "--batch", options_.batch, 1, 1 << 20, "images at a time (default 1)");
     AddNumber(app, "--image", options_.image, 1, 1 << 20,
               "height and width in pixels (default 224)");
-    app.add_option("--seed", options_.seed, "of the weights (default 0)")
-        ->option_text("N")
-        ->check(WholeNumber(0));
+    AddNumber(app, "--seed", options_.seed, 0, kUnlimited, "of the weights (default 0)");
     app.add_flag("--headless", options_.headless,
                  "stop after the last convolution stage, at the feature map");
   }
