@@ -6,6 +6,7 @@
 
 #include "memory/heuristics/dive.h"
 #include "memory/problem/lower_bound.h"
+#include "tests/memory/instances.h"
 #include "tests/memory/problems.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/training_buffers.h"
@@ -17,34 +18,30 @@ namespace {
 // its line. With more time plans get better.
 TEST(ColumnFitTest, AttemptsAreValidRepeatAndImprove) {
   int improved = 0;
-  for (uint32_t seed = 0; seed < 20; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    const Problem problem =
-        testing::RandomProblemInTurn(seed, {.buffers = 120, .steps = 60, .largest = 1000});
-    const auto instance = Instance::Create(problem);
-    ASSERT_TRUE(instance.ok());
-    const int64_t target = ComputeLowerBound(*instance).bytes;
-    ColumnFit fit(*instance, target), again(*instance, target);
-    Work work;
-    int64_t first = INT64_MAX, learned = INT64_MAX;
-    for (int attempt = 0; attempt < 300; ++attempt) {
-      ASSERT_EQ(fit.Next(work), again.Next(work));
-      ASSERT_EQ(fit.bases(), again.bases());
-      const Verdict verdict = ValidatePlan(problem, instance->MakePlan(problem, fit.bases()));
-      ASSERT_TRUE(verdict.ok()) << "attempt " << attempt << ": " << verdict.message;
-      learned = std::min(learned, instance->Arena(fit.bases()));
-      if (attempt == 0) first = learned;
-    }
-    improved += learned < first;
-  }
+  const testing::Variety variety = {.buffers = 120, .steps = 60, .largest = 1000};
+  testing::ForRandomProblems(
+      20, variety, [&](uint32_t, const Problem& problem, const Instance& instance) {
+        const int64_t target = ComputeLowerBound(instance).bytes;
+        ColumnFit fit(instance, target), again(instance, target);
+        Work work;
+        int64_t first = INT64_MAX, learned = INT64_MAX;
+        for (int attempt = 0; attempt < 300; ++attempt) {
+          ASSERT_EQ(fit.Next(work), again.Next(work));
+          ASSERT_EQ(fit.bases(), again.bases());
+          ASSERT_TRUE(testing::IsValid(problem, instance.MakePlan(problem, fit.bases())))
+              << "attempt " << attempt;
+          learned = std::min(learned, instance.Arena(fit.bases()));
+          if (attempt == 0) first = learned;
+        }
+        improved += learned < first;
+      });
   EXPECT_GT(improved, 15);
 }
 
 TEST(ColumnFitTest, StopsInTheMiddleOfAnAttempt) {
   const Problem problem = testing::RandomProblem(1, {.buffers = 5000, .steps = 4000});
-  const auto instance = Instance::Create(problem);
-  ASSERT_TRUE(instance.ok());
-  ColumnFit fit(*instance, 0);
+  const Instance instance = testing::InstanceOf(problem);
+  ColumnFit fit(instance, 0);
   Work work;
   EXPECT_FALSE(fit.Next(work, 1));
   ASSERT_TRUE(fit.Next(work));
@@ -57,14 +54,13 @@ TEST(ColumnFitTest, StopsInTheMiddleOfAnAttempt) {
 TEST(ColumnFitTest, NothingIsWastedAtTheFullestSection) {
   if (ashlar::testing::kSanitized) GTEST_SKIP() << "takes seconds there";
   const Problem problem = ashlar::testing::TrainingBuffers(10);
-  const auto instance = Instance::Create(problem);
-  ASSERT_TRUE(instance.ok());
-  const int64_t target = ComputeLowerBound(*instance).bytes;
-  ColumnFit fit(*instance, target);
+  const Instance instance = testing::InstanceOf(problem);
+  const int64_t target = ComputeLowerBound(instance).bytes;
+  ColumnFit fit(instance, target);
   Work work;
   int64_t arena = INT64_MAX;
   while (arena > target && work.spent() < 1000 * kWorkPerMillisecond) {
-    if (fit.Next(work)) arena = std::min(arena, instance->Arena(fit.bases()));
+    if (fit.Next(work)) arena = std::min(arena, instance.Arena(fit.bases()));
   }
   EXPECT_EQ(arena, target);
 }

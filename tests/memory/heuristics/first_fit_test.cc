@@ -6,6 +6,7 @@
 #include <random>
 
 #include "memory/heuristics/dive.h"
+#include "tests/memory/instances.h"
 #include "tests/memory/problems.h"
 
 namespace ashlar::memory {
@@ -13,28 +14,24 @@ namespace {
 
 // Undone placements leave no trace: later placements are the same as in a plan without them.
 TEST(FirstFitTest, PlacesAnewWhatWasTakenBack) {
-  for (uint32_t seed = 0; seed < 40; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    const Problem problem =
-        testing::RandomProblemInTurn(seed, {.buffers = 60, .steps = 12, .largest = 50});
-    const auto instance = Instance::Create(problem);
-    ASSERT_TRUE(instance.ok());
-    std::vector<int32_t> order = DiveOrder(*instance, DivePriority::kArea);
-    std::mt19937 random(seed);
-    Work work;
-    FirstFit fit(*instance);
-    for (const int32_t g : order) fit.Place(g, work);
-    for (int i = 0; i < 20; ++i) {
-      const size_t left = random() % order.size();
-      fit.TakeBack(left);
-      ASSERT_EQ(fit.placed(), left);
-      std::shuffle(order.begin() + static_cast<std::ptrdiff_t>(left), order.end(), random);
-      for (size_t k = left; k < order.size(); ++k) fit.Place(order[k], work);
-      ASSERT_EQ(fit.bases(), PlaceFirstFit(*instance, order, work));
-      const Verdict verdict = ValidatePlan(problem, instance->MakePlan(problem, fit.bases()));
-      ASSERT_TRUE(verdict.ok()) << verdict.message;
-    }
-  }
+  const testing::Variety variety = {.buffers = 60, .steps = 12, .largest = 50};
+  testing::ForRandomProblems(
+      40, variety, [&](uint32_t seed, const Problem& problem, const Instance& instance) {
+        std::vector<int32_t> order = DiveOrder(instance, DivePriority::kArea);
+        std::mt19937 random(seed);
+        Work work;
+        FirstFit fit(instance);
+        for (const int32_t g : order) fit.Place(g, work);
+        for (int i = 0; i < 20; ++i) {
+          const size_t left = random() % order.size();
+          fit.TakeBack(left);
+          ASSERT_EQ(fit.placed(), left);
+          std::shuffle(order.begin() + static_cast<std::ptrdiff_t>(left), order.end(), random);
+          for (size_t k = left; k < order.size(); ++k) fit.Place(order[k], work);
+          ASSERT_EQ(fit.bases(), PlaceFirstFit(instance, order, work));
+          ASSERT_TRUE(testing::IsValid(problem, instance.MakePlan(problem, fit.bases())));
+        }
+      });
 }
 
 }  // namespace

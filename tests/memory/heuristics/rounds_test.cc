@@ -9,6 +9,7 @@
 #include "memory/problem/lower_bound.h"
 #include "memory/problem/validator.h"
 #include "memory/problem/work.h"
+#include "tests/memory/instances.h"
 #include "tests/memory/packed_problem.h"
 #include "tests/memory/problems.h"
 
@@ -40,7 +41,7 @@ Problem InRounds(const Problem& once, int rounds, int64_t steps, int64_t result)
   return problem;
 }
 
-Instance InstanceOf(const Problem& problem) { return *Instance::Create(problem); }
+using testing::InstanceOf;
 
 TEST(RoundsTest, ImagesAreFoldedIntoOne) {
   constexpr int64_t kSteps = 2000, kBytes = 1 << 16, kResult = 64;
@@ -86,8 +87,7 @@ TEST(RoundsTest, WhatIsValidForOneIsValidForAll) {
     const std::vector<int64_t> bases =
         PlaceFirstFit(folded->instance, DiveOrder(folded->instance, DivePriority::kArea), work);
     const Plan plan = whole.MakePlan(problem, folded->Unfold(bases));
-    const Verdict verdict = ValidatePlan(problem, plan);
-    ASSERT_TRUE(verdict.ok()) << verdict.message;
+    ASSERT_TRUE(testing::IsValid(problem, plan));
     EXPECT_EQ(plan.arena, folded->instance.Arena(bases));
     EXPECT_GE(plan.arena, folded->lower_bound);
   }

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "memory/problem/lifetime_index.h"
+#include "tests/memory/instances.h"
 #include "tests/memory/problems.h"
 
 namespace ashlar::memory {
@@ -32,23 +33,23 @@ TEST(LoadTreeTest, FindsTheFullestSection) {
 }
 
 TEST(LifetimeIndexTest, FindsTheFirstThatLivesAtASection) {
-  const auto instance = Instance::Create(testing::RandomProblem(3, {.buffers = 200, .steps = 60}));
-  ASSERT_TRUE(instance.ok());
-  LifetimeIndex index(*instance);
+  const Instance instance =
+      testing::InstanceOf(testing::RandomProblem(3, {.buffers = 200, .steps = 60}));
+  LifetimeIndex index(instance);
   std::mt19937 random(1);
-  std::vector<int32_t> order(instance->groups());
-  for (int32_t g = 0; g < instance->groups(); ++g) order[g] = g;
+  std::vector<int32_t> order(instance.groups());
+  for (int32_t g = 0; g < instance.groups(); ++g) order[g] = g;
   std::shuffle(order.begin(), order.end(), random);
   index.Fill(order);
   while (!order.empty()) {
-    const int32_t at = static_cast<int32_t>(random() % instance->sections());
+    const int32_t at = static_cast<int32_t>(random() % instance.sections());
     const int32_t begin = at - static_cast<int32_t>(random() % 10);
     const int32_t end = at + 1 + static_cast<int32_t>(random() % 10);
     const auto within = [&](int32_t g) {
-      return instance->begin(g) >= begin && instance->end(g) <= end;
+      return instance.begin(g) >= begin && instance.end(g) <= end;
     };
     const auto at_section = [&](int32_t g) {
-      return within(g) && instance->begin(g) <= at && at < instance->end(g);
+      return within(g) && instance.begin(g) <= at && at < instance.end(g);
     };
     const auto any = std::find_if(order.begin(), order.end(), within);
     ASSERT_EQ(index.First(begin, end), any == order.end() ? -1 : *any);

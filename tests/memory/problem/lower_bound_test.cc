@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/memory/instances.h"
 #include "tests/memory/problems.h"
 
 namespace ashlar::memory {
@@ -10,9 +11,7 @@ namespace {
 using testing::MakeProblem;
 
 LowerBound BoundOf(const Problem& problem) {
-  const auto instance = Instance::Create(problem);
-  EXPECT_TRUE(instance.ok()) << instance.status();
-  return ComputeLowerBound(*instance);
+  return ComputeLowerBound(testing::InstanceOf(problem));
 }
 
 TEST(LowerBoundTest, LargestSumOfLiveBytesAndItsStep) {
