@@ -22,8 +22,8 @@ inline ::testing::AssertionResult IsValid(const Problem& problem, const Plan& pl
 
 // Runs `test` on random problems of all kinds in turn, until the first fatal failure.
 inline void ForRandomProblems(
-    uint32_t count, const Variety& variety,
-    absl::FunctionRef<void(uint32_t seed, const Problem&, const Instance&)> test) {
+    uint32_t count, absl::FunctionRef<void(uint32_t seed, const Problem&, const Instance&)> test,
+    const Variety& variety = {.buffers = 120, .steps = 60, .largest = 1000}) {
   for (uint32_t seed = 0; seed < count && !::testing::Test::HasFatalFailure(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     const Problem problem = RandomProblemInTurn(seed, variety);

@@ -18,23 +18,21 @@ namespace {
 // its line. With more time plans get better.
 TEST(ColumnFitTest, AttemptsAreValidRepeatAndImprove) {
   int improved = 0;
-  const testing::Variety variety = {.buffers = 120, .steps = 60, .largest = 1000};
-  testing::ForRandomProblems(
-      20, variety, [&](uint32_t, const Problem& problem, const Instance& instance) {
-        const int64_t target = ComputeLowerBound(instance).bytes;
-        ColumnFit fit(instance, target), again(instance, target);
-        Work work;
-        int64_t first = INT64_MAX, learned = INT64_MAX;
-        for (int attempt = 0; attempt < 300; ++attempt) {
-          ASSERT_EQ(fit.Next(work), again.Next(work));
-          ASSERT_EQ(fit.bases(), again.bases());
-          ASSERT_TRUE(testing::IsValid(problem, instance.MakePlan(problem, fit.bases())))
-              << "attempt " << attempt;
-          learned = std::min(learned, instance.Arena(fit.bases()));
-          if (attempt == 0) first = learned;
-        }
-        improved += learned < first;
-      });
+  testing::ForRandomProblems(20, [&](uint32_t, const Problem& problem, const Instance& instance) {
+    const int64_t target = ComputeLowerBound(instance).bytes;
+    ColumnFit fit(instance, target), again(instance, target);
+    Work work;
+    int64_t first = INT64_MAX, learned = INT64_MAX;
+    for (int attempt = 0; attempt < 300; ++attempt) {
+      ASSERT_EQ(fit.Next(work), again.Next(work));
+      ASSERT_EQ(fit.bases(), again.bases());
+      ASSERT_TRUE(testing::IsValid(problem, instance.MakePlan(problem, fit.bases())))
+          << "attempt " << attempt;
+      learned = std::min(learned, instance.Arena(fit.bases()));
+      if (attempt == 0) first = learned;
+    }
+    improved += learned < first;
+  });
   EXPECT_GT(improved, 15);
 }
 

@@ -14,9 +14,9 @@ namespace {
 
 // Undone placements leave no trace: later placements are the same as in a plan without them.
 TEST(FirstFitTest, PlacesAnewWhatWasTakenBack) {
-  const testing::Variety variety = {.buffers = 60, .steps = 12, .largest = 50};
   testing::ForRandomProblems(
-      40, variety, [&](uint32_t seed, const Problem& problem, const Instance& instance) {
+      40,
+      [&](uint32_t seed, const Problem& problem, const Instance& instance) {
         std::vector<int32_t> order = DiveOrder(instance, DivePriority::kArea);
         std::mt19937 random(seed);
         Work work;
@@ -31,7 +31,8 @@ TEST(FirstFitTest, PlacesAnewWhatWasTakenBack) {
           ASSERT_EQ(fit.bases(), PlaceFirstFit(instance, order, work));
           ASSERT_TRUE(testing::IsValid(problem, instance.MakePlan(problem, fit.bases())));
         }
-      });
+      },
+      {.buffers = 60, .steps = 12, .largest = 50});
 }
 
 }  // namespace

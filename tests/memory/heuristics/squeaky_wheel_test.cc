@@ -14,24 +14,22 @@ namespace {
 // first.
 TEST(SqueakyWheelTest, AttemptsAreValidRepeatAndImprove) {
   int improved = 0;
-  const testing::Variety variety = {.buffers = 120, .steps = 60, .largest = 1000};
-  testing::ForRandomProblems(
-      20, variety, [&](uint32_t, const Problem& problem, const Instance& instance) {
-        const int64_t target = ComputeLowerBound(instance).bytes;
-        SqueakyWheel wheel(instance, target);
-        SqueakyWheel again(instance, target);
-        Work work;
-        int64_t plain = INT64_MAX;
-        int64_t learned = INT64_MAX;
-        for (size_t attempt = 0; attempt < 60; ++attempt) {
-          const std::vector<int64_t> bases = wheel.Next(work);
-          ASSERT_EQ(bases, again.Next(work));
-          ASSERT_TRUE(testing::IsValid(problem, instance.MakePlan(problem, bases)));
-          int64_t& best = attempt < std::size(kDivePriorities) ? plain : learned;
-          best = std::min(best, instance.Arena(bases));
-        }
-        improved += learned < plain;
-      });
+  testing::ForRandomProblems(20, [&](uint32_t, const Problem& problem, const Instance& instance) {
+    const int64_t target = ComputeLowerBound(instance).bytes;
+    SqueakyWheel wheel(instance, target);
+    SqueakyWheel again(instance, target);
+    Work work;
+    int64_t plain = INT64_MAX;
+    int64_t learned = INT64_MAX;
+    for (size_t attempt = 0; attempt < 60; ++attempt) {
+      const std::vector<int64_t> bases = wheel.Next(work);
+      ASSERT_EQ(bases, again.Next(work));
+      ASSERT_TRUE(testing::IsValid(problem, instance.MakePlan(problem, bases)));
+      int64_t& best = attempt < std::size(kDivePriorities) ? plain : learned;
+      best = std::min(best, instance.Arena(bases));
+    }
+    improved += learned < plain;
+  });
   EXPECT_GT(improved, 8);
 }
 
