@@ -33,19 +33,29 @@ CLI::Validator WholeNumber(int64_t least, int64_t most) {
       "");
 }
 
-CLI::Option* AddReal(CLI::App& app, const std::string& name, double& target,
+CLI::Option* AddReal(const OptionGroup& group, const std::string& name, double& target,
                      const std::string& help) {
-  return app.add_option(name, target, help)->option_text("X")->check(NonNegativeReal());
+  return group.Take(group.app().add_option(name, target, help))
+      ->option_text("X")
+      ->check(NonNegativeReal());
 }
 
-CLI::Option* AddText(CLI::App& app, const std::string& name, std::string& target,
+CLI::Option* AddText(const OptionGroup& group, const std::string& name, std::string& target,
                      const std::string& metavar, const std::string& help) {
-  return app.add_option(name, target, help)->option_text(metavar);
+  return group.Take(group.app().add_option(name, target, help))->option_text(metavar);
 }
 
-CLI::Option* AddRepeated(CLI::App& app, const std::string& name, std::vector<std::string>& target,
-                         const std::string& metavar, const std::string& help) {
-  return app.add_option(name, target, help)->option_text(metavar)->allow_extra_args(false);
+CLI::Option* AddRepeated(const OptionGroup& group, const std::string& name,
+                         std::vector<std::string>& target, const std::string& metavar,
+                         const std::string& help) {
+  return group.Take(group.app().add_option(name, target, help))
+      ->option_text(metavar)
+      ->allow_extra_args(false);
+}
+
+CLI::Option* AddFlag(const OptionGroup& group, const std::string& name, bool& target,
+                     const std::string& help) {
+  return group.Take(group.app().add_flag(name, target, help))->option_text(" ");
 }
 
 }  // namespace ashlar

@@ -224,22 +224,18 @@ PlanRequest ToPlanRequest(const ExecutionFlags& execution, const PlanningFlags& 
 
 void AddModelFlags(CLI::App& app, ModelFlags& flags, const std::string& what) {
   app.add_option("MODEL", flags.path, what)->required()->option_text(" ");
-  AddRepeated(app, "--shape", flags.shapes, "NAME=1x3x224x224",
+  const OptionGroup model(app, "Model");
+  AddRepeated(model, "--shape", flags.shapes, "NAME=1x3x224x224",
               "another shape for an input: the batch, "
-              "or the size of images if the model takes any size")
-      ->group("Model");
-  AddRepeated(app, "--value", flags.values, "NAME=NUMBER,...",
-              "a fixed value for an input of an .onnx model, such as a sampling rate")
-      ->group("Model");
-  AddText(app, "--outputs", flags.outputs, "NAME,...",
-          "values or nodes of an .onnx model that become its outputs")
-      ->group("Model");
-  AddRepeated(app, "--then", flags.then, "MODEL",
-              "a model that reads the outputs of the one before: both are planned as one")
-      ->group("Model");
-  AddRepeated(app, "--pixels", flags.pixels, "NAME=480x640,...",
-              "an input takes bytes {N,H,W,C}, which the model converts")
-      ->group("Model");
+              "or the size of images if the model takes any size");
+  AddRepeated(model, "--value", flags.values, "NAME=NUMBER,...",
+              "a fixed value for an input of an .onnx model, such as a sampling rate");
+  AddText(model, "--outputs", flags.outputs, "NAME,...",
+          "values or nodes of an .onnx model that become its outputs");
+  AddRepeated(model, "--then", flags.then, "MODEL",
+              "a model that reads the outputs of the one before: both are planned as one");
+  AddRepeated(model, "--pixels", flags.pixels, "NAME=480x640,...",
+              "an input takes bytes {N,H,W,C}, which the model converts");
   // Not listed: the error of a model that needs it names it.
   app.add_flag("--allow-external-symlinks", flags.follow_links,
                "read the weights of an .onnx model through links, too")
@@ -255,17 +251,15 @@ void AddInputFlags(CLI::App& app, InputFlags& flags) {
 }
 
 void AddPreparationFlags(CLI::App& app, InputFlags& flags) {
-  AddParsed(app, "--mean", flags.mean, ParseNumbers, "R,G,B",
+  const OptionGroup inputs(app, "Inputs");
+  AddParsed(inputs, "--mean", flags.mean, ParseNumbers, "R,G,B",
             "subtracted from each channel, of 0 to 255 in photographs (default there: ImageNet's, "
-            "or 0 beside --scale)")
-      ->group("Inputs");
-  AddParsed(app, "--scale", flags.scale, ParseNumbers, "R,G,B",
+            "or 0 beside --scale)");
+  AddParsed(inputs, "--scale", flags.scale, ParseNumbers, "R,G,B",
             "each channel is then multiplied by this (default for photographs: ImageNet's, or 1 "
-            "beside --mean)")
-      ->group("Inputs");
-  AddParsed(app, "--layout", flags.nhwc, ParseLayout, "nchw|nhwc",
-            "of array and raw files (default nchw)")
-      ->group("Inputs");
+            "beside --mean)");
+  AddParsed(inputs, "--layout", flags.nhwc, ParseLayout, "nchw|nhwc",
+            "of array and raw files (default nchw)");
   AddPictureFlags(app, flags.pictures);
 }
 

@@ -31,50 +31,35 @@ void PlanOptions::Declare(CLI::App& app) {
   app_ = &app;
   AddModelFlags(app, model_, "the model file (.ash or .onnx), or buffers (.csv, or - for stdin)");
   app.add_option("MORE", more_, "with --share-arena: the other models")->option_text(" ");
-  app.add_flag("--share-arena", share_arena_,
-               "one arena for several models that never run at once: the largest of theirs")
-      ->option_text(" ")
-      ->group("Planning");
+  const OptionGroup planning(app, "Planning");
+  AddFlag(planning, "--share-arena", share_arena_,
+          "one arena for several models that never run at once: the largest of theirs");
   AddTrainFlag(app, training_);
   AddPlanningFlags(app, planning_);
-  AddParsed(app, "--capacity", capacity_, ParseSize, "SIZE",
-            "stop at the first plan that fits; exit 3 if none does")
-      ->group("Planning");
-  app.add_flag(
-         "--frontier", frontier_,
-         "plans from the largest to the smallest arena, each measured; -o FILE.svg draws them")
-      ->option_text(" ")
-      ->group("Planning");
-  app.add_flag("--int8-twin", int8_twin_, "also plan the model in 8 bits, with assumed ranges")
-      ->option_text(" ")
-      ->group("Planning");
-  AddText(app, "--tile-info", tile_info_, "FILE",
-          "write the regions that each tile computes and reads, as JSON")
-      ->group("Output");
-  AddParsed(app, "--workspace", workspace_, ParseWorkspace, "kernel|recorded",
-            "sizes of workspaces: the kernels' (default), or as a profile dump recorded them")
-      ->group("Planning");
-  AddText(app, "--compare", compare_, "A,B,...",
+  AddParsed(planning, "--capacity", capacity_, ParseSize, "SIZE",
+            "stop at the first plan that fits; exit 3 if none does");
+  AddFlag(planning, "--frontier", frontier_,
+          "plans from the largest to the smallest arena, each measured; -o FILE.svg draws them");
+  AddFlag(planning, "--int8-twin", int8_twin_,
+          "also plan the model in 8 bits, with assumed ranges");
+  const OptionGroup output(app, "Output");
+  AddText(output, "--tile-info", tile_info_, "FILE",
+          "write the regions that each tile computes and reads, as JSON");
+  AddParsed(planning, "--workspace", workspace_, ParseWorkspace, "kernel|recorded",
+            "sizes of workspaces: the kernels' (default), or as a profile dump recorded them");
+  AddText(planning, "--compare", compare_, "A,B,...",
           "several planners side by side; slow ones refuse large problems")
-      ->check(CheckPlanners)
-      ->group("Planning");
-  app.add_flag("--validate", validate_,
-               "check the offsets of all buffers in a .csv file, and compare the arena with the "
-               "liveness bound")
-      ->option_text(" ")
-      ->group("Planning");
-  AddText(app, "--diff", diff_, "FILE",
-          "compare with the plan of another model, or of a .plan file; -o FILE.html")
-      ->group("Planning");
+      ->check(CheckPlanners);
+  AddFlag(planning, "--validate", validate_,
+          "check the offsets of all buffers in a .csv file, and compare the arena with the "
+          "liveness bound");
+  AddText(planning, "--diff", diff_, "FILE",
+          "compare with the plan of another model, or of a .plan file; -o FILE.html");
   AddExecutionFlags(app, execution_);
-  AddParsed(app, "--format", format_, ParsePlanFormat, "table|csv|svg|html|plan",
-            "format of the plan (default: by the ending of -o; .txt: table)")
-      ->group("Output");
-  app.add_flag("--buffers", buffers_, "with --json: also all buffers, steps and relations")
-      ->option_text(" ")
-      ->group("Output");
-  AddText(app, "-o,--output", output_, "FILE", "file for the plan (default, and -: stdout)")
-      ->group("Output");
+  AddParsed(output, "--format", format_, ParsePlanFormat, "table|csv|svg|html|plan",
+            "format of the plan (default: by the ending of -o; .txt: table)");
+  AddFlag(output, "--buffers", buffers_, "with --json: also all buffers, steps and relations");
+  AddText(output, "-o,--output", output_, "FILE", "file for the plan (default, and -: stdout)");
 }
 
 absl::Status PlanOptions::CheckOptions() const {

@@ -28,33 +28,25 @@ absl::Status Unsuitable(const absl::Status& status) {
   return WithExitCode(status, ExitCode::kUsage);
 }
 
-void Add(CLI::App& app, TrainingFlags& flags, const std::string& group) {
+void Add(const OptionGroup& group, TrainingFlags& flags) {
   OptimizerSpec& optimizer = flags.options.optimizer;
-  AddNumber(app, "--batch", flags.batch, 1, 1 << 20, "images of a step (default: the model's)")
-      ->group(group);
-  AddParsed(app, "--optimizer", optimizer.kind, ParseOptimizer, "sgd|adam|adamw",
-            "the optimizer (default sgd)")
-      ->group(group);
-  AddReal(app, "--momentum", optimizer.momentum, "of sgd (default 0.9)")->group(group);
-  app.add_flag("--nesterov", optimizer.nesterov, "Nesterov's momentum, of sgd")->group(group);
-  AddReal(app, "--weight-decay", optimizer.weight_decay,
-          "L2 penalty; of adamw decoupled (default 0)")
-      ->group(group);
-  AddParsed(app, "--loss", flags.options.loss, ParseLoss, "cross-entropy|mse",
-            "cross-entropy (default) is of class labels")
-      ->group(group);
-  AddText(app, "--freeze", flags.options.parameters.freeze, "REGEX",
-          "freeze weights with names that match (the names in the model file)")
-      ->group(group);
-  AddNumber(app, "--classes", flags.classes, 2, 1 << 20,
-            "a new last fully connected layer for so many classes")
-      ->group(group);
-  AddParsed(app, "--recompute", flags.options.recompute, ParseRecompute, "none|cheap|ID[:N],...",
-            "tensors to recompute instead of keeping them (default none)")
-      ->group(group);
-  AddParsed(app, "--batch-norm", flags.options.parameters.batch_statistics, ParseStatistics,
-            "batch|frozen", "by statistics of the batch (default), or by the model's")
-      ->group(group);
+  AddNumber(group, "--batch", flags.batch, 1, 1 << 20, "images of a step (default: the model's)");
+  AddParsed(group, "--optimizer", optimizer.kind, ParseOptimizer, "sgd|adam|adamw",
+            "the optimizer (default sgd)");
+  AddReal(group, "--momentum", optimizer.momentum, "of sgd (default 0.9)");
+  AddFlag(group, "--nesterov", optimizer.nesterov, "Nesterov's momentum, of sgd");
+  AddReal(group, "--weight-decay", optimizer.weight_decay,
+          "L2 penalty; of adamw decoupled (default 0)");
+  AddParsed(group, "--loss", flags.options.loss, ParseLoss, "cross-entropy|mse",
+            "cross-entropy (default) is of class labels");
+  AddText(group, "--freeze", flags.options.parameters.freeze, "REGEX",
+          "freeze weights with names that match (the names in the model file)");
+  AddNumber(group, "--classes", flags.classes, 2, 1 << 20,
+            "a new last fully connected layer for so many classes");
+  AddParsed(group, "--recompute", flags.options.recompute, ParseRecompute, "none|cheap|ID[:N],...",
+            "tensors to recompute instead of keeping them (default none)");
+  AddParsed(group, "--batch-norm", flags.options.parameters.batch_statistics, ParseStatistics,
+            "batch|frozen", "by statistics of the batch (default), or by the model's");
 }
 
 void SetStepInputs(InputTensors& inputs) {
@@ -73,29 +65,26 @@ void SetStepInputs(InputTensors& inputs) {
 }  // namespace
 
 void AddTrainingFlags(CLI::App& app, TrainingFlags& flags) {
-  Add(app, flags, "Training");
+  const OptionGroup training(app, "Training");
+  Add(training, flags);
   CLI::Option* const budget =
-      AddParsed(app, "--memory-budget", flags.memory_budget, ParseBudget, "SIZE|min",
+      AddParsed(training, "--memory-budget", flags.memory_budget, ParseBudget, "SIZE|min",
                 "recompute as much as fits the arena into so many bytes, in tiles if that is "
-                "faster; exit 3 if nothing fits")
-          ->group("Training");
-  AddParsed(app, "--tile", flags.options.tiles, TileSpec::Parse, "SPEC",
+                "faster; exit 3 if nothing fits");
+  AddParsed(training, "--tile", flags.options.tiles, TileSpec::Parse, "SPEC",
             "compute segments of the model, and their gradients, in tiles (as in `plan`)")
-      ->excludes(budget)
-      ->group("Training");
-  AddParsed(app, "--max-extra-flops", flags.max_extra_flops, ParseRatio, "RATIO",
+      ->excludes(budget);
+  AddParsed(training, "--max-extra-flops", flags.max_extra_flops, ParseRatio, "RATIO",
             "of a step's, that may be computed again for that (0: cheap operators alone)")
-      ->needs(budget)
-      ->group("Training");
-  AddNumber(app, "--seed", flags.seed, 0, kUnlimited,
-            "of the order of images and of new layers (default 1)")
-      ->group("Training");
+      ->needs(budget);
+  AddNumber(training, "--seed", flags.seed, 0, kUnlimited,
+            "of the order of images and of new layers (default 1)");
 }
 
 void AddTrainFlag(CLI::App& app, TrainingFlags& flags) {
   app.add_flag("--train", flags.train, "plan a training step, with the options of `train`")
       ->group("Model");
-  Add(app, flags, kUnlistedGroup);
+  Add({app, kUnlistedGroup}, flags);
   for (const char* name : {"--batch", "--optimizer", "--momentum", "--nesterov", "--weight-decay",
                            "--loss", "--freeze", "--classes", "--batch-norm", "--recompute"}) {
     app.get_option(name)->needs("--train");

@@ -123,27 +123,22 @@ class BenchCommand final : public Command {
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_);
     AddTrainFlag(app, training_);
-    AddParsed(app, "--warmup", warmup_, ParseCountOrDuration, "N|TIME",
-              "runs or time before measuring (default 200ms)")
-        ->group("Measurement");
-    AddNumber(app, "--iterations", iterations_, 1, 1 << 30, "at least so many runs (default 10)")
-        ->group("Measurement");
-    AddParsed(app, "--duration", duration_, ParseDuration, "TIME",
-              "and at least this long (default 0s)")
-        ->group("Measurement");
-    AddParsed(app, "--percentile", percentiles_, ParsePercentiles, "LIST",
-              "percentiles to show (default 90,99)")
-        ->group("Measurement");
+    const OptionGroup measurement(app, "Measurement");
+    AddParsed(measurement, "--warmup", warmup_, ParseCountOrDuration, "N|TIME",
+              "runs or time before measuring (default 200ms)");
+    AddNumber(measurement, "--iterations", iterations_, 1, 1 << 30,
+              "at least so many runs (default 10)");
+    AddParsed(measurement, "--duration", duration_, ParseDuration, "TIME",
+              "and at least this long (default 0s)");
+    AddParsed(measurement, "--percentile", percentiles_, ParsePercentiles, "LIST",
+              "percentiles to show (default 90,99)");
     CLI::Option* const in_flight =
-        AddNumber(app, "--in-flight", pipeline_.in_flight, 1, 64,
+        AddNumber(measurement, "--in-flight", pipeline_.in_flight, 1, 64,
                   "runs on the way at once (default 1); on a GPU, the tensors of one are copied "
-                  "while another works")
-            ->group("Measurement");
-    app.add_flag("--arena-each", pipeline_.arena_each,
-                 "and an arena for each, so that their work overlaps, too")
-        ->option_text(" ")
-        ->needs(in_flight)
-        ->group("Measurement");
+                  "while another works");
+    AddFlag(measurement, "--arena-each", pipeline_.arena_each,
+            "and an arena for each, so that their work overlaps, too")
+        ->needs(in_flight);
     AddInputFlags(app, inputs_);
     AddExecutionFlags(app, execution_);
     AddPlanningFlags(app, planning_);

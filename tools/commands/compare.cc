@@ -80,25 +80,22 @@ class CompareCommand final : public Command {
     app.add_option("OTHER", other_,
                    "a model of the same inputs, or beside a profile dump (.json) another one")
         ->option_text(" ");
-    AddText(app, "--ref", reference_, "FILE.npz|host",
-            "outputs in a file, or `host` for the reference (default)")
-        ->group("Comparison");
-    AddParsed(app, "--metric", tolerance_.metric, ParseMetric, "elemwise|max|nmse",
-              "max: over the largest element (default)")
-        ->group("Comparison");
-    AddReal(app, "--atol", tolerance_.atol,
+    const OptionGroup comparison(app, "Comparison");
+    AddText(comparison, "--ref", reference_, "FILE.npz|host",
+            "outputs in a file, or `host` for the reference (default)");
+    AddParsed(comparison, "--metric", tolerance_.metric, ParseMetric, "elemwise|max|nmse",
+              "max: over the largest element (default)");
+    AddReal(comparison, "--atol", tolerance_.atol,
             "absolute tolerance (default 1e-6, or of the largest value if that is below 1; "
-            "integers must be equal)")
-        ->group("Comparison");
-    AddReal(app, "--rtol", tolerance_.rtol,
-            "relative tolerance (default 1e-3; integers must be equal)")
-        ->group("Comparison");
-    AddText(app, "--layers", layers_, "all|outputs", "`all`: every value that both sides have")
-        ->check(CLI::IsMember({"all", "outputs"}))
-        ->group("Comparison");
-    app.add_flag("--fail-fast", fail_fast_, "stop at the first difference")->group("Comparison");
-    app.add_flag("--check-finite", tolerance_.check_finite, "NaN and infinity are differences")
-        ->group("Comparison");
+            "integers must be equal)");
+    AddReal(comparison, "--rtol", tolerance_.rtol,
+            "relative tolerance (default 1e-3; integers must be equal)");
+    AddText(comparison, "--layers", layers_, "all|outputs",
+            "`all`: every value that both sides have")
+        ->check(CLI::IsMember({"all", "outputs"}));
+    AddFlag(comparison, "--fail-fast", fail_fast_, "stop at the first difference");
+    AddFlag(comparison, "--check-finite", tolerance_.check_finite,
+            "NaN and infinity are differences");
     AddInputFlags(app, inputs_);
     AddExecutionFlags(app, execution_);
     AddPlanningFlags(app, planning_);

@@ -36,12 +36,11 @@ class InspectCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_);
-    AddText(app, "--recorded-plan", dump_.recorded_plan, "FILE",
-            "addresses of the vars of a profile dump (.csv, .svg or .html)")
-        ->group("Profile dumps");
-    AddText(app, "--own-plan", dump_.own_plan, "FILE",
-            "of a profile dump: our plan of the same problem, in place")
-        ->group("Profile dumps");
+    const OptionGroup dumps(app, "Profile dumps");
+    AddText(dumps, "--recorded-plan", dump_.recorded_plan, "FILE",
+            "addresses of the vars of a profile dump (.csv, .svg or .html)");
+    AddText(dumps, "--own-plan", dump_.own_plan, "FILE",
+            "of a profile dump: our plan of the same problem, in place");
     app.add_flag("--dot", dot_, "the graph for Graphviz, and nothing else");
     AddText(app, "--onnx", onnx_, "FILE.onnx",
             "the graph that runs, after all passes, as a model for Netron");

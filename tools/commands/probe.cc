@@ -76,37 +76,30 @@ class ProbeCommand final : public Command {
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_, "a model whose batch grows (default: the operators of --op)");
     app.get_option("MODEL")->required(false);
-    AddRepeated(app, "--op", operators_, "NAME",
+    const OptionGroup probe(app, "Probe");
+    AddRepeated(probe, "--op", operators_, "NAME",
                 absl::StrCat("an operator on an image that grows: ",
                              absl::StrJoin(ProbedOperators(), ", "), " (default: all)"))
-        ->check(CLI::IsMember(ProbedOperators()))
-        ->group("Probe");
-    app.add_flag("--forward", forward_, "forward only")->option_text(" ")->group("Probe");
+        ->check(CLI::IsMember(ProbedOperators()));
+    AddFlag(probe, "--forward", forward_, "forward only");
     AddTrainFlag(app, training_);
-    AddParsed(app, "--memory-limit", settings_.limit, ParseSize, "SIZE",
-              "the memory that there is (default 64MiB)")
-        ->group("Probe");
-    AddParsed(app, "--enforce", enforcement_, ParseEnforcement, "ashlar|rlimit|device",
+    AddParsed(probe, "--memory-limit", settings_.limit, ParseSize, "SIZE",
+              "the memory that there is (default 64MiB)");
+    AddParsed(probe, "--enforce", enforcement_, ParseEnforcement, "ashlar|rlimit|device",
               "the limit that refuses: ashlar (default), rlimit (the system, in a child per row), "
-              "device (a GPU, whose other memory is taken before)")
-        ->group("Probe");
-    AddNumber(app, "--rounds", settings_.rounds, 1, 1 << 10, "times from the smallest (default 4)")
-        ->group("Probe");
+              "device (a GPU, whose other memory is taken before)");
+    AddNumber(probe, "--rounds", settings_.rounds, 1, 1 << 10,
+              "times from the smallest (default 4)");
     app.add_option("--growth", settings_.growth, "from size to size (default 1.1)")
         ->option_text("X")
         ->check(CLI::Range(1.01, 16.0))
         ->group("Probe");
-    app.add_flag("--keep-previous", settings_.keep_previous,
-                 "what ran last stays until the next size is made")
-        ->option_text(" ")
-        ->group("Probe");
-    AddParsed(app, "--understate", settings_.understate_bytes, ParseSize, "SIZE",
-              "negative control: claim so much less than is planned; exit 4")
-        ->group("Probe");
-    app.add_flag("--keep-session", settings_.keep_session,
-                 "negative control: keep the largest session of the first round; exit 4")
-        ->option_text(" ")
-        ->group("Probe");
+    AddFlag(probe, "--keep-previous", settings_.keep_previous,
+            "what ran last stays until the next size is made");
+    AddParsed(probe, "--understate", settings_.understate_bytes, ParseSize, "SIZE",
+              "negative control: claim so much less than is planned; exit 4");
+    AddFlag(probe, "--keep-session", settings_.keep_session,
+            "negative control: keep the largest session of the first round; exit 4");
     AddDeviceFlags(app, execution_);
   }
 

@@ -81,27 +81,22 @@ class ProfileCommand final : public Command {
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_);
     AddTrainFlag(app, training_);
-    AddText(app, "--dump", dump_, "FILE.json", "graph, times and memory in MegEngine's JSON schema")
-        ->group("Profile");
-    AddText(app, "--trace", trace_, "FILE.json", "for chrome://tracing and Perfetto")
-        ->group("Profile");
-    AddText(app, "--static-memory-info", static_memory_info_, "DIR",
-            "graph.json and StaticMemoryInfo.json for MegEngine's TensorBoard tool")
-        ->group("Profile");
-    AddParsed(app, "--sort", sort_, ParseSortBy, "time|memory|order", "of the rows (default time)")
-        ->group("Profile");
-    AddText(app, "--by", by_, "op|node",
+    const OptionGroup profile(app, "Profile");
+    AddText(profile, "--dump", dump_, "FILE.json",
+            "graph, times and memory in MegEngine's JSON schema");
+    AddText(profile, "--trace", trace_, "FILE.json", "for chrome://tracing and Perfetto");
+    AddText(profile, "--static-memory-info", static_memory_info_, "DIR",
+            "graph.json and StaticMemoryInfo.json for MegEngine's TensorBoard tool");
+    AddParsed(profile, "--sort", sort_, ParseSortBy, "time|memory|order",
+              "of the rows (default time)");
+    AddText(profile, "--by", by_, "op|node",
             "rows of single operators (node, default) or of types (op)")
-        ->check(CLI::IsMember({"op", "node"}))
-        ->group("Profile");
-    AddNumber(app, "--top", top_, 0, 1 << 30, "rows to show (default 20, in JSON all; 0: all)")
-        ->group("Profile");
-    AddNumber(app, "--warmup", warmup_, 0, 1 << 30,
-              "runs before the one that is recorded (default 2)")
-        ->group("Profile");
-    AddNumber(app, "--iterations", iterations_, 1, 1 << 20,
-              "runs that are recorded: rows have medians, files the last run (default 1)")
-        ->group("Profile");
+        ->check(CLI::IsMember({"op", "node"}));
+    AddNumber(profile, "--top", top_, 0, 1 << 30, "rows to show (default 20, in JSON all; 0: all)");
+    AddNumber(profile, "--warmup", warmup_, 0, 1 << 30,
+              "runs before the one that is recorded (default 2)");
+    AddNumber(profile, "--iterations", iterations_, 1, 1 << 20,
+              "runs that are recorded: rows have medians, files the last run (default 1)");
     AddInputFlags(app, inputs_);
     AddExecutionFlags(app, execution_);
     AddPlanningFlags(app, planning_);

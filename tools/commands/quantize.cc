@@ -69,41 +69,34 @@ class QuantizeCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_, "the model of floats (.ash or .onnx)");
-    AddText(app, "--calibrate", calibrate_, "DIR|X.npz",
+    const OptionGroup data(app, "Data");
+    AddText(data, "--calibrate", calibrate_, "DIR|X.npz",
             "samples: a folder of pictures or arrays (folders in it are classes), or arrays by the "
             "inputs' names (or `images`), and perhaps `labels`")
-        ->required()
-        ->group("Data");
-    AddNumber(app, "--samples", most_samples_, 1, kUnlimited,
-              "take no more than so many (default: all)")
-        ->group("Data");
+        ->required();
+    AddNumber(data, "--samples", most_samples_, 1, kUnlimited,
+              "take no more than so many (default: all)");
     AddPreparationFlags(app, inputs_);
     app.remove_option(app.get_option("--layout"));
-    AddParsed(app, "--method", options_.method, ParseRangeMethod, "NAME",
-              "of ranges: minmax, percentile, mse (default), entropy")
-        ->group("Quantisation");
-    AddParsed(app, "--input", bytes_, ParseInput, "float32|uint8",
+    const OptionGroup quantisation(app, "Quantisation");
+    AddParsed(quantisation, "--method", options_.method, ParseRangeMethod, "NAME",
+              "of ranges: minmax, percentile, mse (default), entropy");
+    AddParsed(quantisation, "--input", bytes_, ParseInput, "float32|uint8",
               "uint8: the model takes pictures' bytes, which --mean and --scale, one number each, "
-              "make its floats (default float32)")
-        ->group("Quantisation");
-    AddText(app, "--keep", keep_, "NAME,...", "operators that stay in floats")
-        ->group("Quantisation");
+              "make its floats (default float32)");
+    AddText(quantisation, "--keep", keep_, "NAME,...", "operators that stay in floats");
     app.add_option("--percentile", options_.percentile,
                    "of values inside a range, with --method percentile (default 99.99)")
         ->option_text("X")
         ->check(CLI::Range(50.0, 100.0))
         ->group("Quantisation");
-    app.add_flag("--no-equalise", no_equalise_,
-                 "leave the channels of tensors between two layers as they are")
-        ->group("Quantisation");
-    app.add_flag("--bias-correction", options_.bias_correction,
-                 "take from biases what rounding adds to a layer's sums on average")
-        ->group("Quantisation");
-    app.add_flag("--per-tensor", per_tensor_, "one scale for all weights of a layer")
-        ->group("Quantisation");
-    AddNumber(app, "--keep-worst", options_.keep_worst, 0, 1 << 20,
-              "so many layers with the most noise stay in floats, too")
-        ->group("Quantisation");
+    AddFlag(quantisation, "--no-equalise", no_equalise_,
+            "leave the channels of tensors between two layers as they are");
+    AddFlag(quantisation, "--bias-correction", options_.bias_correction,
+            "take from biases what rounding adds to a layer's sums on average");
+    AddFlag(quantisation, "--per-tensor", per_tensor_, "one scale for all weights of a layer");
+    AddNumber(quantisation, "--keep-worst", options_.keep_worst, 0, 1 << 20,
+              "so many layers with the most noise stay in floats, too");
     AddText(app, "-o,--output", output_, "OUT", "the model of 8 bits: .ash, or .onnx (QDQ)")
         ->required();
     AddNumber(app, "--top", top_, 0, 1 << 20, "layers in the table, the worst first (default 10)");

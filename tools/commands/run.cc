@@ -29,14 +29,12 @@ class RunCommand final : public Command {
     for (const char* name : {"--resize", "--crop", "--letterbox", "--fill", "--color"}) {
       app.get_option(name)->group("Inputs");
     }
-    AddText(app, "-o,--output", output_, "OUT.npz", "all outputs, each under its name")
-        ->group("Outputs");
-    AddNumber(app, "--top", top_, 0, 1 << 30,
-              "best classes of each image (default 5; 0: the range of values instead)")
-        ->group("Outputs");
-    AddText(app, "--labels", labels_, "FILE",
-            "names of the classes, one a line, as many as there are")
-        ->group("Outputs");
+    const OptionGroup outputs(app, "Outputs");
+    AddText(outputs, "-o,--output", output_, "OUT.npz", "all outputs, each under its name");
+    AddNumber(outputs, "--top", top_, 0, 1 << 30,
+              "best classes of each image (default 5; 0: the range of values instead)");
+    AddText(outputs, "--labels", labels_, "FILE",
+            "names of the classes, one a line, as many as there are");
     AddExecutionFlags(app, execution_);
     AddNumber(app, "--iterations", iterations_, 1, 1 << 30, "how often to run (default 1)")
         ->group("Execution");

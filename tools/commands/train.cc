@@ -83,44 +83,34 @@ class TrainCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_);
-    AddText(app, "--data", data_, "X.npz|DIR",
+    const OptionGroup data(app, "Data");
+    AddText(data, "--data", data_, "X.npz|DIR",
             "images and labels in an .npz file, or a folder for each class")
-        ->required()
-        ->group("Data");
-    AddText(app, "--validate", validate_, "X.npz|DIR",
-            "the same, to be classified after each epoch")
-        ->group("Data");
+        ->required();
+    AddText(data, "--validate", validate_, "X.npz|DIR",
+            "the same, to be classified after each epoch");
     AddPreparationFlags(app, inputs_);
-    AddNumber(app, "--epochs", epochs_, 1, 1 << 20, "passes over the data (default 1)")
-        ->group("Training");
-    AddReal(app, "--lr", rate_, "learning rate of the first step (default 0.01)")
-        ->group("Training");
-    AddParsed(app, "--schedule", schedule_, ParseSchedule, "constant|cosine|step:EPOCHS[:FACTOR]",
-              "of the learning rate (default constant)")
-        ->group("Training");
+    const OptionGroup training(app, "Training");
+    AddNumber(training, "--epochs", epochs_, 1, 1 << 20, "passes over the data (default 1)");
+    AddReal(training, "--lr", rate_, "learning rate of the first step (default 0.01)");
+    AddParsed(training, "--schedule", schedule_, ParseSchedule,
+              "constant|cosine|step:EPOCHS[:FACTOR]", "of the learning rate (default constant)");
     AddTrainingFlags(app, flags_);
     AddNumber(
-        app, "--micro-batch", micro_batch_, 1, 1 << 20,
+        training, "--micro-batch", micro_batch_, 1, 1 << 20,
         "images at a time; a step sums up their gradients (exact, so not with batch statistics)")
-        ->needs(app.get_option("--batch"))
-        ->group("Training");
-    AddText(app, "-o,--output", output_, "FILE", "the trained model (.ash or .onnx)")
-        ->required()
-        ->group("Files");
-    AddText(app, "--log", log_, "FILE.csv", "a line a step: step,epoch,loss,learning_rate")
-        ->group("Files");
-    AddText(app, "--curve", curve_, "FILE.svg", "the losses as a picture")->group("Files");
-    CLI::Option* const checkpoint = AddText(app, "--checkpoint", checkpoint_, "FILE.ash",
-                                            "all that it takes to go on, as it is now")
-                                        ->group("Files");
-    AddNumber(app, "--checkpoint-every", checkpoint_every_, 1, 1 << 30,
+        ->needs(app.get_option("--batch"));
+    const OptionGroup files(app, "Files");
+    AddText(files, "-o,--output", output_, "FILE", "the trained model (.ash or .onnx)")->required();
+    AddText(files, "--log", log_, "FILE.csv", "a line a step: step,epoch,loss,learning_rate");
+    AddText(files, "--curve", curve_, "FILE.svg", "the losses as a picture");
+    CLI::Option* const checkpoint = AddText(files, "--checkpoint", checkpoint_, "FILE.ash",
+                                            "all that it takes to go on, as it is now");
+    AddNumber(files, "--checkpoint-every", checkpoint_every_, 1, 1 << 30,
               "steps (default: one epoch)")
-        ->needs(checkpoint)
-        ->group("Files");
-    app.add_flag("--resume", resume_, "go on from the checkpoint, if there is one")
-        ->option_text(" ")
-        ->needs(checkpoint)
-        ->group("Files");
+        ->needs(checkpoint);
+    AddFlag(files, "--resume", resume_, "go on from the checkpoint, if there is one")
+        ->needs(checkpoint);
     AddDeviceFlags(app, execution_);
   }
 

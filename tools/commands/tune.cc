@@ -44,17 +44,16 @@ class TuneCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_);
-    AddParsed(app, "--duration,--seconds", duration_, ParseSeconds, "TIME",
-              "begin no trial after so long of timing, of kernels and of tiles each (default 5s)")
-        ->group("Measurement");
-    app.add_flag("--anew", anew_, "measure recorded kernels and speeds of the processor again")
-        ->group("Measurement");
+    const OptionGroup measurement(app, "Measurement");
+    AddParsed(measurement, "--duration,--seconds", duration_, ParseSeconds, "TIME",
+              "begin no trial after so long of timing, of kernels and of tiles each (default 5s)");
+    AddFlag(measurement, "--anew", anew_,
+            "measure recorded kernels and speeds of the processor again");
     AddExecutionFlags(app, execution_);
     AddPlanningFlags(app, planning_);
-    AddText(app, "--kernels", planning_.record, "FILE",
+    AddText(measurement, "--kernels", planning_.record, "FILE",
             "the file of results, which others find by $ASHLAR_KERNELS or as the default: "
-            "ashlar/kernels.json in the user's cache")
-        ->group("Measurement");
+            "ashlar/kernels.json in the user's cache");
   }
 
   absl::Status CheckOptions() const override { return CheckTogether(execution_, planning_); }

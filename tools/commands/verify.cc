@@ -36,14 +36,12 @@ class VerifyCommand final : public Command {
     AddTrainFlag(app, training_);
     AddInputFlags(app, inputs_);
     AddExecutionFlags(app, execution_);
-    AddNumber(app, "--runs", measure_.runs, 2, 1 << 20,
-              "runs to count heap calls of, and one (default 3)")
-        ->group("Measurement");
-    AddParsed(app, "--understate", understate_, ParseSize, "SIZE",
-              "negative control: claim a chunk smaller than it is; exit 4")
-        ->group("Measurement");
-    app.add_flag("--no-values", no_values_, "do not compare values with the untiled model")
-        ->group("Measurement");
+    const OptionGroup measurement(app, "Measurement");
+    AddNumber(measurement, "--runs", measure_.runs, 2, 1 << 20,
+              "runs to count heap calls of, and one (default 3)");
+    AddParsed(measurement, "--understate", understate_, ParseSize, "SIZE",
+              "negative control: claim a chunk smaller than it is; exit 4");
+    AddFlag(measurement, "--no-values", no_values_, "do not compare values with the untiled model");
     AddPlanningFlags(app, planning_);
     AddPlanFileFlag(app, planning_);
   }
