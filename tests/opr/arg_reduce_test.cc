@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/opr/seeds.h"
 #include "tests/support/operators.h"
 #include "tests/support/shapes.h"
 #include "tests/support/tensors.h"
@@ -18,9 +19,7 @@ HostTensor Line(std::vector<float> values) {
 }
 
 TEST(ArgReduce, FindsTheExtreme) {
-  for (int seed = 0; seed < 80; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    Random random(seed);
+  ForSeeds(80, [&](int seed, Random& random) {
     const auto mode = static_cast<ArgReduceMode>(seed % 2);
     const bool last = seed / 2 % 2 == 1;
     const HostTensor x = RandomTensor(random, seed % 3 == 0 ? DType::kInt8 : DType::kFloat32,
@@ -40,7 +39,7 @@ TEST(ArgReduce, FindsTheExtreme) {
       const int64_t behind = std::max_element(line.rbegin(), line.rend()) - line.rbegin();
       ASSERT_EQ(y.At(i), last ? static_cast<int64_t>(line.size()) - 1 - behind : first);
     }
-  }
+  });
 }
 
 TEST(ArgReduce, OfEqualElementsTheFirstOrTheLast) {

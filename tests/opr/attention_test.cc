@@ -8,6 +8,7 @@
 #include "opr/elemwise.h"
 #include "opr/matrix_mul.h"
 #include "opr/softmax.h"
+#include "tests/opr/seeds.h"
 #include "tests/support/operators.h"
 #include "tests/support/shapes.h"
 #include "tests/support/tensors.h"
@@ -34,9 +35,7 @@ HostTensor ByProducts(const AttentionParam& param, const std::vector<HostTensor>
 }
 
 TEST(Attention, IsASoftmaxBetweenProducts) {
-  for (int seed = 0; seed < 60; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    Random random(seed);
+  ForSeeds(60, [&](int seed, Random& random) {
     const int64_t n = Pick(random, 1, 2), heads = Pick(random, 1, 3), depth = Pick(random, 1, 6);
     const int64_t queries = Pick(random, 1, 6), keys = queries + Pick(random, 0, 5);
     std::vector<HostTensor> inputs = {
@@ -46,7 +45,7 @@ TEST(Attention, IsASoftmaxBetweenProducts) {
     if (seed % 3 == 0) inputs.push_back(RandomTensor(random, Shape{heads, queries, keys}, -2, 2));
     const AttentionParam param{0.5, seed % 2 == 1, Pick(random, 0, keys - queries)};
     EXPECT_TRUE(Near(Evaluate(Attention(param), inputs), ByProducts(param, inputs), 1e-5));
-  }
+  });
 }
 
 TEST(Attention, NeighbouringHeadsShareKeys) {

@@ -6,6 +6,7 @@
 
 #include "opr/elemwise.h"
 #include "tests/opr/convolution_reference.h"
+#include "tests/opr/seeds.h"
 #include "tests/support/activations.h"
 #include "tests/support/operators.h"
 
@@ -27,9 +28,7 @@ double Activate(const ConvBiasParam& p, double x) {
 }
 
 TEST(ConvBias, EvaluatesItsDefinition) {
-  for (int seed = 0; seed < 50; ++seed) {
-    SCOPED_TRACE(seed);
-    std::mt19937_64 random(seed);
+  ForSeeds(50, [&](int seed, Random& random) {
     const ConvolutionCase c = RandomConvolution(random);
     const Shape output = OutputOf(c);
     const ConvBiasParam param{c.param, Activations()[seed % Activations().size()], -0.5, 0.75};
@@ -43,7 +42,7 @@ TEST(ConvBias, EvaluatesItsDefinition) {
       expected[i] = Activate(param, expected[i] + inputs[2].At(channel) + z);
     }
     EXPECT_TRUE(Near(Evaluate(*MakeConvBias(param), inputs), expected, 1e-6));
-  }
+  });
 }
 
 TEST(ConvBias, CountsTheBiasOnlyWithoutZ) {
@@ -68,9 +67,7 @@ TEST(ConvBias, OverwritesZ) {
 
 // Bounds of the source act like a clamp before the convolution; zeros of the padding stay.
 TEST(ConvBias, BoundsOfTheSourceAreAClampInFront) {
-  for (int seed = 0; seed < 20; ++seed) {
-    SCOPED_TRACE(seed);
-    std::mt19937_64 random(seed);
+  ForSeeds(20, [&](int, Random& random) {
     const ConvolutionCase c = RandomConvolution(random);
     const Shape output = OutputOf(c);
     const HostTensor bias = RandomTensor(random, Shape{1, output[1], 1, 1});
@@ -83,7 +80,7 @@ TEST(ConvBias, BoundsOfTheSourceAreAClampInFront) {
     }
     const HostTensor want = Evaluate(*MakeConvBias({c.param}), {clamped, c.filter, bias});
     EXPECT_TRUE(Near(Evaluate(*MakeConvBias(param), {c.src, c.filter, bias}), want, 0));
-  }
+  });
 }
 
 TEST(ConvBias, RefusesWhatItCannotCompute) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "opr/convolution.h"
+#include "tests/opr/seeds.h"
 #include "tests/support/operators.h"
 #include "tests/support/shapes.h"
 #include "tests/support/tensors.h"
@@ -38,9 +39,7 @@ TEST(Convolution3D, SlicesAreImages) {
 
 // Depth behaves like height: the axes may be swapped.
 TEST(Convolution3D, AxesMayChangePlaces) {
-  for (int seed = 0; seed < 30; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    Random random(seed);
+  ForSeeds(30, [&](int, Random& random) {
     Convolution3DParam param;
     param.stride_d = Pick(random, 1, 2);
     param.pad_d = Pick(random, 0, 1);
@@ -68,7 +67,7 @@ TEST(Convolution3D, AxesMayChangePlaces) {
     };
     EXPECT_TRUE(Near(turn(Evaluate(Convolution3DForward(turned), {turn(src), turn(filter)})),
                      Evaluate(Convolution3DForward(param), {src, filter}), 1e-5));
-  }
+  });
 }
 
 TEST(Convolution3D, GroupsAndBias) {

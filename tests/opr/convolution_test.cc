@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/opr/convolution_reference.h"
+#include "tests/opr/seeds.h"
 #include "tests/support/operators.h"
 #include "tests/support/status.h"
 
@@ -14,14 +15,12 @@ OperatorPtr MakeConvolution(ConvolutionParam param) {
 }
 
 TEST(Convolution, EvaluatesItsDefinition) {
-  for (int seed = 0; seed < 60; ++seed) {
-    SCOPED_TRACE(seed);
-    std::mt19937_64 random(seed);
+  ForSeeds(60, [&](int, Random& random) {
     const ConvolutionCase c = RandomConvolution(random);
     const ConvolutionForward op(c.param);
     const HostTensor actual = Evaluate(op, {c.src, c.filter});
     EXPECT_TRUE(Near(actual, ConvolutionReference(c.param, c.src, c.filter, actual.shape()), 1e-6));
-  }
+  });
 }
 
 TEST(Convolution, PaddingLargerThanTheKernelGivesZeros) {

@@ -4,6 +4,7 @@
 
 #include "opr/base/host_value.h"
 #include "tests/opr/refusal.h"
+#include "tests/opr/seeds.h"
 #include "tests/support/operators.h"
 #include "tests/support/shapes.h"
 #include "tests/support/status.h"
@@ -24,9 +25,7 @@ int64_t IndexAt(const HostTensor& indices, int64_t i, int64_t size) {
 }
 
 TEST(Gather, TakesSlicesAlongAnAxis) {
-  for (int seed = 0; seed < 60; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    Random random(seed);
+  ForSeeds(60, [&](int seed, Random& random) {
     const HostTensor x = RandomTensor(random, RandomShape(random, 1, 4, 5));
     const int64_t rank = x.shape().rank(), axis = Pick(random, 0, rank - 1);
     const int64_t size = x.shape()[static_cast<int>(axis)];
@@ -43,13 +42,11 @@ TEST(Gather, TakesSlicesAlongAnAxis) {
       from.insert(from.end(), middle + place, at.end());
       ASSERT_EQ(y.At(i), x.At(OffsetOf(from, x.shape())));
     }
-  }
+  });
 }
 
 TEST(GatherElements, TakesSingleElements) {
-  for (int seed = 0; seed < 60; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    Random random(seed);
+  ForSeeds(60, [&](int, Random& random) {
     const HostTensor x = RandomTensor(random, RandomShape(random, 1, 4, 5));
     const auto axis = static_cast<int>(Pick(random, 0, x.shape().rank() - 1));
     Shape shape = x.shape();
@@ -62,13 +59,11 @@ TEST(GatherElements, TakesSingleElements) {
       from[static_cast<size_t>(axis)] = IndexAt(indices, i, x.shape()[axis]);
       ASSERT_EQ(y.At(i), x.At(OffsetOf(from, x.shape())));
     }
-  }
+  });
 }
 
 TEST(GatherND, TakesSlicesAtTuples) {
-  for (int seed = 0; seed < 60; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    Random random(seed);
+  ForSeeds(60, [&](int, Random& random) {
     const int64_t size = Pick(random, 2, 4);
     Shape shape;
     for (int64_t i = Pick(random, 2, 5); i > 0; --i) shape.push_back(size);
@@ -92,7 +87,7 @@ TEST(GatherND, TakesSlicesAtTuples) {
       from.insert(from.end(), at.begin() + batch + 1, at.end());
       ASSERT_EQ(y.At(i), x.At(OffsetOf(from, x.shape())));
     }
-  }
+  });
 }
 
 TEST(Gather, AnIndexOutOfRangeIsAnError) {

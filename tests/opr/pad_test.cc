@@ -47,9 +47,7 @@ TEST(Pad, EachModeFillsAsItSays) {
 
 // Padding several dimensions equals padding one after another.
 TEST(Pad, DimensionsAreIndependent) {
-  for (int seed = 0; seed < 80; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    Random random(seed);
+  ForSeeds(80, [&](int seed, Random& random) {
     const auto mode = static_cast<PadMode>(seed % 4);
     const HostTensor x = RandomTensor(random, RandomShape(random, 2, 4, 5));
     const auto rank = static_cast<size_t>(x.shape().rank());
@@ -66,7 +64,7 @@ TEST(Pad, DimensionsAreIndependent) {
       expected = Evaluate(*MakePad(mode, one_begin, one_end, 3), {expected});
     }
     EXPECT_TRUE(Near(Evaluate(*MakePad(mode, begin, end, 3), {x}), expected, 0));
-  }
+  });
 }
 
 TEST(Pad, KeepsEveryBitOfIntegers) {

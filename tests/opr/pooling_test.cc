@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/opr/seeds.h"
 #include "tests/support/operators.h"
 #include "tests/support/tensors.h"
 
@@ -45,9 +46,7 @@ std::vector<double> Reference(const PoolingParam& p, const HostTensor& src, cons
 }
 
 TEST(Pooling, EvaluatesItsDefinition) {
-  for (int seed = 0; seed < 60; ++seed) {
-    SCOPED_TRACE(seed);
-    std::mt19937_64 random(seed);
+  ForSeeds(60, [&](int seed, Random& random) {
     const auto pick = [&random](int64_t low, int64_t high) {
       return std::uniform_int_distribution<int64_t>(low, high)(random);
     };
@@ -72,7 +71,7 @@ TEST(Pooling, EvaluatesItsDefinition) {
         RandomTensor(random, Shape{pick(1, 2), pick(1, 5), pick(5, 11), pick(5, 11)});
     const HostTensor actual = Evaluate(*MakePooling(p), {src});
     EXPECT_TRUE(Near(actual, Reference(p, src, actual.shape()), 1e-6));
-  }
+  });
 }
 
 TEST(Pooling, LargerEndPaddingIsCeilMode) {

@@ -61,9 +61,7 @@ double Sample(const std::vector<double>& x, Mode mode, double at, double a) {
 }
 
 TEST(Resize, SamplesAtItsCoordinates) {
-  for (int seed = 0; seed < 150; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    Random random(seed);
+  ForSeeds(150, [&](int seed, Random& random) {
     const int64_t size = Pick(random, 1, 9), target = Pick(random, 1, 14);
     const auto mode = static_cast<Mode>(seed % 3);
     const Coordinates kCoordinates[] = {Coordinates::kHalfPixel, Coordinates::kAlignCorners,
@@ -87,7 +85,7 @@ TEST(Resize, SamplesAtItsCoordinates) {
       }
       ASSERT_NEAR(y.At(i), Sample(line, mode, at, -0.75), 1e-5) << "element " << i;
     }
-  }
+  });
 }
 
 // The examples of ONNX's documentation.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tests/opr/refusal.h"
+#include "tests/opr/seeds.h"
 #include "tests/support/operators.h"
 #include "tests/support/shapes.h"
 #include "tests/support/status.h"
@@ -24,9 +25,7 @@ double Combined(ScatterReduction reduction, double a, double b) {
 }
 
 TEST(ScatterElements, ChangesSingleElements) {
-  for (int seed = 0; seed < 100; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    Random random(seed);
+  ForSeeds(100, [&](int seed, Random& random) {
     const ScatterReduction reduction = kReductions[seed % 5];
     const HostTensor x = RandomTensor(random, RandomShape(random, 1, 4, 5));
     const auto axis = static_cast<int>(Pick(random, 0, x.shape().rank() - 1));
@@ -46,13 +45,11 @@ TEST(ScatterElements, ChangesSingleElements) {
     }
     EXPECT_TRUE(
         Near(Evaluate(ScatterElements({axis, reduction}), {x, indices, updates}), expected, 1e-6));
-  }
+  });
 }
 
 TEST(ScatterND, ChangesSlices) {
-  for (int seed = 0; seed < 100; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    Random random(seed);
+  ForSeeds(100, [&](int seed, Random& random) {
     const ScatterReduction reduction = kReductions[seed % 5];
     const int64_t size = Pick(random, 2, 4);
     Shape shape;
@@ -78,7 +75,7 @@ TEST(ScatterND, ChangesSlices) {
       element = Combined(reduction, element, updates.At(i));
     }
     EXPECT_TRUE(Near(Evaluate(ScatterND({reduction}), {x, indices, updates}), expected, 1e-6));
-  }
+  });
 }
 
 TEST(ScatterND, KeepsEveryBitOfIntegers) {
