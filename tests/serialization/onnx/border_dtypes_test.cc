@@ -9,7 +9,7 @@
 #include "serialization/onnx/export/writer.h"
 #include "serialization/onnx/import/reader.h"
 #include "tests/serialization/files.h"
-#include "tests/serialization/onnx/model_text.h"
+#include "tests/serialization/onnx/read_text.h"
 #include "tests/support/model/loaded_model.h"
 #include "tests/support/operators.h"
 #include "tests/support/status.h"
@@ -183,16 +183,14 @@ INSTANTIATE_TEST_SUITE_P(Models, BorderDTypes, ::testing::ValuesIn(BorderCases()
                          });
 
 TEST(BorderDTypesTest, NarrowedDoublesAreNoted) {
-  TempDir dir;
   const std::string graph = StepText("Mul", "'x', 'k'", "", "t") + StepText("MatMul", "'t', 'w'") +
                             NumberText("k", 2) +
                             "initializer { name: 'w' data_type: 11 dims: [3, 3] double_data: "
                             "[1e300, 1, 1, 1, 1, 1, 1, 1, 1] } ";
-  WriteWholeFile(dir / "m.onnx", Serialized(BorderModel(graph, kDouble, kDouble)));
   std::vector<std::string> notes;
   OnnxReadOptions options;
   options.note = [&](const std::string& note) { notes.push_back(note); };
-  ASSERT_TRUE(IsOk(ReadOnnx(dir / "m.onnx", options).status()));
+  ASSERT_TRUE(IsOk(ReadText(BorderModel(graph, kDouble, kDouble), options).status()));
   EXPECT_EQ(notes, (std::vector<std::string>{"1e+300 of a double constant is infinite as Float32",
                                              "double is computed as Float32 by MatMul"}));
 }

@@ -3,10 +3,8 @@
 
 #include <random>
 
-#include "serialization/onnx/import/reader.h"
-#include "tests/serialization/files.h"
 #include "tests/serialization/onnx/import/sliding_axis.h"
-#include "tests/serialization/onnx/model_text.h"
+#include "tests/serialization/onnx/read_text.h"
 #include "tests/support/operators.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
@@ -50,7 +48,6 @@ std::vector<double> AddedByHand(const HostTensor& x, const std::vector<SlidingAx
 }
 
 TEST(OnnxCol2Im, IsASumOfBlocks) {
-  const TempDir dir;
   for (uint32_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     std::mt19937 random(seed);
@@ -72,12 +69,10 @@ TEST(OnnxCol2Im, IsASumOfBlocks) {
         absl::StrCat("node { op_type: 'Col2Im' input: ['x', 'image', 'block'] output: 'y' ",
                      IntsAttribute("strides", strides), IntsAttribute("dilations", dilations),
                      IntsAttribute("pads", before), "} ");
-    WriteWholeFile(dir / "m.onnx", Serialized(absl::StrCat(
-                                       "ir_version: 8 opset_import { version: 18 } "
-                                       "graph { name: 'g' ",
-                                       node, IntsText("image", image), IntsText("block", block),
-                                       " input ", ValueText("x", x), "output { name: 'y' } }")));
-    const absl::StatusOr<Graph> graph = ReadOnnx(dir / "m.onnx");
+    const absl::StatusOr<Graph> graph =
+        ReadText(absl::StrCat("ir_version: 8 opset_import { version: 18 } graph { name: 'g' ", node,
+                              IntsText("image", image), IntsText("block", block), " input ",
+                              ValueText("x", x), "output { name: 'y' } }"));
     ASSERT_TRUE(graph.ok()) << graph.status();
     std::mt19937_64 numbers(seed);
     const HostTensor values = RandomTensor(numbers, x);

@@ -5,9 +5,7 @@
 #include <complex>
 #include <random>
 
-#include "serialization/onnx/import/reader.h"
-#include "tests/serialization/files.h"
-#include "tests/serialization/onnx/model_text.h"
+#include "tests/serialization/onnx/read_text.h"
 #include "tests/support/operators.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
@@ -25,14 +23,10 @@ std::string WholeNumber(const char* name, int64_t value) {
 // graph.
 HostTensor ComputedOf(const std::string& type, const std::string& inputs,
                       const std::string& attributes, const std::string& more, const HostTensor& x) {
-  const TempDir dir;
-  WriteWholeFile(
-      dir / "m.onnx",
-      Serialized(absl::StrCat(
-          "ir_version: 8 opset_import { version: 20 } graph { name: 'g' node { op_type: '", type,
-          "' input: [", inputs, "] output: 'y' ", attributes, "} ", more, " input ",
-          ValueText("x", x.shape()), "output { name: 'y' } }")));
-  const absl::StatusOr<Graph> graph = ReadOnnx(dir / "m.onnx");
+  const absl::StatusOr<Graph> graph = ReadText(
+      absl::StrCat("ir_version: 8 opset_import { version: 20 } graph { name: 'g' node { op_type: '",
+                   type, "' input: [", inputs, "] output: 'y' ", attributes, "} ", more, " input ",
+                   ValueText("x", x.shape()), "output { name: 'y' } }"));
   EXPECT_TRUE(graph.ok()) << graph.status();
   return graph.ok() ? Value(EvaluateGraph(*graph, {{"x", x}}))[0] : HostTensor();
 }

@@ -1,8 +1,7 @@
 // Inputs that become constants, and conditions that depend on them.
 #include <gmock/gmock.h>
 
-#include "serialization/onnx/import/reader.h"
-#include "tests/serialization/onnx/model_text.h"
+#include "tests/serialization/onnx/read_text.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
@@ -14,12 +13,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 enum OnnxType { kFloat = 1, kInt64 = 7, kBool = 9 };
-
-absl::StatusOr<Graph> Read(const std::string& text, const OnnxReadOptions& options = {}) {
-  const std::string bytes = Serialized(text);
-  return ReadOnnxFromBytes({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, "m",
-                           options);
-}
 
 // Returns y = x * k, in floats.
 std::string ScaledText(const std::string& input) {
@@ -52,7 +45,7 @@ TEST(OnnxInputValue, ValuesHaveTheDtypeAndShapeOfTheInput) {
   for (const auto& test : cases) {
     SCOPED_TRACE(test.input);
     const absl::StatusOr<Graph> graph =
-        Read(ScaledText(test.input), {.numbers = {{"k", test.numbers}}});
+        ReadText(ScaledText(test.input), {.numbers = {{"k", test.numbers}}});
     if (!test.error.empty()) {
       EXPECT_EQ(graph.status().code(), absl::StatusCode::kFailedPrecondition);
       EXPECT_TRUE(FailsWith(graph.status(), test.error));
@@ -67,9 +60,9 @@ TEST(OnnxInputValue, ValuesHaveTheDtypeAndShapeOfTheInput) {
     EXPECT_EQ(y[0], test.numbers[0]);
     EXPECT_EQ(y[31], test.numbers.back());
   }
-  EXPECT_TRUE(
-      FailsWith(Read(ScaledText(ValueText("k", {}, kInt64)), {.numbers = {{"j", {1}}}}).status(),
-                "no input 'j'; the model has: k, x"));
+  EXPECT_TRUE(FailsWith(
+      ReadText(ScaledText(ValueText("k", {}, kInt64)), {.numbers = {{"j", {1}}}}).status(),
+      "no input 'j'; the model has: k, x"));
 }
 
 // A weight among the file's inputs has a default, which a given value replaces.
@@ -78,8 +71,8 @@ TEST(OnnxInputValue, ReplacesAnInitializer) {
       ValueText("k", {}, kInt64), "initializer { name: 'k' data_type: 7 int64_data: [2] }"));
   const HostTensor x =
       HostTensor::FromValues<float>(DType::kFloat32, {1, 2, 4, 4}, std::vector<float>(32, 1));
-  EXPECT_EQ(Values(Value(EvaluateGraph(Value(Read(text)), {{"x", x}}))[0])[0], 2);
-  const Graph graph = Value(Read(text, {.numbers = {{"k", {7}}}}));
+  EXPECT_EQ(Values(Value(EvaluateGraph(Value(ReadText(text)), {{"x", x}}))[0])[0], 2);
+  const Graph graph = Value(ReadText(text, {.numbers = {{"k", {7}}}}));
   EXPECT_EQ(Values(Value(EvaluateGraph(graph, {{"x", x}}))[0])[0], 7);
 }
 
@@ -97,7 +90,7 @@ TEST(OnnxInputValue, ConditionsNameTheInputsTheyDependOn) {
                    "'Equal' input: 'sr' input: 'c' output: 'is' } node { op_type: 'If' input: ",
                    "'is' output: 'y' ", branches, "} input ", ValueText("sr", {}, kInt64));
   EXPECT_TRUE(FailsWith(
-      Read(ModelText(by_rate)).status(),
+      ReadText(ModelText(by_rate)).status(),
       "the condition is not known before the run, as it depends on input sr; the command's "
       "--value sr=NUMBER makes it known"));
   const struct {
@@ -105,7 +98,7 @@ TEST(OnnxInputValue, ConditionsNameTheInputsTheyDependOn) {
     const char* mode;
   } cases[] = {{16000, "NEGATE"}, {8000, "ABS"}};
   for (const auto& test : cases) {
-    const Graph graph = Value(Read(ModelText(by_rate), {.numbers = {{"sr", {test.rate}}}}));
+    const Graph graph = Value(ReadText(ModelText(by_rate), {.numbers = {{"sr", {test.rate}}}}));
     HostTensor x = HostTensor::Zeros(DType::kFloat32, {1, 2, 4, 4});
     x.Set(0, -3);
     x.Set(1, 2);
@@ -118,7 +111,7 @@ TEST(OnnxInputValue, ConditionsNameTheInputsTheyDependOn) {
                    "'keepdims' type: INT i: 0 } } node { op_type: 'Cast' input: 'm' output: 'is' ",
                    "attribute { name: 'to' type: INT i: 9 } } node { op_type: 'If' input: 'is' ",
                    "output: 'y' ", branches, "}");
-  const absl::Status status = Read(ModelText(by_image)).status();
+  const absl::Status status = ReadText(ModelText(by_image)).status();
   EXPECT_TRUE(FailsWith(status, "as it depends on input x"));
   EXPECT_THAT(std::string(status.message()), ::testing::Not(HasSubstr("--value")));
 }

@@ -5,9 +5,7 @@
 #include <map>
 #include <random>
 
-#include "serialization/onnx/import/reader.h"
-#include "tests/serialization/files.h"
-#include "tests/serialization/onnx/model_text.h"
+#include "tests/serialization/onnx/read_text.h"
 #include "tests/support/operators.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
@@ -52,9 +50,7 @@ std::string ModelOf(const std::string& nodes, const Tensors& inputs, const Tenso
 
 absl::StatusOr<HostTensor> Computed(const std::string& nodes, const Tensors& inputs,
                                     const Tensors& known = {}, int version = 24) {
-  TempDir dir;
-  WriteWholeFile(dir / "m.onnx", Serialized(ModelOf(nodes, inputs, known, version)));
-  const absl::StatusOr<Graph> graph = ReadOnnx(dir / "m.onnx");
+  const absl::StatusOr<Graph> graph = ReadText(ModelOf(nodes, inputs, known, version));
   if (!graph.ok()) return graph.status();
   const absl::StatusOr<std::vector<HostTensor>> outputs = EvaluateGraph(*graph, inputs);
   if (!outputs.ok()) return outputs.status();

@@ -22,7 +22,7 @@
 #include "serialization/onnx/export/writer.h"
 #include "serialization/onnx/import/reader.h"
 #include "tests/serialization/files.h"
-#include "tests/serialization/onnx/model_text.h"
+#include "tests/serialization/onnx/read_text.h"
 #include "tests/support/model/loaded_model.h"
 #include "tests/support/operators.h"
 #include "tests/support/sanitized.h"
@@ -237,14 +237,11 @@ TEST(QuantizedOnnx, WrittenModelsAreReadAgain) {
 // Returns y of the nodes, if x and w are integers of one byte, 0 to 255.
 absl::StatusOr<HostTensor> OfBytes(const std::string& nodes, const HostTensor& x,
                                    const HostTensor& w) {
-  TempDir dir;
-  WriteWholeFile(
-      dir / "m.onnx",
-      Serialized(absl::StrCat("ir_version: 8 opset_import { version: 21 } ",
-                              "opset_import { domain: 'com.microsoft' version: 1 } graph { ",
-                              "name: 'g' ", nodes, " input ", ValueText("x", x.shape(), 2),
-                              " input ", ValueText("w", w.shape(), 2), " output { name: 'y' } }")));
-  const absl::StatusOr<Graph> graph = ReadOnnx(dir / "m.onnx");
+  const absl::StatusOr<Graph> graph =
+      ReadText(absl::StrCat("ir_version: 8 opset_import { version: 21 } ",
+                            "opset_import { domain: 'com.microsoft' version: 1 } graph { ",
+                            "name: 'g' ", nodes, " input ", ValueText("x", x.shape(), 2), " input ",
+                            ValueText("w", w.shape(), 2), " output { name: 'y' } }"));
   if (!graph.ok()) return graph.status();
   return Value(EvaluateGraph(*graph, {{"x", x}, {"w", w}}))[0];
 }
@@ -397,14 +394,11 @@ TEST(QuantizedOnnx, ABiasOfAnotherScaleIsNoInteger) {
 }
 
 TEST(QuantizedOnnx, ARangeOfZerosHasScaleOne) {
-  TempDir dir;
-  WriteWholeFile(dir / "m.onnx",
-                 Serialized(ModelText("node { op_type: 'DynamicQuantizeLinear' input: 'x' "
-                                      "output: ['y', 's', 'z'] } output { name: 's' } "
-                                      "output { name: 'z' }")));
+  const Graph graph = Value(ReadText(
+      ModelText("node { op_type: 'DynamicQuantizeLinear' input: 'x' output: ['y', 's', 'z'] } "
+                "output { name: 's' } output { name: 'z' }")));
   const std::vector<HostTensor> outputs =
-      LoadedModel(Value(ReadOnnx(dir / "m.onnx")))
-          .Run({{"x", HostTensor::Zeros(DType::kFloat32, {1, 2, 4, 4})}});
+      LoadedModel(graph).Run({{"x", HostTensor::Zeros(DType::kFloat32, {1, 2, 4, 4})}});
   std::vector<double> values;
   for (const HostTensor& output : outputs) values.push_back(output.At(0));
   EXPECT_THAT(values, UnorderedElementsAre(0, 1, 0));

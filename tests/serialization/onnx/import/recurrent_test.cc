@@ -4,9 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "serialization/onnx/import/reader.h"
-#include "tests/serialization/files.h"
-#include "tests/serialization/onnx/model_text.h"
+#include "tests/serialization/onnx/read_text.h"
 #include "tests/support/operators.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
@@ -124,13 +122,11 @@ Layer RandomLayer(std::mt19937_64& random, int seed) {
 }
 
 TEST(OnnxRecurrent, LayersAreTheirFormulas) {
-  TempDir dir;
   for (int seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937_64 random(seed);
     const Layer l = RandomLayer(random, seed);
-    WriteWholeFile(dir / "m.onnx", Serialized(TextOf(l, "")));
-    const Graph graph = Value(ReadOnnx(dir / "m.onnx"));
+    const Graph graph = Value(ReadText(TextOf(l, "")));
     const std::vector<HostTensor> outputs =
         Value(EvaluateGraph(graph, {{"x", l.x}, {"w", l.w}, {"r", l.r}, {"b", l.b}, {"h", l.h}}));
     const auto [all, last] = ByHand(l);
@@ -142,14 +138,11 @@ TEST(OnnxRecurrent, LayersAreTheirFormulas) {
 }
 
 TEST(OnnxRecurrent, WhatDoesNotFitOrIsNotThereIsSaid) {
-  TempDir dir;
   std::mt19937_64 random(1);
   Layer l = RandomLayer(random, 1);
-  WriteWholeFile(dir / "m.onnx", Serialized(TextOf(l, "HardSigmoid")));
-  EXPECT_TRUE(FailsWith(ReadOnnx(dir / "m.onnx").status(), "activation 'HardSigmoid'"));
+  EXPECT_TRUE(FailsWith(ReadText(TextOf(l, "HardSigmoid")).status(), "activation 'HardSigmoid'"));
   l.b = HostTensor::Zeros(DType::kFloat32, {l.directions, 1});
-  WriteWholeFile(dir / "m.onnx", Serialized(TextOf(l, "")));
-  EXPECT_TRUE(FailsWith(ReadOnnx(dir / "m.onnx").status(), "B is {"));
+  EXPECT_TRUE(FailsWith(ReadText(TextOf(l, "")).status(), "B is {"));
 }
 
 }  // namespace

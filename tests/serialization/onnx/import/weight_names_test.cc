@@ -3,9 +3,7 @@
 
 #include <set>
 
-#include "serialization/onnx/import/reader.h"
-#include "tests/serialization/files.h"
-#include "tests/serialization/onnx/model_text.h"
+#include "tests/serialization/onnx/read_text.h"
 #include "tests/support/status.h"
 
 namespace ashlar::testing {
@@ -31,9 +29,7 @@ std::string NodeText(const std::string& type, const std::vector<std::string>& in
 }
 
 Graph Read(const std::string& nodes_and_weights) {
-  const std::string bytes = Serialized(ModelText(nodes_and_weights));
-  return Value(
-      ReadOnnxFromBytes({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, "model"));
+  return Value(ReadText(ModelText(nodes_and_weights)));
 }
 
 // Returns the names of the Float32 constants.
