@@ -428,8 +428,10 @@ TEST_P(DigitsModel, KeepsItsAccuracy) {
   }
 }
 
-// The same graph with an input of other floats, which it converts first.
-Graph WithInputOf(DType dtype, const Graph& graph) {
+// Returns the graph with an input by another operator; if its dtype is not Float32, it is
+// converted.
+template <typename Input>
+Graph WithInputBy(const Graph& graph, DType dtype) {
   GraphRewriter rewriter(graph);
   for (const OperatorNode& node : graph.nodes()) {
     if (node.op->role() != Role::kInput) {
@@ -438,11 +440,14 @@ Graph WithInputOf(DType dtype, const Graph& graph) {
     }
     const absl::Span<const int64_t> dims = graph.var(node.outputs[0]).type.shape.dims();
     const InputParam param = {dtype, {dims.begin(), dims.end()}};
-    const int input = Value(rewriter.builder().Add(std::make_shared<Host2DeviceCopy>(param), {},
-                                                   rewriter.Identity(node)))[0];
-    rewriter.Replace(node.outputs[0],
-                     Value(rewriter.builder().Add(
-                         std::make_shared<TypeCvt>(TypeCvtParam{DType::kFloat32}), {input}))[0]);
+    GraphBuilder::NodeOptions named;
+    named.name = named.binding = node.binding;
+    int input = Value(rewriter.builder().Add(std::make_shared<Input>(param), {}, named))[0];
+    if (dtype != DType::kFloat32) {
+      input = Value(rewriter.builder().Add(std::make_shared<TypeCvt>(TypeCvtParam{DType::kFloat32}),
+                                           {input}))[0];
+    }
+    rewriter.Replace(node.outputs[0], input);
   }
   return Value(std::move(rewriter).Finish());
 }
@@ -455,13 +460,13 @@ TEST_F(QuantizeModelTest, BytesStandForFloatsOfAnyWidth) {
   const QuantizedModel expected = Value(QuantizeModel(graph, RandomData("x", kImage, 4), options));
   for (const DType dtype : {DType::kFloat16, DType::kBFloat16, DType::kFloat64}) {
     SCOPED_TRACE(Name(dtype));
-    const QuantizedModel model =
-        Value(QuantizeModel(WithInputOf(dtype, graph), RandomData("x", kImage, 4, dtype), options));
+    const QuantizedModel model = Value(QuantizeModel(WithInputBy<Host2DeviceCopy>(graph, dtype),
+                                                     RandomData("x", kImage, 4, dtype), options));
     EXPECT_EQ(model.graph.var(model.graph.inputs()[0].var).type.dtype, DType::kUint8);
     EXPECT_EQ(TypesIn(model.graph), TypesIn(expected.graph)) << "no conversion to floats";
     EXPECT_GT(model.outputs.sqnr_db, 25);
   }
-  const absl::Status status = QuantizeModel(WithInputOf(DType::kInt32, graph),
+  const absl::Status status = QuantizeModel(WithInputBy<Host2DeviceCopy>(graph, DType::kInt32),
                                             RandomData("x", kImage, 4, DType::kInt32), options)
                                   .status();
   EXPECT_THAT(status.message(), ::testing::HasSubstr("input 'x' is Int32"));
@@ -474,20 +479,7 @@ TEST_F(QuantizeModelTest, BytesReplaceInputsOfEveryOperator) {
   QuantizeOptions options;
   options.input = ByteInput{128, 1.0f / 127};
   const QuantizedModel expected = Value(QuantizeModel(graph, RandomData("x", kImage, 4), options));
-  GraphRewriter rewriter(graph);
-  for (const OperatorNode& node : graph.nodes()) {
-    if (node.op->role() != Role::kInput) {
-      EXPECT_TRUE(IsOk(rewriter.Copy(node)));
-      continue;
-    }
-    const absl::Span<const int64_t> dims = graph.var(node.outputs[0]).type.shape.dims();
-    const InputParam param = {DType::kFloat32, {dims.begin(), dims.end()}};
-    GraphBuilder::NodeOptions named;
-    named.name = named.binding = node.binding;
-    rewriter.Replace(node.outputs[0], Value(rewriter.builder().Add(
-                                          std::make_shared<InputCallback>(param), {}, named))[0]);
-  }
-  const Graph marked = Value(std::move(rewriter).Finish());
+  const Graph marked = WithInputBy<InputCallback>(graph, DType::kFloat32);
   const QuantizedModel model = Value(QuantizeModel(marked, RandomData("x", kImage, 4), options));
   const Binding& input = model.graph.inputs()[0];
   EXPECT_EQ(model.graph.node(input.node).op->type(), InputCallback::kType);
