@@ -12,17 +12,8 @@
 #include "tests/support/tensors.h"
 #include "tests/support/tiled_graphs.h"
 
-namespace ashlar {
+namespace ashlar::testing {
 namespace {
-
-using testing::Infer;
-using testing::Inference;
-using testing::RandomImageGraph;
-using testing::RandomTensor;
-using testing::RandomTiles;
-using testing::RelativeError;
-using testing::SameKernels;
-using testing::Value;
 
 constexpr int64_t kMostChannels = 20;
 
@@ -110,4 +101,4 @@ INSTANTIATE_TEST_SUITE_P(Networks, EightBitTilesTest, ::testing::Bool(),
                          });
 
 }  // namespace
-}  // namespace ashlar
+}  // namespace ashlar::testing

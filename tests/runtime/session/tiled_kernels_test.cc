@@ -9,18 +9,8 @@
 #include "tests/support/tensors.h"
 #include "tests/support/tiled_graphs.h"
 
-namespace ashlar {
+namespace ashlar::testing {
 namespace {
-
-using testing::CountDifferences;
-using testing::Infer;
-using testing::Inference;
-using testing::RandomImageGraph;
-using testing::RandomTensor;
-using testing::RandomTiles;
-using testing::RelativeError;
-using testing::SameKernels;
-using testing::Value;
 
 constexpr int64_t kMaxChannels = 20;  // more than a block
 
@@ -76,7 +66,7 @@ TEST_P(TiledKernelsTest, AnyGraphInAnyTilesComputesTheSame) {
     const Inference tiled = Infer(c.graph, request, c.input);
     const bool same = exact && SameKernels(whole, tiled);
     same_kernels += same;
-    const std::vector<HostTensor> expected = Value(testing::Evaluate(c.reference, c.input));
+    const std::vector<HostTensor> expected = Value(Evaluate(c.reference, c.input));
     for (size_t i = 0; i < expected.size(); ++i) {
       SCOPED_TRACE(::testing::Message() << "output " << i);
       if (same) {
@@ -118,4 +108,4 @@ INSTANTIATE_TEST_SUITE_P(AllGraphs, TiledKernelsTest,
                          });
 
 }  // namespace
-}  // namespace ashlar
+}  // namespace ashlar::testing
