@@ -89,28 +89,26 @@ std::string PartOf(absl::string_view name) {
 }
 
 Json PlanDocument(const ViewedPlan& plan) {
-  Json document;
-  document["schema_version"] = 1;
-  document["title"] = plan.title;
-  document["arena_bytes"] = plan.arena;
-  document["lower_bound_bytes"] = plan.lower_bound;
-  document["proven_bytes"] = plan.proven;
-  document["budget_bytes"] = plan.budget;
-  document["weights_bytes"] = plan.weights;
-  document["input_bytes"] = plan.inputs;
-  document["output_bytes"] = plan.outputs;
-  document["bottleneck_step"] = plan.bottleneck_step;
-  document["proof"] = std::string(memory::ProofName(plan.proof));
-  document["planner"] = plan.planner;
-  document["tile"] = plan.tile;
-  document["passes"] = Passes(plan.passes);
-  document["kinds"] = Column(kKinds, [](ChunkKind kind) { return std::string(Name(kind)); });
-  document["buffers"] = Buffers(plan);
-  document["relations"] = Relations(plan.problem.inside);
-  document["steps"] = Steps(plan);
-  document["reads"] = Reads(plan.reads);
-  document["views"] = Views(plan.views);
-  return document;
+  return {{"schema_version", 1},
+          {"title", plan.title},
+          {"arena_bytes", plan.arena},
+          {"lower_bound_bytes", plan.lower_bound},
+          {"proven_bytes", plan.proven},
+          {"budget_bytes", plan.budget},
+          {"weights_bytes", plan.weights},
+          {"input_bytes", plan.inputs},
+          {"output_bytes", plan.outputs},
+          {"bottleneck_step", plan.bottleneck_step},
+          {"proof", std::string(memory::ProofName(plan.proof))},
+          {"planner", plan.planner},
+          {"tile", plan.tile},
+          {"passes", Passes(plan.passes)},
+          {"kinds", Column(kKinds, [](ChunkKind kind) { return std::string(Name(kind)); })},
+          {"buffers", Buffers(plan)},
+          {"relations", Relations(plan.problem.inside)},
+          {"steps", Steps(plan)},
+          {"reads", Reads(plan.reads)},
+          {"views", Views(plan.views)}};
 }
 
 }  // namespace ashlar
