@@ -1,8 +1,12 @@
 # For code that a model's run spends no time in: readers, writers, reports, tests. Most code of a
-# release build is of this kind; it compiles a fifth to a third faster and is smaller.
+# release build is of this kind; it compiles a fifth to a third faster and is smaller. Sanitized, it
+# calls functions that check its accesses: inline checks take a fifth of the compile time.
 function(ashlar_cold)
   foreach(target ${ARGN})
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    if(ASHLAR_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+      target_compile_options(${target} PRIVATE --param=asan-instrumentation-with-call-threshold=0)
+    endif()
   endforeach()
 endfunction()
 
