@@ -31,7 +31,7 @@ namespace {
 constexpr char kPreparation[] = "(preparation of an engine)",
                kCompilation[] = "(compilation of an engine)";
 
-PlanRequest Options(DType precision) {
+PlanRequest WithPrecision(DType precision) {
   PlanRequest request;
   request.target.comp_node = kEmulatedGpu;
   request.target.precision = precision;
@@ -77,7 +77,7 @@ TEST(Planning, QuantisedTensorsHaveKernelsOrAreRefusedByName) {
         bytes.As(DType::kQuantizedS8, Value(Quantization::Make(DType::kQuantizedS8, scales))));
     if (!several) x = make.Add<PoolingForward>({}, {x}, "pool");
     make.Output(make.Add<TypeCvt>({DType::kFloat32}, {x}, "dequantize"));
-    PlanRequest request = Options(DType::kFloat32);
+    PlanRequest request = WithPrecision(DType::kFloat32);
     request.planning.passes = "none";  // keeps constants
     const auto planned = PlanGraph(std::move(make).Build(), request);
     if (!several) {
@@ -98,7 +98,7 @@ TEST(Planning, QuantisedTensorsHaveKernelsOrAreRefusedByName) {
 
 TEST(Planning, EnginesArePreparedOnce) {
   OpenEmulated();
-  const PlanRequest request = Options(DType::kFloat16);
+  const PlanRequest request = WithPrecision(DType::kFloat16);
   const std::unique_ptr<PlannedGraph> first = Value(PlanGraph(Convolutions({8, 24}), request));
   const int64_t prepared = Calls(kPreparation), alive = EmulatedGpu().live()["cuDNN descriptors"];
   EXPECT_GT(prepared, 0);
@@ -114,7 +114,7 @@ TEST(Planning, EnginesArePreparedOnce) {
     }
   }
   // Another precision makes another problem.
-  EXPECT_TRUE(IsOk(PlanGraph(Convolutions({8, 24}), Options(DType::kBFloat16)).status()));
+  EXPECT_TRUE(IsOk(PlanGraph(Convolutions({8, 24}), WithPrecision(DType::kBFloat16)).status()));
   EXPECT_GT(Calls(kPreparation), prepared);
 }
 
@@ -195,7 +195,7 @@ TEST(Planning, OfAProblemOnRecordOnlyThatEngineIsPrepared) {
   constexpr char kRecorded[] = "cudnn:eng8{2=2}:compiled";
   OpenEmulated();
   const Graph graph = Convolutions({56});
-  PlanRequest request = Options(DType::kFloat16);
+  PlanRequest request = WithPrecision(DType::kFloat16);
   const std::unique_ptr<PlannedGraph> planned = Value(PlanGraph(graph, request));
   auto record = std::make_shared<KernelRecord>();
   for (const std::string& key : KernelKeys(planned->graph, planned->model, request.target.threads,
@@ -248,9 +248,11 @@ TEST(Planning, ThreadsPlanAndRunTheSameConvolutions) {
       for (int turn = 0; turn < 4; ++turn) {
         // Each thread is the first to meet some problem.
         const int64_t own = 32 + 8 * (4 * turn + thread);
-        EXPECT_TRUE(IsOk(PlanGraph(Convolutions({8, own}), Options(DType::kFloat32)).status()));
+        EXPECT_TRUE(
+            IsOk(PlanGraph(Convolutions({8, own}), WithPrecision(DType::kFloat32)).status()));
         const std::unique_ptr<Session> session = Value(Session::Create(
-            Value(Executable::Compile(Graph(graph), Options(DType::kFloat32))), {.record = false}));
+            Value(Executable::Compile(Graph(graph), WithPrecision(DType::kFloat32))),
+            {.record = false}));
         const std::vector<HostTensor> outputs = Value(BindTensors(*session, {{"data", image}}));
         for (int run = 0; run < 5; ++run) EXPECT_TRUE(IsOk(session->Run()));
         EXPECT_TRUE(Near(outputs[0], expected, 1e-4)) << "thread " << thread;
