@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "absl/strings/str_cat.h"
+#include "memory/problem/work.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/session/bind_tensors.h"
@@ -64,6 +65,9 @@ TEST_F(TilingTest, EveryModelComputesTheSameInLessMemory) {
     const HostTensor input =
         testing::RandomTensor(random, graph.var(graph.inputs()[0].var).type.shape);
     PlanRequest options;
+    if (!testing::LongTests()) {
+      options.planning.planner.limits.work = 20 * memory::kWorkPerMillisecond;
+    }
     std::unique_ptr<PlannedGraph> whole = Value(PlanGraph(graph, options));
     const int64_t arena = whole->plan.plan.arena;
     const HostTensor expected = FirstOutput(std::move(whole), input);

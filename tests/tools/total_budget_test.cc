@@ -15,6 +15,7 @@
 #include "runtime/plan/stages/memory_need.h"
 #include "runtime/plan/total_plan.h"
 #include "tests/support/command/command_process.h"
+#include "tests/support/environment.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/status.h"
@@ -158,7 +159,8 @@ TEST_F(TotalBudgetTest, ResNet50FitsAndVerifies) {
   // The first leaves room for some faster kernels; the second needs tiles on every processor.
   for (const int64_t budget : {130 * kMiB, Total(small) - 3 * kMiB / 2}) {
     SCOPED_TRACE(budget);
-    const std::string options = absl::StrCat("r50.ash --total-budget ", budget);
+    const std::string options =
+        absl::StrCat("r50.ash --total-budget ", budget, LongTests() ? "" : kQuick);
     const json planned = Document("plan " + options);
     EXPECT_TRUE(planned["total"]["fits"]);
     EXPECT_LE(Total(planned), budget);
@@ -183,7 +185,8 @@ TEST_F(TotalBudgetTest, WhatIsStatedOfSmallModelsIsKept) {
     int64_t least = std::numeric_limits<int64_t>::max();
     for (const char* options : {"", " --prefer memory", " --memory-budget min"}) {
       SCOPED_TRACE(absl::StrCat(name, options));
-      const json verified = Document(absl::StrCat("verify small.ash", options));
+      const json verified =
+          Document(absl::StrCat("verify small.ash", options, LongTests() ? "" : kQuick));
       EXPECT_LE(verified["total"]["actual_bytes"].get<int64_t>(), Total(verified));
       least = std::min(least, Total(verified));
     }
