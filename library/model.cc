@@ -18,6 +18,7 @@
 #include "runtime/plan/stages/memory_need.h"
 #include "serialization/megengine/import.h"
 #include "serialization/native/format.h"
+#include "serialization/native/packed_pool.h"
 #include "serialization/onnx/import/reader.h"
 #include "serialization/standard_input.h"
 
@@ -210,6 +211,9 @@ absl::StatusOr<Model> OpenNative(const std::string& path, const OpenOptions& opt
     model.graph = *std::move(reshaped);
   } else if (model.file.mapping != nullptr && options.use != WeightsUse::kPlain) {
     ASHLAR_ASSIGN_OR_RETURN(model.packed, ReadPackedModel(model.file));
+    if (model.packed) {
+      model.packed->open_pool = [file = model.file] { return OpenPackedPool(file); };
+    }
   }
   if (model.file.mapping != nullptr && options.use != WeightsUse::kNone) {
     if (model.packed) ASHLAR_RETURN_IF_ERROR(CheckPackedWeights(model.file));
@@ -389,6 +393,9 @@ absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request
     return result;
   }
   if (!absl::IsFailedPrecondition(executable.status())) return executable.status();
+  if (request.target.weights_budget) {  // weights that are packed anew cannot be streamed
+    return Annotate(executable.status(), model.file.name);
+  }
   if (request.planning.recorded != nullptr) {
     absl::StatusOr<std::unique_ptr<PlannedGraph>> planned =
         PlanWithPackedParts(packed, Graph(model.graph), request);
@@ -426,6 +433,7 @@ absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
 
 absl::StatusOr<PackedModel> PackModel(Model& model, PlanRequest request) {
   request.target.tuned_tiles = false;  // which are for a number of threads, and files for any
+  request.target.weights_budget.reset();
   ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
   absl::StatusOr<std::shared_ptr<const Executable>> executable =
       Executable::Compile(model.graph, request);

@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <functional>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
 namespace ashlar {
 
 // Returns the 64-bit XXH3 hash (Collet, xxhash.com) by libxxhash.
@@ -13,6 +16,11 @@ uint64_t Checksum(const void* data, size_t bytes);
 // The same, piece by piece; calls `done_with` after reading each piece.
 uint64_t Checksum(const void* data, size_t bytes, size_t piece,
                   const std::function<void(const void*, size_t)>& done_with);
+
+// The same for bytes that `read` copies to memory, piece by piece; its errors are returned.
+absl::StatusOr<uint64_t> ChecksumOfReads(
+    size_t bytes, size_t piece,
+    const std::function<absl::Status(size_t at, size_t bytes, void* to)>& read);
 
 }  // namespace ashlar
 

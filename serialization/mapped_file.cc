@@ -37,7 +37,8 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Map(int fd, const 
   close(fd);
   if (!status.ok()) return status;
   return std::shared_ptr<const MappedFile>(new MappedFile(
-      absl::MakeConstSpan(static_cast<const uint8_t*>(data), static_cast<size_t>(info.st_size))));
+      absl::MakeConstSpan(static_cast<const uint8_t*>(data), static_cast<size_t>(info.st_size)),
+      StampOf(info)));
 }
 
 MappedFile::~MappedFile() {

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "serialization/file_reader.h"
 
 namespace ashlar {
 
@@ -23,6 +24,8 @@ class MappedFile {
 
   // Starts at a page boundary.
   absl::Span<const uint8_t> bytes() const { return bytes_; }
+  // The file when it was mapped.
+  const FileStamp& stamp() const { return stamp_; }
 
   // Removes the pages from the process's resident set. Reading them loads them from the file again.
   void DropResidentPages() const;
@@ -31,8 +34,10 @@ class MappedFile {
   void DropResidentPages(const void* data, int64_t bytes) const;
 
  private:
-  explicit MappedFile(absl::Span<const uint8_t> bytes) : bytes_(bytes) {}
+  MappedFile(absl::Span<const uint8_t> bytes, const FileStamp& stamp)
+      : bytes_(bytes), stamp_(stamp) {}
   absl::Span<const uint8_t> bytes_;
+  const FileStamp stamp_;
 };
 
 }  // namespace ashlar

@@ -44,7 +44,7 @@ ashlar_memory MemoryOf(const PlannedGraph& planned) {
   memory.arena_alignment = planned.arena_alignment();
   memory.input = planned.input_bytes();
   memory.output = planned.output_bytes();
-  memory.weights = planned.weights.bytes;
+  memory.weights = planned.weights.memory_bytes();
   memory.lower_bound = planned.plan.lower_bound;
   memory.proof = static_cast<int32_t>(planned.plan.proof);
   memory.bottleneck_step = static_cast<int32_t>(planned.plan.bottleneck_step);
@@ -134,7 +134,8 @@ absl::StatusOr<std::unique_ptr<ashlar_plan>> MakePlan(Model model, const PlanReq
   ASHLAR_RETURN_IF_ERROR(Describe(source, planned, std::move(title), *plan));
   if (planned.device->is_host()) CompareTotals(planned, made.packed != nullptr, plan->memory);
   if (made.planned != nullptr) made.planned->untiled.reset();
-  plan->memory.weights_in_file = made.packed != nullptr ? planned.weights.bytes : 0;
+  const bool in_file = made.packed != nullptr && !planned.weights.window;
+  plan->memory.weights_in_file = in_file ? planned.weights.bytes : 0;
   if (made.packed != nullptr) {
     plan->loaded = std::make_unique<LoadedPlan>(std::move(made.packed));
     return plan;

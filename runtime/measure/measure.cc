@@ -254,34 +254,42 @@ absl::StatusOr<Measurement> MeasurePlan(
   result.target = settled.target;
   result.target.budget.reset();
   result.target.total.reset();
+  result.target.weights_budget.reset();  // other plans of this target have no packed file
   result.planning = settled.planning;
   result.record_use = CountRecordUse(plan);
   Device& device = *plan.device;
   ASHLAR_ASSIGN_OR_RETURN(
       std::unique_ptr<Session> session,
       Session::Create(executable, {.arena_slack = kSlack + request.debug.understate_bytes,
-                                   .state_slack = plan.state.bytes > 0 ? kSlack : 0}));
+                                   .state_slack = plan.state.bytes > 0 ? kSlack : 0,
+                                   .window_slack = kSlack}));
   const FreeBytes created(comp_node);
   const FaultHandler handler(measure.exit_code_on_fault);
   GuardedTensors tensors;
   ASHLAR_RETURN_IF_ERROR(tensors.Bind(*session, std::move(inputs)));
 
   DeviceMemory& arena = session->arena();
+  StreamedWeights* const streamed = executable->streamed();
   // The bytes after the states; nobody may change the states' own bytes.
   PatternedEnd state(device, session->state()->memory(), plan.state.bytes);
-  int64_t arena_highest = 0, state_highest = 0;
+  int64_t arena_highest = 0, state_highest = 0, window_highest = 0;
   std::vector<int64_t> output_highest;
   for (int pattern : kPatterns) {
     const uint8_t byte = static_cast<uint8_t>(pattern);
     ASHLAR_RETURN_IF_ERROR(device.Fill(arena.data(), byte, arena.bytes()));
     tensors.FillOutputs(pattern);
     ASHLAR_RETURN_IF_ERROR(state.Fill(byte));
+    if (streamed != nullptr) ASHLAR_RETURN_IF_ERROR(streamed->Fill(byte));
     ASHLAR_RETURN_IF_ERROR(session->Run());
     ASHLAR_ASSIGN_OR_RETURN(const int64_t state_end, state.Written(byte));
     state_highest = std::max(state_highest, state_end);
     ASHLAR_ASSIGN_OR_RETURN(const int64_t highest,
                             HighestChangedOn(device, arena.data(), arena.bytes(), byte));
     arena_highest = std::max(arena_highest, highest);
+    if (streamed != nullptr) {
+      ASHLAR_ASSIGN_OR_RETURN(const int64_t end, streamed->Highest(byte));
+      window_highest = std::max(window_highest, end);
+    }
     tensors.RaiseHighest(pattern, output_highest);
   }
   result.runs_counted = std::max(measure.runs, 2) - 1;
@@ -303,10 +311,13 @@ absl::StatusOr<Measurement> MeasurePlan(
   result.inputs = tensors.GiveBack();
 
   result.arena = {plan.plan.plan.arena, arena_highest, "highest byte changed in a patterned arena"};
-  result.weights = {plan.weights.bytes,
-                    in_file ? plan.weights.bytes : executable->weights_written(),
-                    in_file ? "read-only, packed in the mapped file"
-                            : "highest byte changed in a patterned pool"};
+  result.weights = {plan.weights.memory_bytes(),
+                    streamed != nullptr ? window_highest
+                    : in_file           ? plan.weights.bytes
+                                        : executable->weights_written(),
+                    streamed != nullptr ? "highest byte changed in a patterned window"
+                    : in_file           ? "read-only, packed in the mapped file"
+                                        : "highest byte changed in a patterned pool"};
   result.state = {plan.state.bytes, state_highest, "highest byte changed past the planned ones"};
   // Donated inputs are copied into the arena here; a caller may write them there directly.
   const int64_t released = plan.released_bytes();

@@ -7,6 +7,7 @@
 #include "runtime/plan/record/plan_as_recorded.h"
 #include "runtime/plan/record/recorded_tiles.h"
 #include "runtime/plan/stages/stages.h"
+#include "runtime/plan/stages/stream_weights.h"
 #include "runtime/plan/tiling/tiled_plan.h"
 #include "runtime/plan/tiling/tiled_plans.h"
 #include "runtime/plan/total_plan.h"
@@ -46,14 +47,15 @@ absl::Status CheckReleases(const PlanTarget& target) {
                    ", which copies them into memory of its own: only on the CPU"));
 }
 
-// Finishes every plan: checks that the device can hold a session, and stores the caller's request
-// and the planning time.
+// Finishes every plan: checks that the device can hold a session, stores the caller's request and
+// the planning time, and plans the window of streamed weights.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> Checked(
     absl::StatusOr<std::unique_ptr<PlannedGraph>> planned, const PlanRequest& request,
     Clock::time_point start) {
   if (!planned.ok()) return planned;
   ASHLAR_RETURN_IF_ERROR(CheckDeviceHolds(**planned));
   (*planned)->request = request;
+  ASHLAR_RETURN_IF_ERROR(StreamWeights(**planned));
   (*planned)->plan_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   return planned;
 }

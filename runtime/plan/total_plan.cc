@@ -61,7 +61,8 @@ class TotalPlanner {
     PlanRequest low_workspace = request_;
     low_workspace.planning.kernels.least_memory = true;
     ASHLAR_ASSIGN_OR_RETURN(Planned least, Make(low_workspace));
-    const int64_t fast_weights = asked->weights.bytes, least_weights = least->weights.bytes;
+    const int64_t fast_weights = asked->weights.memory_bytes();
+    const int64_t least_weights = least->weights.memory_bytes();
     const int64_t least_total = LeastTotal(*least, total_.process_bytes);
     Consider(std::move(asked));
     Consider(std::move(least));
@@ -142,7 +143,7 @@ class TotalPlanner {
 
   // Tries the same plan with weights as large as the budget leaves for them.
   absl::Status TryLimited(PlanRequest request, const PlannedGraph& like) {
-    int64_t most = total_.bytes - (Need(like) - like.weights.bytes);
+    int64_t most = total_.bytes - (Need(like) - like.weights.memory_bytes());
     for (int i = 0; i < kTries && most > 0; ++i) {
       request.planning.most_weights = most;
       ASHLAR_ASSIGN_OR_RETURN(Planned planned, Make(request));

@@ -80,6 +80,11 @@ absl::Status CheckRuns(const PlannedGraph& planned) {
     return absl::InvalidArgumentError(
         "a plan with recorded workspaces cannot be run: kernels need their own");
   }
+  if (planned.weights.window) {
+    return absl::FailedPreconditionError(
+        "a budget for weights streams them from a file that holds them packed, as `ashlar convert "
+        "MODEL -o FILE.ash --pack` writes it");
+  }
   return planned.device->ready();
 }
 
@@ -202,13 +207,24 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPacked(
                      " of ", planned->weights.bytes, ", or others"));
   }
   auto executable = std::make_shared<Executable>();
+  executable->planned_ = std::move(planned);
+  if (executable->planned_->weights.window) {
+    if (!packed.open_pool) {
+      return absl::FailedPreconditionError(
+          "weights are streamed from a file, and this model is in memory");
+    }
+    ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const WeightSource> source, packed.open_pool());
+    executable->streamed_ =
+        std::make_unique<StreamedWeights>(*executable->planned_, std::move(source));
+    return std::shared_ptr<const Executable>(std::move(executable));
+  }
   executable->weights_ =
       std::make_unique<BorrowedMemory>(std::move(packed.owner), packed.pool, packed.pool_bytes);
-  executable->planned_ = std::move(planned);
   return std::shared_ptr<const Executable>(std::move(executable));
 }
 
 bool Executable::HasWeightsOf(const PlannedGraph& planned) const {
+  if (streamed_ != nullptr || planned.weights.window) return false;
   return planned_->device == planned.device && weights_bytes() >= planned.weights.bytes &&
          PackedWeightsOf(planned_->weights) == PackedWeightsOf(planned.weights);
 }

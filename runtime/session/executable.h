@@ -11,6 +11,7 @@
 #include "runtime/plan/record/packed_model.h"
 #include "runtime/plan/request/plan_request.h"
 #include "runtime/plan/stages/planned_graph.h"
+#include "runtime/session/streamed_weights.h"
 
 namespace ashlar {
 
@@ -43,8 +44,9 @@ class Executable {
   static absl::StatusOr<std::vector<std::shared_ptr<const Executable>>> FromPlans(
       std::vector<std::unique_ptr<PlannedGraph>> plans, const DoneWith& done_with = nullptr);
 
-  // Uses packed weights in place. FailedPrecondition if they do not match the device, the request,
-  // or the kernels of this version.
+  // Uses packed weights in place, or streams them from their file if the request has a budget for
+  // weights. FailedPrecondition if they do not match the device, the request, or the kernels of
+  // this version, or cannot be streamed.
   static absl::StatusOr<std::shared_ptr<const Executable>> FromPacked(PackedModel packed,
                                                                       const PlanRequest& request);
   // Returns the graph, kernels and weights of `executable`.
@@ -52,20 +54,25 @@ class Executable {
 
   const PlannedGraph& planned() const { return *planned_; }
   const Graph& graph() const { return planned_->graph; }
-  const void* weights() const { return weights_->data(); }
+  const void* weights() const { return memory().data(); }
+  // Null unless weights are streamed; a session opens them.
+  StreamedWeights* streamed() const { return streamed_.get(); }
   // Returns whether the pool holds the weights of another plan of the same graph, at the same
   // places.
   bool HasWeightsOf(const PlannedGraph& planned) const;
   // Returns the address of a weight, in the pool or in a file (Location::binding).
   const char* AddressOf(const Location& weight) const;
   // Bytes of the block that holds the weights.
-  int64_t weights_bytes() const { return weights_->bytes(); }
+  int64_t weights_bytes() const { return memory().bytes(); }
   // Bytes up to the highest one that packing wrote; -1 if not measured.
   int64_t weights_written() const { return weights_written_; }
 
  private:
+  const DeviceMemory& memory() const { return streamed_ ? *streamed_->memory() : *weights_; }
+
   std::unique_ptr<PlannedGraph> planned_;
-  std::unique_ptr<DeviceMemory> weights_;
+  std::unique_ptr<DeviceMemory> weights_;  // null: streamed
+  std::unique_ptr<StreamedWeights> streamed_;
   int64_t weights_written_ = -1;
 };
 

@@ -5,6 +5,7 @@
 #include "runtime/device/allocation_origin.h"
 #include "runtime/session/runner.h"
 #include "runtime/session/steps.h"
+#include "runtime/session/streamed_weights.h"
 
 namespace ashlar {
 namespace {
@@ -20,7 +21,10 @@ struct NoListener {
 class HostRunner final : public Runner {
  public:
   HostRunner(const RunnerSite& site, std::vector<Step> steps)
-      : planned_(site.executable.planned()), binder_(site.binder), steps_(std::move(steps)) {}
+      : planned_(site.executable.planned()),
+        streamed_(site.executable.streamed()),
+        binder_(site.binder),
+        steps_(std::move(steps)) {}
 
   absl::Status Start(Runner* /*previous*/) override {
     NoListener listener;
@@ -39,19 +43,26 @@ class HostRunner final : public Runner {
     binder_.TakeReleased();
     planned_.device->UseThreads(planned_.request.target.threads);
     const OriginScope scope(AllocationOrigin::kOwn);
+    WeightsInRun weights(streamed_);
+    ASHLAR_RETURN_IF_ERROR(weights.Begin());
     listener.OnRunBegin();
     for (size_t i = 0; i < steps_.size(); ++i) {
-      listener.OnStepBegin(static_cast<int>(i));
-      if (absl::Status status = steps_[i].Run(); !status.ok()) {
+      const int step = static_cast<int>(i);
+      listener.OnStepBegin(step);
+      absl::Status status = weights.WaitFor(step);
+      if (status.ok()) status = steps_[i].Run();
+      if (!status.ok()) {
         return Annotate(status, Describe(planned_.graph.node(planned_.schedule.order[i])));
       }
-      listener.OnStepEnd(static_cast<int>(i));
+      weights.Done(step);
+      listener.OnStepEnd(step);
     }
     listener.OnRunEnd();
-    return absl::OkStatus();
+    return weights.End();
   }
 
   const PlannedGraph& planned_;
+  StreamedWeights* const streamed_;  // null: all weights are in memory
   Binder& binder_;
   std::vector<Step> steps_;
 };

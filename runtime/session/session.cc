@@ -17,6 +17,9 @@ absl::Status Session::Prepare(const SessionOptions& options) {
   ASHLAR_RETURN_IF_ERROR(planned.ready());
   Device& device = *planned.device;
   device.UseThreads(planned.request.target.threads);
+  if (StreamedWeights* const streamed = executable_->streamed()) {
+    ASHLAR_RETURN_IF_ERROR(streamed->Open(options.window_slack));
+  }
   arena_ = options.arena;
   if (arena_ == nullptr) {
     ASHLAR_ASSIGN_OR_RETURN(arena_, AllocateArena(planned, options.arena_slack));

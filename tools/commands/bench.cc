@@ -313,13 +313,13 @@ class BenchCommand final : public Command {
     table.AddRow({"in flight", absl::StrCat(pipeline.in_flight())});
     table.AddRow({pipeline.arenas() == 1 ? "arena" : absl::StrCat(pipeline.arenas(), " arenas"),
                   FormatBytes(pipeline.arenas() * arena)});
-    table.AddRow({"weights", FormatBytes(load.planned().weights.bytes)});
+    table.AddRow({"weights", FormatBytes(load.planned().weights.memory_bytes())});
     if (state > 0) table.AddRow({"state", FormatBytes(state)});
     if (tensors > 0) table.AddRow({"inputs and outputs there", FormatBytes(tensors)});
     document["in_flight"] = pipeline.in_flight();
     document["memory"] = {{"arenas", pipeline.arenas()},
                           {"arena_bytes", arena},
-                          {"weights_bytes", load.planned().weights.bytes},
+                          {"weights_bytes", load.planned().weights.memory_bytes()},
                           {"device_tensor_bytes", tensors}};
     if (state > 0) document["memory"]["state_bytes"] = state;
   }

@@ -123,7 +123,7 @@ class FitSearch {
     way.arena = planned->plan.plan.arena;
     way.inputs = planned->input_bytes();
     way.outputs = planned->output_bytes();
-    way.weights = planned->weights.bytes;
+    way.weights = planned->weights.memory_bytes();
     way.predicted_ms = planned->predicted_ms;
     way.extra_flops_ratio = planned->extra_flops_ratio;
     way.tiles = planned->tiles.ToString();

@@ -16,9 +16,16 @@ void AddModelPlan(const PlannedGraph& planned, const PeakReport& peak, Json& doc
   if (planned.device->is_host()) document["processor"] = planned.processor().ToString();
   AddArena(r, document);
   document["pools"] = {{"arena", pool(r.plan.arena)},
-                       {"weights", pool(planned.weights.bytes)},
+                       {"weights", pool(planned.weights.memory_bytes())},
                        {"input", pool(planned.input_bytes())},
                        {"output", pool(planned.output_bytes())}};
+  if (const std::optional<WeightWindow>& window = planned.weights.window) {
+    document["weights_window"] = {{"budget_bytes", *target.weights_budget},
+                                  {"window_bytes", window->bytes},
+                                  {"resident_bytes", window->resident_bytes},
+                                  {"read_bytes", window->read_bytes},
+                                  {"reads", window->reads.size()}};
+  }
   if (target.release_input) document["released_input_bytes"] = planned.released_bytes();
   if (planned.state.bytes > 0) document["pools"]["state"] = pool(planned.state.bytes);
   const bool runs = peak.bottleneck_node >= 0;

@@ -132,7 +132,7 @@ std::string PoolTable(const std::string& path, const PlannedModel& made) {
     table.AddRow({name, FormatBytes(bytes), absl::StrCat(bytes)});
   };
   row("arena", planned.plan.plan.arena);
-  row("weights", planned.weights.bytes);
+  row(planned.weights.window ? "weights (window)" : "weights", planned.weights.memory_bytes());
   if (planned.state.bytes > 0) row("state", planned.state.bytes);
   row(planned.request.target.release_input ? "input (in the arena)" : "input",
       planned.request.target.release_input ? planned.released_bytes() : planned.input_bytes());
@@ -147,6 +147,15 @@ std::string PoolTable(const std::string& path, const PlannedModel& made) {
     below = absl::StrFormat("%saddresses that the process needs (ulimit -v): %s\n",
                             need.file > 0 ? "weights are used directly from the file; " : "",
                             FormatBytes(AddressesNeeded(made)));
+  }
+  if (const std::optional<WeightWindow>& window = planned.weights.window) {
+    absl::StrAppend(
+        &below,
+        absl::StrFormat("weights are streamed from a packed file: of %s, %s stay in the "
+                        "window, %s are read in each run (%s)\n",
+                        FormatBytes(window->resident_bytes + window->read_bytes),
+                        FormatBytes(window->resident_bytes), FormatBytes(window->read_bytes),
+                        Counted(static_cast<int64_t>(window->reads.size()), "read")));
   }
   const std::string processor =
       planned.device->is_host() ? absl::StrCat(" (", planned.processor().ToString(), ")") : "";

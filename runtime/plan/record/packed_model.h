@@ -4,6 +4,7 @@
 #define ASHLAR_RUNTIME_PLAN_RECORD_PACKED_MODEL_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/graph.h"
+#include "runtime/plan/record/weight_source.h"
 #include "runtime/plan/stages/planned_graph.h"
 
 namespace ashlar {
@@ -34,6 +36,8 @@ struct PackedModel {
   std::shared_ptr<const void> owner;  // keeps the pool alive
   const void* pool = nullptr;         // starts at a multiple of the device's alignment
   int64_t pool_bytes = 0;
+  // Opens the pool's file, for streaming; empty: there is none.
+  std::function<absl::StatusOr<std::shared_ptr<const WeightSource>>()> open_pool;
 };
 
 // Converts the weights of a plan to entries of a PackedModel.

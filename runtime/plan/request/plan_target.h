@@ -47,6 +47,8 @@ struct PlanTarget {
   bool tuned_tiles = false;            // use tuned tiles, if there are any (recorded_tiles.h)
   std::optional<MemoryBudget> budget;  // finds `tiles`
   std::optional<TotalBudget> total;    // finds `budget` and PlanningOptions::most_weights
+  // Bytes of memory for the weights, which are streamed from a packed file (WeightWindow).
+  std::optional<int64_t> weights_budget;
   // Peak bytes used while reading the model, in addition to planning (MemoryNeed): for `total` and
   // for reports.
   int64_t reading_bytes = 0;

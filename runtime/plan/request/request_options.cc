@@ -96,6 +96,17 @@ absl::Status SetTotalBudget(absl::string_view text, PlanRequest& request) {
   return absl::OkStatus();
 }
 
+absl::Status SetWeightsBudget(absl::string_view text, PlanRequest& request) {
+  if (text == "none") {
+    request.target.weights_budget.reset();
+    return absl::OkStatus();
+  }
+  ASHLAR_ASSIGN_OR_RETURN(const int64_t bytes, ParseSize(text));
+  if (bytes == 0) return absl::InvalidArgumentError("a budget of no bytes");
+  request.target.weights_budget = bytes;
+  return absl::OkStatus();
+}
+
 // Has no effect without a budget.
 absl::Status SetExtraFlops(absl::string_view text, PlanRequest& request) {
   double ratio = kAnyFlops;
@@ -271,6 +282,19 @@ std::vector<RequestOption> MakeOptions() {
            },
        .in_plan_files = InPlanFiles::kNever,
        .excludes = {"memory-budget"}},
+      {.name = "weights-budget",
+       .metavar = "SIZE",
+       .help = "weights in a window of at most so many bytes, streamed from a packed file in each "
+               "run; exit 3 if a step needs more",
+       .set = SetWeightsBudget,
+       .get =
+           [](const Request& r) {
+             const std::optional<int64_t>& bytes = r.target.weights_budget;
+             return bytes ? absl::StrCat(*bytes) : "none";
+           },
+       .form = ValueForm::kNumber,
+       .plan_key = "weights_budget_bytes",
+       .repeats = true},
       {.name = "max-extra-flops",
        .metavar = "RATIO",
        .help =
@@ -379,6 +403,14 @@ absl::Status CheckTogether(const PlanRequest& request, SpellOption spell) {
                  spell(target.total ? "total-budget" : "memory-budget"),
                  ": naive lets no two tensors share memory, so tiles save none; take another "
                  "planner, such as auto");
+  }
+  if (target.weights_budget && !cpu) {
+    return error(spell("weights-budget"), " is about host memory, and ", device,
+                 " has its own; only the CPU's weights are streamed");
+  }
+  if (target.weights_budget && planning.planner.planner == "naive") {
+    return error(spell("planner"), " naive with ", spell("weights-budget"),
+                 ": naive lets no two weights share memory");
   }
   if (target.total && !cpu) {
     return error(spell("total-budget"), " is about the memory of the process, and ", device,

@@ -72,7 +72,8 @@ int64_t PlanningBytes(const PlannedGraph& planned, int64_t process_bytes, int se
 MemoryNeed NeedOf(const PlannedGraph& planned, int64_t process_bytes, bool in_file) {
   MemoryNeed need;
   need.arena = planned.plan.plan.arena;
-  (in_file ? need.file : need.weights) = planned.weights.bytes;
+  const bool streamed = planned.weights.window.has_value();
+  (in_file && !streamed ? need.file : need.weights) = planned.weights.memory_bytes();
   need.state = planned.state.bytes;
   need.input = planned.input_bytes();
   need.output = planned.output_bytes();
@@ -80,7 +81,7 @@ MemoryNeed NeedOf(const PlannedGraph& planned, int64_t process_bytes, bool in_fi
   if (planned.request.target.budget && planned.searched > 0) {
     need.process += kSearchLeaves + kNextSearchLeaves * (planned.searched - 1);
   }
-  if (!in_file) {
+  if (!in_file && !streamed) {
     // While weights are packed, the arena is not touched and outputs do not exist.
     const int64_t packing = PackingPeak(planned.graph, planned.weights);
     need.packing = std::max<int64_t>(packing - need.arena - need.weights - need.output, 0);

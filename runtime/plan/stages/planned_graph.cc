@@ -28,7 +28,7 @@ std::optional<Location> LocateIn(const PlannedGraph& planned, int var, int entry
     if (planned.weights.entries[entry].packed != nullptr) {
       location.binding = entry;
     } else {
-      location.offset += planned.weights.entries[entry].offset;
+      location.offset += planned.weights.offset(entry);
     }
   } else if (storage.pool == Pool::kState) {
     const StateEntry* const state = planned.state.Of(storage.owner);

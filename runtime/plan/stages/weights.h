@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "graph/graph.h"
 #include "runtime/device/device.h"
 #include "runtime/device/kernel.h"
+#include "runtime/plan/stages/weight_window.h"
 #include "runtime/schedule/storage_model.h"
 
 namespace ashlar {
@@ -37,6 +39,14 @@ struct WeightsPlan {
   std::vector<WeightEntry> entries;
   std::vector<std::vector<int>> by_input;  // [node][input]: entry, or -1 if not a constant
   int64_t bytes = 0;                       // of the pool
+  // If the weights are streamed: then the pool is in a packed file, and only the window in memory.
+  std::optional<WeightWindow> window;
+
+  int64_t memory_bytes() const { return window ? window->bytes : bytes; }
+  // Returns the offset of an entry in memory.
+  int64_t offset(int entry) const {
+    return window ? window->offsets[entry] : entries[entry].offset;
+  }
 };
 
 // Plans the pool. `kernels` by node, null if none runs.

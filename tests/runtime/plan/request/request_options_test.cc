@@ -35,6 +35,7 @@ const Row kRows[] = {
     {"memory-budget", "2KiB", "2048"},
     {"memory-budget", "min", "min"},
     {"total-budget", "20MB", "20000000"},
+    {"weights-budget", "3KiB", "3072"},
     {"max-extra-flops", "0.125", "0.125"},
 };
 
@@ -74,6 +75,7 @@ TEST(RequestOptionsTest, WrongTextsAreRefusedByName) {
       {"tile", "0-4:columns2", "tile: "},
       {"memory-budget", "0", "memory-budget: a budget of no bytes"},
       {"total-budget", "0", "total-budget: a budget of no bytes"},
+      {"weights-budget", "0", "weights-budget: a budget of no bytes"},
       {"memory-bugdet", "1MB", "no option 'memory-bugdet'; the nearest is memory-budget"},
   };
   for (const Row& row : rows) {
@@ -108,7 +110,8 @@ TEST(RequestOptionsTest, ConflictsAreRefused) {
 TEST(RequestOptionsTest, OptionsThatRepeatAPlan) {
   const char* const given =
       "align=256 allow-tf32=on exact=on extra-scratch=4096 inplace=off passes=fuse planner=naive "
-      "precision=Float16 prefer=memory release-input=on scheduler=megengine tile=0-4:rows2";
+      "precision=Float16 prefer=memory release-input=on scheduler=megengine tile=0-4:rows2 "
+      "weights-budget=4096";
   PlanRequest request;
   EXPECT_TRUE(OptionsToRepeat(request).empty());
   OptionTexts texts = testing::Value(ParseOptionTexts(given));

@@ -1,0 +1,63 @@
+// The window of streamed weights: memory smaller than all weights, through which a run reads them
+// from a packed file. A weight is a buffer that lives from its read to its last use; the planners
+// of memory/ place it. Some weights are resident: they are read once, and live always.
+#ifndef ASHLAR_RUNTIME_PLAN_STAGES_WEIGHT_WINDOW_H_
+#define ASHLAR_RUNTIME_PLAN_STAGES_WEIGHT_WINDOW_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "memory/planner.h"
+
+namespace ashlar {
+
+// The speed of reads from a disk.
+struct DiskSpeed {
+  double read_ms = 0.1;       // of any read
+  double bytes_per_ms = 1e6;  // in addition
+};
+
+struct WindowProblem {
+  struct Weight {
+    int64_t bytes = 0;
+    int first = 0, last = 0;  // the steps of its first and last use
+  };
+  std::vector<Weight> weights;
+  std::vector<double> step_ms;  // expected, by step
+  int64_t alignment = 1;        // of each weight, bytes
+  DiskSpeed disk;
+  memory::PlanOptions planner;
+};
+
+struct WeightWindow {
+  // A read in each run.
+  struct Read {
+    int weight = 0;
+    int after = -1;  // the last step that uses bytes which the read overwrites; -1: none
+  };
+
+  int64_t bytes = 0;             // of the window
+  std::vector<int64_t> offsets;  // in the window, by weight
+  std::vector<int> resident;     // weights that are read once
+  std::vector<Read> reads;       // of all others, in order of their first uses
+  std::vector<int> needed;       // by step: how many of the reads it needs to be complete
+  int64_t resident_bytes = 0;
+  int64_t read_bytes = 0;  // in each run
+  double expected_ms = 0;  // of a run
+};
+
+// The least window: each weight is read when its first step is due.
+struct LeastWindow {
+  int64_t bytes = 0;
+  int step = 0;  // the step that needs it
+};
+absl::StatusOr<LeastWindow> FindLeastWindow(const WindowProblem& problem);
+
+// Plans a window of at most `budget` bytes, at least FindLeastWindow's, for the least expected time
+// of a run, then for the fewest bytes read.
+absl::StatusOr<WeightWindow> PlanWindow(const WindowProblem& problem, int64_t budget);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_PLAN_STAGES_WEIGHT_WINDOW_H_

@@ -1,0 +1,70 @@
+#include "serialization/file_reader.h"
+
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+
+namespace ashlar {
+namespace {
+
+constexpr int64_t kPiece = 1 << 20;  // bytes that one read adds to the system's cache
+constexpr int64_t kPage = 4096;
+
+}  // namespace
+
+FileStamp StampOf(const struct stat& info) {
+  return {static_cast<int64_t>(info.st_dev), static_cast<int64_t>(info.st_ino), info.st_size,
+          info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
+}
+
+absl::StatusOr<std::unique_ptr<const FileReader>> FileReader::Open(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot open"));
+  // What is read next is known: the system need not guess, and cache more than is read.
+  posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM);
+  return std::unique_ptr<const FileReader>(new FileReader(file, path));
+}
+
+FileReader::~FileReader() { close(file_); }
+
+absl::StatusOr<FileStamp> FileReader::Stamp() const {
+  struct stat info;
+  if (fstat(file_, &info) == 0) return StampOf(info);
+  return absl::ErrnoToStatus(errno, absl::StrCat(path_, ": cannot stat"));
+}
+
+// Reads from the cache if the bytes are there. Otherwise reads them from the disk, and then removes
+// them from the cache.
+int64_t FileReader::ReadPiece(int64_t offset, int64_t bytes, void* to) const {
+  const iovec piece = {to, static_cast<size_t>(bytes)};
+  const int64_t cached = preadv2(file_, &piece, 1, offset, RWF_NOWAIT);
+  if (cached > 0) return cached;
+  const int64_t got = pread(file_, to, static_cast<size_t>(bytes), offset);
+  if (got > 0) {
+    const int64_t begin = offset / kPage * kPage, end = (offset + got + kPage - 1) / kPage * kPage;
+    posix_fadvise(file_, begin, end - begin, POSIX_FADV_DONTNEED);
+  }
+  return got;
+}
+
+absl::Status FileReader::Read(int64_t offset, int64_t bytes, void* to) const {
+  for (int64_t done = 0; done < bytes;) {
+    const int64_t got =
+        ReadPiece(offset + done, std::min(bytes - done, kPiece), static_cast<char*>(to) + done);
+    if (got > 0) done += got;
+    if (got > 0 || (got < 0 && errno == EINTR)) continue;
+    const int error = errno;
+    const std::string what =
+        absl::StrCat(path_, ": read ", done, " bytes at offset ", offset, ", expected ", bytes);
+    return got < 0 ? absl::ErrnoToStatus(error, what)
+                   : absl::DataLossError(absl::StrCat(what, ": the file is shorter than it was"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ashlar

@@ -1,0 +1,190 @@
+// Weights streamed from a packed file: what the commands say of it, and files that change while
+// they are read.
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <filesystem>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "library/model.h"
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/session/bind_tensors.h"
+#include "runtime/session/session.h"
+#include "tests/support/command/command_process.h"
+#include "tests/support/status.h"
+#include "tests/support/tensors.h"
+
+namespace ashlar::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class StreamedFileTest : public CommandTest {
+ protected:
+  static void SetUpTestSuite() {
+    CommandTest::SetUpTestSuite();
+    cpu::RegisterDevice();
+    ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o whole.ash").exit_code, 0);
+    ASSERT_EQ(Ashlar("convert whole.ash -o streamed.ash --pack").exit_code, 0);
+  }
+  // Returns the least window, as the error names it.
+  static int64_t Least() {
+    const ProcessResult none = Ashlar("plan streamed.ash --weights-budget 64");
+    EXPECT_EQ(none.exit_code, 3);
+    const char kBefore[] = "at least ";
+    const size_t at = none.err.find(kBefore);
+    EXPECT_NE(at, std::string::npos) << none.err;
+    return std::stoll(none.err.substr(at + sizeof(kBefore) - 1));
+  }
+  static std::string Budget(int64_t bytes) { return absl::StrCat(" --weights-budget ", bytes); }
+};
+
+TEST_F(StreamedFileTest, PlannedIsMeasuredAndTheLeastWindowWorks) {
+  const nlohmann::json whole = Ashlar("plan streamed.ash --json").Json();
+  EXPECT_FALSE(whole.contains("weights_window"));
+  const int64_t all = whole["pools"]["weights"]["planned_bytes"], least = Least();
+  ASSERT_LT(8 * least, all) << "weights of one layer";
+  EXPECT_EQ(Ashlar("run streamed.ash" + Budget(least - 1)).exit_code, 3);
+  ASSERT_EQ(Ashlar("run whole.ash -o whole.npz").exit_code, 0);
+  for (const int64_t budget : {least, 2 * least, all / 2, all}) {
+    SCOPED_TRACE(budget);
+    for (const char* threads : {" --threads 1", " --threads 2"}) {
+      const ProcessResult run =
+          Ashlar("run streamed.ash -o streamed.npz" + Budget(budget) + threads);
+      EXPECT_EQ(run.exit_code, 0) << run.err;
+      EXPECT_TRUE(CommandTest::Read("streamed.npz") == CommandTest::Read("whole.npz"));
+    }
+    const nlohmann::json plan = Ashlar("plan streamed.ash --json" + Budget(budget)).Json();
+    const nlohmann::json& window = plan["weights_window"];
+    const int64_t bytes = window["window_bytes"];
+    EXPECT_LE(bytes, budget);
+    EXPECT_EQ(plan["pools"]["weights"]["planned_bytes"], bytes);
+    EXPECT_EQ(plan["total"]["parts"]["packed_weights_bytes"], bytes);
+    EXPECT_EQ(plan["total"]["parts"]["weights_in_file_bytes"], 0);
+    EXPECT_EQ(window["read_bytes"] == 0, budget == all);
+    const ProcessResult verified = Ashlar("verify streamed.ash --json" + Budget(budget));
+    EXPECT_EQ(verified.exit_code, 0) << verified.err;
+    const nlohmann::json pool = verified.Json()["pools"]["weights"];
+    EXPECT_EQ(pool["planned_bytes"], bytes);
+    EXPECT_LE(pool["actual_bytes"].get<int64_t>(), bytes);
+    EXPECT_GT(pool["actual_bytes"].get<int64_t>(), bytes - 64) << "to the end of the last weight";
+    EXPECT_EQ(pool["method"], "highest byte changed in a patterned window");
+  }
+  EXPECT_THAT(Ashlar("plan streamed.ash" + Budget(least)).out,
+              HasSubstr("weights are streamed from a packed file: of "));
+}
+
+TEST_F(StreamedFileTest, PlansAndOptionsRepeatIt) {
+  const std::string budget = Budget(3 * Least());
+  const nlohmann::json plan = Ashlar("plan streamed.ash --json" + budget).Json();
+  std::string repeat;
+  for (const std::string part : plan["repeat"]) absl::StrAppend(&repeat, " ", part);
+  EXPECT_EQ(Ashlar("plan streamed.ash --json" + repeat).Json()["weights_window"],
+            plan["weights_window"]);
+  ASSERT_EQ(Ashlar("plan streamed.ash -o s.plan" + budget).exit_code, 0);
+  ASSERT_EQ(Ashlar("run whole.ash -o whole.npz").exit_code, 0);
+  const ProcessResult run = Ashlar("run streamed.ash --plan s.plan -o streamed.npz");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(CommandTest::Read("streamed.npz") == CommandTest::Read("whole.npz"));
+  const nlohmann::json verified = Ashlar("verify streamed.ash --plan s.plan --json").Json();
+  EXPECT_EQ(verified["pools"]["weights"]["planned_bytes"], plan["weights_window"]["window_bytes"]);
+}
+
+TEST_F(StreamedFileTest, RefusalsSayWhatToDo) {
+  const std::string budget = Budget(1 << 20);
+  ExpectEndings("",
+                {{"run whole.ash" + budget, 1, "--pack"},
+                 {"run streamed.ash --exact" + budget, 1,
+                  "streamed.ash: weights are packed under 'exact off', asked for is 'exact on'"},
+                 {"plan streamed.ash --planner naive" + budget, 2,
+                  "--planner naive with --weights-budget: naive lets no two weights"}});
+  EXPECT_EQ(Ashlar("plan whole.ash" + budget).exit_code, 0) << "to see what packing would bring";
+}
+
+// A session over a file, in this process.
+class StreamedSession {
+ public:
+  explicit StreamedSession(const std::string& path, int64_t budget) {
+    PlanRequest request;
+    request.target.weights_budget = budget;
+    const PlannedModel made = Value(PlanModel(Value(OpenModel(path, {})), request, nullptr));
+    session_ = Value(Session::Create(made.packed));
+    std::mt19937_64 random(1);
+    const Graph& graph = made.plan().graph;
+    const Binding& input = graph.inputs()[0];
+    inputs_ = {{input.name, RandomTensor(random, graph.var(input.var).type.shape)}};
+    outputs_ = Value(BindTensors(*session_, inputs_));
+  }
+  absl::Status Run() { return session_->Run(); }
+  std::string Outputs() {
+    EXPECT_TRUE(IsOk(Run()));
+    return {static_cast<const char*>(outputs_[0].raw()), static_cast<size_t>(outputs_[0].bytes())};
+  }
+
+ private:
+  std::unique_ptr<Session> session_;
+  InputTensors inputs_;
+  std::vector<HostTensor> outputs_;
+};
+
+class ChangedFileTest : public StreamedFileTest {
+ protected:
+  ChangedFileTest() : content_(CommandTest::Read("streamed.ash")), path_(Path("changing.ash")) {
+    CommandTest::Write("changing.ash", content_);
+    session_ = std::make_unique<StreamedSession>(path_, Least());
+    wanted_ = session_->Outputs();
+  }
+  // Puts the file back as it was: the session is of use again.
+  void ExpectUsableAgain() {
+    CommandTest::Write("changing.ash", content_);
+    for (int run = 0; run < 3; ++run) EXPECT_EQ(session_->Outputs(), wanted_);
+  }
+
+  const std::string content_, path_;
+  std::unique_ptr<StreamedSession> session_;
+  std::string wanted_;
+};
+
+TEST_F(ChangedFileTest, AShorterFileIsAnError) {
+  const auto bytes = static_cast<int64_t>(content_.size());
+  for (const int64_t left : {bytes - 1, bytes / 2, int64_t{0}}) {
+    std::filesystem::resize_file(path_, static_cast<uintmax_t>(left));
+    for (int run = 0; run < 2; ++run) {
+      const absl::Status status = session_->Run();
+      EXPECT_TRUE(FailsWith(status, path_ + ": read "));
+      EXPECT_TRUE(FailsWith(status, " bytes at offset "));
+      EXPECT_TRUE(FailsWith(status, ": the file is shorter than it was"));
+    }
+    ExpectUsableAgain();
+  }
+}
+
+TEST_F(ChangedFileTest, OtherBytesInItAreAnError) {
+  std::string other = content_;
+  other.back() = static_cast<char>(~other.back());
+  CommandTest::Write("changing.ash", other);
+  EXPECT_TRUE(FailsWith(session_->Run(), path_ + ": was written to since it was opened"));
+  ExpectUsableAgain();
+}
+
+TEST_F(ChangedFileTest, AFileThatReplacesItIsNotRead) {
+  CommandTest::Write("new.ash", std::string(content_.size(), 'x'));
+  std::filesystem::rename(Path("new.ash"), path_);
+  EXPECT_EQ(session_->Outputs(), wanted_);
+  std::filesystem::remove(path_);
+  EXPECT_EQ(session_->Outputs(), wanted_);
+}
+
+TEST_F(ChangedFileTest, AFileThatIsReplacedBeforeItIsStreamedIsRefused) {
+  Model model = Value(OpenModel(path_, {}));
+  CommandTest::Write("new.ash", content_);
+  std::filesystem::rename(Path("new.ash"), path_);
+  PlanRequest request;
+  request.target.weights_budget = 1 << 20;
+  EXPECT_TRUE(FailsWith(PlanModel(std::move(model), request, nullptr).status(),
+                        path_ + ": is another file than the one that was opened"));
+}
+
+}  // namespace
+}  // namespace ashlar::testing
