@@ -348,16 +348,45 @@ DoneWith LettingGoOf(const Model& model) {
 
 namespace {
 
-// FailedPrecondition where weights that were packed before do not fit a budget for the total.
+// An error of a budget, which names no model.
+absl::Status OfModel(const std::string& name, const absl::Status& status) {
+  const std::optional<int64_t> bytes = NeededBytes(status);
+  return bytes && !name.empty() ? WithNeededBytes(Annotate(status, name), *bytes) : status;
+}
+
+// FailedPrecondition where weights that were packed before do not fit a budget for the total; of
+// streamed weights ResourceExhausted, because no other plan streams them.
 absl::StatusOr<std::shared_ptr<const Executable>> WithinTotal(
     std::shared_ptr<const Executable> packed, const PlanRequest& request) {
   const std::optional<TotalBudget>& total = request.target.total;
   if (!total) return packed;
   const MemoryNeed need = NeedOf(packed->planned(), total->process_bytes, /*in_file=*/true);
   if (need.total() <= total->bytes) return packed;
-  return absl::FailedPreconditionError(
+  const std::string message =
       absl::StrCat("as it is packed it takes ", need.total(), " bytes (", need.ToString(),
-                   "), more than the total budget of ", total->bytes));
+                   "), more than the total budget of ", total->bytes);
+  return request.target.weights_budget ? DoesNotFit(message, need.total())
+                                       : absl::FailedPreconditionError(message);
+}
+
+bool FitsTotal(const absl::StatusOr<std::unique_ptr<PlannedGraph>>& planned,
+               const TotalBudget& total) {
+  if (!planned.ok()) return !absl::IsResourceExhausted(planned.status());
+  return NeedOf(**planned, total.process_bytes).total() <= total.bytes;
+}
+
+// Streams packed weights in the bytes that a budget for the total leaves for them.
+absl::StatusOr<std::shared_ptr<const Executable>> StreamedWithinTotal(const PackedModel& packed,
+                                                                      PlanRequest request) {
+  PlanRequest whole = request;
+  whole.target.total.reset();
+  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
+                          Executable::FromPacked(packed, whole));
+  const MemoryNeed need =
+      NeedOf(executable->planned(), request.target.total->process_bytes, /*in_file=*/true);
+  request.target.weights_budget = request.target.total->bytes - (need.total() - need.file);
+  ASHLAR_ASSIGN_OR_RETURN(executable, Executable::FromPacked(packed, request));
+  return WithinTotal(std::move(executable), request);
 }
 
 // Returns the addresses of the constants that nobody reads, because their only reader finds them
@@ -392,7 +421,9 @@ absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request
     result.packed = *std::move(executable);
     return result;
   }
-  if (!absl::IsFailedPrecondition(executable.status())) return executable.status();
+  if (!absl::IsFailedPrecondition(executable.status())) {
+    return OfModel(model.file.name, executable.status());
+  }
   if (request.target.weights_budget) {  // weights that are packed anew cannot be streamed
     return Annotate(executable.status(), model.file.name);
   }
@@ -412,20 +443,23 @@ absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request
   return result;
 }
 
-// An error of a budget, which names no model.
-absl::Status OfModel(const std::string& name, const absl::Status& status) {
-  const std::optional<int64_t> bytes = NeededBytes(status);
-  return bytes && !name.empty() ? WithNeededBytes(Annotate(status, name), *bytes) : status;
-}
-
 }  // namespace
 
 absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
                                        const NoteListener& note) {
+  std::optional<PackedModel> packed;
+  if (request.target.total && !request.target.weights_budget) packed = model.packed;
   ASHLAR_ASSIGN_OR_RETURN(PlannedModel result, FromPacked(model, request, note));
   if (result.packed != nullptr || result.planned != nullptr) return result;
   absl::StatusOr<std::unique_ptr<PlannedGraph>> planned =
       PlanGraph(std::move(model.graph), request);
+  if (packed && !FitsTotal(planned, *request.target.total)) {
+    if (auto streamed = StreamedWithinTotal(*packed, request); streamed.ok()) {
+      Tell(note, absl::StrCat(model.file.name, ": streams its packed weights after all"));
+      result.packed = *std::move(streamed);
+      return result;
+    }
+  }
   if (!planned.ok()) return OfModel(model.file.name, planned.status());
   result.planned = *std::move(planned);
   return result;

@@ -1,5 +1,6 @@
 #include "runtime/session/streamed_weights.h"
 
+#include <system_error>
 #include <utility>
 
 #include "graph/status.h"
@@ -24,7 +25,12 @@ absl::Status StreamedWeights::Open(int64_t slack) {
     ASHLAR_ASSIGN_OR_RETURN(memory_, planned_.device->Allocate(window.bytes + slack));
   }
   ASHLAR_RETURN_IF_ERROR(ReadResident());
-  thread_ = std::thread([this] { ReadAhead(); });
+  try {
+    thread_ = std::thread([this] { ReadAhead(); });
+  } catch (const std::system_error& error) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no thread can be started to read weights: ", error.what()));
+  }
   return absl::OkStatus();
 }
 

@@ -12,6 +12,7 @@
 #include "opr/table.h"
 #include "runtime/plan/stages/kernel_choice.h"
 #include "runtime/plan/stages/stages.h"
+#include "runtime/plan/stages/stream_weights.h"
 #include "runtime/plan/stages/time_estimate.h"
 #include "runtime/schedule/arena.h"
 #include "runtime/schedule/lifetimes.h"
@@ -273,6 +274,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> Place(RewrittenGraph rewritten,
   planned->weights = PlanWeights(graph, model, planned->kernels, alignment);
   planned->state = PlanStates(graph, model, alignment);
   ASHLAR_RETURN_IF_ERROR(CheckPools(*planned, plan));
+  ASHLAR_RETURN_IF_ERROR(StreamWeights(*planned));
   return planned;
 }
 
