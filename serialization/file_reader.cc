@@ -25,7 +25,7 @@ FileStamp StampOf(const struct stat& info) {
 absl::StatusOr<std::unique_ptr<const FileReader>> FileReader::Open(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot open"));
-  // What is read next is known: the system need not guess, and cache more than is read.
+  // Otherwise the system guesses which bytes are read next, and caches them, too.
   posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM);
   return std::unique_ptr<const FileReader>(new FileReader(file, path));
 }

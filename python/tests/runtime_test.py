@@ -301,6 +301,18 @@ class RuntimeTest(support.ModelTest):
         with self.assertRaisesRegex(ashlar.InvalidArgument, ".ash"):
             self.model.pack(packed + ".onnx", plan)
 
+    def test_weights_that_do_not_fit_are_streamed(self):
+        packed = os.path.join(self.folder.name, "packed.ash")
+        whole = self.model.plan(threads=1)
+        self.model.pack(packed, whole)
+        model = ashlar.load(packed)
+        with self.assertRaises(ashlar.DoesNotFit) as caught:
+            model.plan(threads=1, weights_budget=64)
+        plan = model.plan(threads=1, weights_budget=caught.exception.smallest)
+        self.assertEqual(plan.memory.weights, caught.exception.smallest)
+        self.assertLess(plan.memory.weights, whole.memory.weights)
+        np.testing.assert_array_equal(plan.session()(self.x), whole.session()(self.x))
+
     def test_trains_goes_on_and_saves(self):
         shape = (4, 3, 32, 32)
         model = ashlar.load(support.zoo(COMMAND, "squeezenet", self.folder.name, "--image", "32"))

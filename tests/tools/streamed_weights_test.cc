@@ -1,5 +1,5 @@
-// Weights streamed from a packed file: what the commands say of it, and files that change while
-// they are read.
+// Weights streamed from a packed file: by the commands, and from files that change while they are
+// read.
 #include <gmock/gmock.h>
 
 #include <cstring>

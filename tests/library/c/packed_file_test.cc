@@ -36,6 +36,28 @@ TEST_F(PackedFileTest, WeightsAreUsedWhereTheyLie) {
   }
 }
 
+TEST_F(PackedFileTest, WeightsThatDoNotFitAreStreamed) {
+  Model(path_).Pack(packed_, Threads(1));
+  const Model model(packed_);
+  const Plan whole = model.NewPlan(Threads(1));
+  auto options = Threads(1);
+  options.more = "weights-budget=64";
+  EXPECT_EQ(StatusOf([&] { model.NewPlan(options); }), ASHLAR_DOES_NOT_FIT);
+  const int64_t least = ashlar_error_bytes();
+  ASSERT_LT(least, whole.Memory().weights);
+  const std::string more = "weights-budget=" + std::to_string(least);
+  options.more = more.c_str();
+  const Plan plan = model.NewPlan(options);
+  EXPECT_EQ(plan.Memory().weights, least);
+  EXPECT_EQ(plan.Memory().weights_in_file, 0);
+  Session first = whole.NewSession(), second = plan.NewSession(), third = plan.NewSession();
+  for (int run = 0; run < 3; ++run) {
+    const std::vector<float> expected = RunOnce(first, InputOf(run));
+    EXPECT_EQ(RunOnce(second, InputOf(run)), expected);
+    EXPECT_EQ(RunOnce(third, InputOf(run)), expected);
+  }
+}
+
 TEST_F(PackedFileTest, IsOfTheShapesAskedFor) {
   const ashlar_shape batch = {"data", 4, {3, 3, 16, 16}};
   auto options = Threads(1);
