@@ -43,6 +43,7 @@ class Planner {
 
   // Returns the choices that fit by their live bytes, the best first.
   std::vector<Choice> Choices(int64_t budget) const {
+    budget = RoundUp(budget, problem_.alignment);  // the topmost weight needs no full unit
     std::vector<Choice> choices;
     const int count = static_cast<int>(by_size_.size());
     for (const double pace : kPaces) {

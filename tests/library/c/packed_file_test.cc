@@ -48,7 +48,7 @@ TEST_F(PackedFileTest, WeightsThatDoNotFitAreStreamed) {
   const std::string more = "weights-budget=" + std::to_string(least);
   options.more = more.c_str();
   const Plan plan = model.NewPlan(options);
-  EXPECT_EQ(plan.Memory().weights, least);
+  EXPECT_LE(plan.Memory().weights, least);
   EXPECT_EQ(plan.Memory().weights_in_file, 0);
   Session first = whole.NewSession(), second = plan.NewSession(), third = plan.NewSession();
   for (int run = 0; run < 3; ++run) {
