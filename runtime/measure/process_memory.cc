@@ -121,8 +121,9 @@ int64_t ProcessBytes(int threads) { return kProcess + threads * kThread; }
 
 int64_t AddressesNeeded(const PlannedGraph& planned, bool in_file) {
   const MemoryNeed need = NeedOf(planned, kPlanningAddresses, in_file);
-  // The thread pool, and as many threads of libraries with their own pool.
-  const int64_t stacks = 2 * (planned.request.target.threads - 1) * StackBytes();
+  // The thread pool, as many threads of libraries with their own pool, and the thread that reads.
+  const int threads = planned.request.target.threads;
+  const int64_t stacks = (2 * (threads - 1) + planned.weights.window.has_value()) * StackBytes();
   // Weights in a file are among the mapped files. `verify` has a second copy of the inputs.
   const int64_t bytes = MappedFileAddresses() + need.total() - need.file + need.input + stacks;
   return (bytes + (1 << 20) - 1) >> 20 << 20;

@@ -20,9 +20,8 @@ namespace ashlar {
 struct SessionOptions {
   // Bytes mapped after the planned arena, to measure whether a run leaves it.
   int64_t arena_slack = 0;
-  int64_t state_slack = 0;  // the same for the pool of states
-  int64_t window_slack =
-      0;  // the same for streamed weights; only the first session's has an effect
+  int64_t state_slack = 0;   // the same for the pool of states
+  int64_t window_slack = 0;  // the same for streamed weights, of an executable's first session
   // On devices with streams: enqueue a run as one recording instead of step by step.
   bool record = true;
   // An arena that is shared with other sessions of the executable (see StartAfter), at a multiple

@@ -1,5 +1,7 @@
 #include "runtime/session/streamed_weights.h"
 
+#include <unistd.h>
+
 #include <system_error>
 #include <utility>
 
@@ -9,12 +11,22 @@
 namespace ashlar {
 
 StreamedWeights::~StreamedWeights() {
+  if (thread_.joinable() && process_ != getpid()) {
+    thread_.detach();
+    return;
+  }
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stop_ = true;
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
+  delete &changed_;
+}
+
+absl::Status StreamedWeights::Written() const {
+  return absl::DataLossError(absl::StrCat(
+      source_->name(), ": was written to while weights were read from it; what they gave is void"));
 }
 
 absl::Status StreamedWeights::Open(int64_t slack) {
@@ -24,7 +36,13 @@ absl::Status StreamedWeights::Open(int64_t slack) {
   if (memory_ == nullptr) {
     ASHLAR_ASSIGN_OR_RETURN(memory_, planned_.device->Allocate(window.bytes + slack));
   }
+  ASHLAR_ASSIGN_OR_RETURN(const WeightSource::Stamp before, source_->CurrentStamp());
+  if (before != stamp_) ASHLAR_RETURN_IF_ERROR(source_->Verify());
+  stamp_ = before;
   ASHLAR_RETURN_IF_ERROR(ReadResident());
+  ASHLAR_ASSIGN_OR_RETURN(const WeightSource::Stamp after, source_->CurrentStamp());
+  if (after != stamp_) return Written();
+  process_ = getpid();
   try {
     thread_ = std::thread([this] { ReadAhead(); });
   } catch (const std::system_error& error) {
@@ -79,6 +97,11 @@ void StreamedWeights::Restart(std::unique_lock<std::mutex>& lock) {
 // If the file was written to, its bytes are compared with the ones that were packed: weights of two
 // models must not meet in the window.
 absl::Status StreamedWeights::Begin() {
+  if (process_ != getpid()) {
+    return absl::FailedPreconditionError(
+        "weights are streamed by a thread of another process, of which this one is a fork: open "
+        "the model here");
+  }
   std::unique_lock<std::mutex> run(run_);
   ASHLAR_ASSIGN_OR_RETURN(const WeightSource::Stamp now, source_->CurrentStamp());
   if (now != stamp_) ASHLAR_RETURN_IF_ERROR(source_->Verify());
@@ -111,9 +134,7 @@ absl::Status StreamedWeights::End() {
     Restart(lock);
   }
   ASHLAR_ASSIGN_OR_RETURN(const WeightSource::Stamp now, source_->CurrentStamp());
-  if (now == stamp_) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(
-      source_->name(), ": was written to while a run read weights from it; its results are void"));
+  return now == stamp_ ? absl::OkStatus() : Written();
 }
 
 absl::Status StreamedWeights::Fill(uint8_t pattern) {

@@ -5,6 +5,8 @@
 #ifndef ASHLAR_RUNTIME_SESSION_STREAMED_WEIGHTS_H_
 #define ASHLAR_RUNTIME_SESSION_STREAMED_WEIGHTS_H_
 
+#include <sys/types.h>
+
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -29,11 +31,11 @@ class StreamedWeights {
   // Allocates the window, with `slack` bytes after it, reads the resident weights, and starts the
   // thread. Only the first successful call has an effect.
   absl::Status Open(int64_t slack = 0);
-  // Null, and 0 bytes, until it is open.
+  // Null until it is open.
   const DeviceMemory* memory() const { return memory_.get(); }
 
-  // A run: Begin, then for each step WaitFor before and Done after it, and End in any case. After
-  // an error the next run reads anew.
+  // A run: Begin, then for each step WaitFor before and Done after it, and End, except after an
+  // error of Begin. After an error the next run reads anew. A fork of the process cannot run.
   absl::Status Begin();
   absl::Status WaitFor(int step);
   void Done(int step);
@@ -49,16 +51,19 @@ class StreamedWeights {
   absl::Status ReadResident();
   void ReadAhead();
   void Restart(std::unique_lock<std::mutex>& lock);
+  absl::Status Written() const;
 
   const PlannedGraph& planned_;
   const std::shared_ptr<const WeightSource> source_;
   std::unique_ptr<DeviceMemory> memory_;
 
+  pid_t process_ = 0;          // that has the thread: a fork of it has none
   std::mutex run_;             // held by the run that has the window, and to open it
   WeightSource::Stamp stamp_;  // of the bytes that are read
 
   std::mutex mutex_;  // of the members below
-  std::condition_variable changed_;
+  // Owned. Deleted only where the thread is: it cannot be while a thread waits, as lost ones do.
+  std::condition_variable& changed_ = *new std::condition_variable;
   int read_ = 0;          // complete reads
   int done_ = 0;          // complete steps
   bool reading_ = false;  // the thread writes into the window

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -254,8 +256,38 @@ TEST_F(StreamedWeightsTest, AFileThatIsWrittenToInARunVoidsItsResults) {
   packed.pool->write_at =
       static_cast<int>(streamed->planned().weights.window->resident.size()) + count - 1;
   Running running(streamed);
-  EXPECT_TRUE(FailsWith(running.Run(), "pool: was written to while a run read weights from it"));
+  EXPECT_TRUE(FailsWith(running.Run(), "pool: was written to while weights were read from it"));
   EXPECT_EQ(running.Outputs(), Running(packed.whole()).Outputs());
+}
+
+TEST_F(StreamedWeightsTest, AFileThatIsWrittenToBeforeASessionIsCompared) {
+  std::mt19937_64 random(15);
+  const Packed packed(RandomNetwork(random), 1);
+  const auto streamed = Value(packed.Streamed(packed.all()));
+  packed.pool->Write();
+  packed.pool->intact = false;
+  EXPECT_TRUE(FailsWith(Session::Create(streamed).status(), "pool: other bytes"));
+  packed.pool->intact = true;
+  packed.pool->write_at = 0;
+  EXPECT_TRUE(FailsWith(Session::Create(streamed).status(), "pool: was written to while"));
+  EXPECT_EQ(Running(streamed).Outputs(), Running(packed.whole()).Outputs());
+}
+
+// The thread that reads does not exist in a fork.
+TEST_F(StreamedWeightsTest, AForkIsToldToOpenTheModel) {
+  std::mt19937_64 random(16);
+  const Packed packed(RandomNetwork(random), 1);
+  auto running = std::make_unique<Running>(Value(packed.Streamed(packed.least())));
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool told = FailsWith(running->Run(), "a fork");
+    running.reset();  // does not wait for the thread
+    _exit(told ? 0 : 1);
+  }
+  int ended = -1;
+  ASSERT_EQ(waitpid(child, &ended, 0), child);
+  EXPECT_EQ(ended, 0);
+  EXPECT_EQ(running->Outputs(), Running(packed.whole()).Outputs());
 }
 
 TEST_F(StreamedWeightsTest, TooSmallAWindowNamesTheStepThatNeedsMore) {
