@@ -127,9 +127,10 @@ absl::Status PlanOptions::CheckNone(absl::Span<const char* const> options,
 
 // Refuses options of a single plan, because the curve consists of many plans.
 absl::Status PlanOptions::CheckFrontierOptions() const {
-  ASHLAR_RETURN_IF_ERROR(CheckNone({"--tile", "--memory-budget", "--total-budget", "--weights-budget",
-                                    "--tile-info", "--capacity", "--compare", "--workspace", "--format"},
-                                   " is about one plan, and --frontier shows many"));
+  ASHLAR_RETURN_IF_ERROR(
+      CheckNone({"--tile", "--memory-budget", "--total-budget", "--weights-budget", "--tile-info",
+                 "--capacity", "--compare", "--workspace", "--format"},
+                " is about one plan, and --frontier shows many"));
   if (planning_.request.planning.planner.planner == "naive") {
     return UsageError("--frontier with --planner naive: no two tensors would share memory");
   }

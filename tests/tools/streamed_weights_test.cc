@@ -109,7 +109,7 @@ TEST_F(StreamedFileTest, ATotalBudgetStreamsWhatDoesNotFit) {
 }
 
 TEST_F(StreamedFileTest, RefusalsSayWhatToDo) {
-  const std::string budget = Budget(1 << 20);
+  const std::string budget = Budget(3 << 20);
   ExpectEndings("",
                 {{"run whole.ash" + budget, 1, "--pack"},
                  {"run streamed.ash --exact" + budget, 1,
@@ -198,7 +198,7 @@ TEST_F(ChangedFileTest, AFileThatIsReplacedBeforeItIsStreamedIsRefused) {
   CommandTest::Write("new.ash", content_);
   std::filesystem::rename(Path("new.ash"), path_);
   PlanRequest request;
-  request.target.weights_budget = 1 << 20;
+  request.target.weights_budget = 3 << 20;
   EXPECT_TRUE(FailsWith(PlanModel(std::move(model), request, nullptr).status(),
                         path_ + ": is another file than the one that was opened"));
 }
