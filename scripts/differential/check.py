@@ -116,11 +116,22 @@ class Check:
         if node is None:
             self._found("whole", reference, self._ops(), text)
             return
-        entry = known.explained(reference, known.describe(self.builder, node))
-        if entry is not None:
-            self.explained.append(f"{entry.reference} {node.op_type}: {entry.why}")
-            return
+        # A difference may first be seen behind the node that has it.
+        for cause in [node, *self._before(node)]:
+            entry = known.explained(reference, known.describe(self.builder, cause))
+            if entry is not None:
+                self.explained.append(f"{entry.reference} {cause.op_type}: {entry.why}")
+                return
         self._found("whole", reference, node.op_type, f"opset {self.builder.opset}: {onnx.printer.to_text(node)}: {first or text}")
+
+    def _before(self, node):
+        """The nodes on which a node depends."""
+        names, before = set(node.input), []
+        for other in reversed(self.builder.nodes):
+            if names & set(other.output):
+                before.append(other)
+                names |= set(other.input)
+        return before
 
     def _first(self, reference):
         nodes = [n for n in self.builder.nodes if n.op_type != "Constant"]
