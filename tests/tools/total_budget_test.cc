@@ -185,8 +185,7 @@ TEST_F(TotalBudgetTest, WhatIsStatedOfSmallModelsIsKept) {
     int64_t least = std::numeric_limits<int64_t>::max();
     for (const char* options : {"", " --prefer memory", " --memory-budget min"}) {
       SCOPED_TRACE(absl::StrCat(name, options));
-      const json verified =
-          Document(absl::StrCat("verify small.ash", options, LongTests() ? "" : kQuick));
+      const json verified = Document(absl::StrCat("verify small.ash", options));
       EXPECT_LE(verified["total"]["actual_bytes"].get<int64_t>(), Total(verified));
       least = std::min(least, Total(verified));
     }
