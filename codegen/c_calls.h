@@ -19,7 +19,6 @@ struct CArgument {
   bool is_element = false;
 
   std::string Text(absl::string_view written) const;
-  friend bool operator==(const CArgument&, const CArgument&) = default;
 };
 
 // A line of the program: a call, or a report of a tensor.

@@ -12,6 +12,7 @@
 #include "codegen/c_calls.h"
 #include "codegen/c_self_test.h"
 #include "codegen/c_text.h"
+#include "codegen/executed_calls.h"
 #include "codegen/kernel_sources.h"
 #include "graph/status.h"
 #include "runtime/mcu/code_kernel.h"
@@ -98,8 +99,7 @@ class ProgramWriter {
     size_t trace = 0;
     for (size_t step = 0; step < planned_.schedule.order.size(); ++step) {
       const int index = planned_.schedule.order[step];
-      const auto* const kernel =
-          dynamic_cast<const mcu::CodeKernel*>(planned_.kernels[static_cast<size_t>(index)].get());
+      const mcu::CodeKernel* const kernel = CodeKernelOf(planned_, index);
       if (kernel == nullptr) continue;
       const OperatorNode& node = graph_.node(index);
       std::vector<std::string> tables;
@@ -111,9 +111,8 @@ class ProgramWriter {
       }
       const size_t first = lines_.size();
       for (const mcu::CodeCall& call : kernel->calls()) {
-        ASHLAR_ASSIGN_OR_RETURN(std::optional<CLine> line, LineOf(index, call, tables));
-        if (!line) continue;
-        lines_.push_back(*std::move(line));
+        if (!IsExecuted(planned_, index, call)) continue;
+        ASHLAR_ASSIGN_OR_RETURN(lines_.emplace_back(), LineOf(index, call, tables));
         ++sizes_.steps;
       }
       if (lines_.size() > first) lines_[first].node = CommentText(node.name);
@@ -133,10 +132,8 @@ class ProgramWriter {
     return absl::OkStatus();
   }
 
-  // Returns the call; nothing if it would copy data to the same place, or if nothing reads its
-  // output.
-  absl::StatusOr<std::optional<CLine>> LineOf(int index, const mcu::CodeCall& call,
-                                              const std::vector<std::string>& tables) {
+  absl::StatusOr<CLine> LineOf(int index, const mcu::CodeCall& call,
+                               const std::vector<std::string>& tables) {
     std::vector<CArgument> pointers;
     for (const mcu::CodeOperand& operand : call.operands) {
       if (operand.kind == mcu::CodeOperand::Kind::kTable) {
@@ -148,9 +145,8 @@ class ProgramWriter {
         continue;
       }
       const bool is_input = operand.kind == mcu::CodeOperand::Kind::kInput;
-      std::optional<Location> location =
-          is_input ? planned_.LocateInput(index, operand.index) : OutputOf(index, operand.index);
-      if (!location.has_value()) return std::optional<CLine>();
+      std::optional<Location> location = is_input ? planned_.LocateInput(index, operand.index)
+                                                  : OutputOf(planned_, index, operand.index);
       location->offset += operand.offset;
       ASHLAR_ASSIGN_OR_RETURN(
           pointers.emplace_back(),
@@ -158,20 +154,10 @@ class ProgramWriter {
                                              index)][static_cast<size_t>(operand.index)]
                                        : -1));
     }
-    if (call.is_copy && pointers.front() == pointers.back()) return std::optional<CLine>();
     functions_.insert(call.name);
     CLine line{"", absl::StrCat("ashlar_", call.name, "("), ");", {ShapeOf(call)}};
     line.arguments.insert(line.arguments.end(), pointers.begin(), pointers.end());
     return line;
-  }
-
-  // Returns the location of a node's output. For a Role::kOutput node this is the caller's tensor.
-  std::optional<Location> OutputOf(int index, int output) const {
-    if (graph_.node(index).op->role() != Role::kOutput) return planned_.LocateOutput(index, output);
-    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
-      if (graph_.outputs()[i].node == index) return Location{Pool::kOutput, static_cast<int>(i)};
-    }
-    return std::nullopt;
   }
 
   // `entry`: the index among the weights, if the location is there.

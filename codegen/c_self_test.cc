@@ -23,8 +23,8 @@ typedef union {
 
 #define BLOCKS(bytes) ((bytes) / 8 + 2)
 
-// With room to begin at a multiple of a larger alignment.
-static block arena[BLOCKS(MACRO_ARENA_BYTES + MACRO_ARENA_ALIGNMENT - sizeof(block))];
+// With room to begin at a multiple of the alignment, and not of a larger one.
+static block arena[BLOCKS(MACRO_ARENA_BYTES + 2 * MACRO_ARENA_ALIGNMENT)];
 MACRO_REQUIRE_ARENA(arena);
 )c";
 
@@ -122,7 +122,8 @@ std::string SelfTestProgram(const PlannedGraph& planned, const CBorder& border,
   absl::StrAppend(&text, absl::StrReplaceAll(own(kTestHelpers), {{"TRACES", traces}}),
                   "\nstatic void fill_inputs(unsigned char* memory) {\n  (void)memory;\n", fill,
                   own("}\n\nint main(void) {\n  unsigned char* const memory =\n"
-                      "      arena[0].bytes + (0u - (uintptr_t)arena) % MACRO_ARENA_ALIGNMENT;\n"
+                      "      arena[0].bytes + (MACRO_ARENA_ALIGNMENT - (uintptr_t)arena) % (2 * "
+                      "MACRO_ARENA_ALIGNMENT);\n"
                       "  fill_inputs(memory);\n"
                       "  check(\"NAME_run\", (unsigned long)NAME_run("),
                   arguments, own("), MACRO_OK);\n"), checks,

@@ -132,6 +132,14 @@ void PlanningFlags::Update() {
   SetOptions(given, request).IgnoreError();  // Set has checked texts; CLI11 reports conflicts
 }
 
+PlanRequest PlanningFlags::RequestOn(const CompNode& device) const {
+  PlanRequest on_device = request;
+  on_device.target.comp_node = device;
+  const bool from_environment = !given.contains("processor");
+  if (device.type == CompNode::Type::kMcu && from_environment) on_device.target.processor.reset();
+  return on_device;
+}
+
 void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& suffix) {
   const std::string group = suffix.empty() ? "Planning" : kUnlistedGroup;
   flags.app = &app;
@@ -177,8 +185,7 @@ void AddPlanFileFlag(CLI::App& app, PlanningFlags& flags) {
 }
 
 absl::Status CheckTogether(const ExecutionFlags& execution, const PlanningFlags& planning) {
-  PlanRequest request = planning.request;
-  request.target.comp_node = execution.device;
+  PlanRequest request = planning.RequestOn(execution.device);
   request.target.precision = execution.precision;
   request.planning.kernels.allow_tf32 = execution.allow_tf32;
   const absl::Status status =
@@ -203,9 +210,8 @@ absl::Status CheckEnding(absl::string_view option, const std::string& path,
 
 PlanRequest ToPlanRequest(const ExecutionFlags& execution, const PlanningFlags& flags,
                           Console& console) {
-  PlanRequest request = flags.request;
+  PlanRequest request = flags.RequestOn(execution.device);
   auto& [target, planning, debug] = request;
-  target.comp_node = execution.device;
   target.threads = execution.threads;
   target.precision = execution.precision;
   planning.kernels.allow_tf32 = execution.allow_tf32;

@@ -54,6 +54,8 @@ struct PlanningFlags {
   absl::Status Set(const RequestOption& option, absl::string_view text);
   // Sets the given options of other flags, instead of own ones that conflict with them.
   void SetAll(const PlanningFlags& others);
+  // Returns `request` for a device. $ASHLAR_PROCESSOR is no microcontroller's.
+  PlanRequest RequestOn(const CompNode& device) const;
   // Whether an option ("--tile") is on the command line, with or without the suffix.
   bool Given(const std::string& option) const;
   const CLI::App* app = nullptr;  // which declares these options

@@ -51,18 +51,19 @@ int putchar(int character) {
 
 enum { kPainted = 16384, kBetween = 64 };  // bytes: painted, and a gap for the calls made here
 
-int __real_net_run(void* a, const void* b, void* c);
-int __wrap_net_run(void* a, const void* b, void* c);
+// Programs have up to four inputs and outputs; passing more arguments than they take does no harm.
+int __real_net_run(void* a, const void* b, void* c, void* d, void* e);
+int __wrap_net_run(void* a, const void* b, void* c, void* d, void* e);
 
 // Paints the stack below, runs, and finds how far down the paint was overwritten.
-int __wrap_net_run(void* a, const void* b, void* c) {
+int __wrap_net_run(void* a, const void* b, void* c, void* d, void* e) {
   volatile unsigned char* const here = host_stack() - kBetween;
   uint32_t i;
   uint64_t before;
   int result;
   for (i = 0; i < kPainted; ++i) here[-(intptr_t)i] = 0xa5;
   before = host_instructions();
-  result = __real_net_run(a, b, c);
+  result = __real_net_run(a, b, c, d, e);
   before = host_instructions() - before;
   i = kPainted;
   while (i > 0 && here[1 - (intptr_t)i] == 0xa5) --i;

@@ -110,6 +110,9 @@ class RuntimeTest(support.ModelTest):
                 plan.export(format)
         with self.assertRaisesRegex(ashlar.Error, "mcu0:0; this one is for cpu0:0"):
             self.model.plan(threads=1).export("c")
+        self.assertIn("ARENA_ALIGNMENT 4", self.model.plan(device="mcu0:0", processor="cortex-m4").export("c"))
+        with self.assertRaisesRegex(ashlar.Error, "microcontrollers are device mcu0:0"):
+            self.model.plan(processor="cortex-m4")
         if shutil.which("cc") is None:
             self.skipTest("no C compiler")
         header = os.path.join(self.folder.name, "net.h")

@@ -92,6 +92,8 @@ class Device {
   virtual absl::Status ready() { return absl::OkStatus(); }
   // Alignment of chunks inside an arena, bytes.
   virtual int64_t alignment() const = 0;
+  // The same in arenas of plans for `processor`, if it differs among the processors of this device.
+  virtual int64_t arena_alignment(const Processor& /*processor*/) const { return alignment(); }
   // The alignment of every tensor's address, bytes; also for views.
   virtual int64_t tensor_alignment() const { return 1; }
   // The format of images inside a graph.

@@ -35,6 +35,9 @@ class LimitedDevice::Wrapper final : public Device {
   CompNode comp_node() const override { return behind_.comp_node(); }
   absl::Status ready() override { return behind_.ready(); }
   int64_t alignment() const override { return behind_.alignment(); }
+  int64_t arena_alignment(const Processor& processor) const override {
+    return behind_.arena_alignment(processor);
+  }
   int64_t tensor_alignment() const override { return behind_.tensor_alignment(); }
   Format image_format() const override { return behind_.image_format(); }
   bool reads_planes() const override { return behind_.reads_planes(); }

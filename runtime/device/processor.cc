@@ -12,6 +12,8 @@ namespace ashlar {
 namespace {
 
 constexpr absl::string_view kIsaNames[] = {"baseline", "neon", "avx2", "avx512"};  // by Isa
+constexpr absl::string_view kMicrocontrollerNames[] = {
+    "", "generic", "cortex-m4", "cortex-m7", "cortex-m55", "rv32imc"};  // by Microcontroller
 constexpr absl::string_view kVnni = "_vnni", kAmxInt8 = "amx_int8", kAmxBf16 = "amx_bf16";
 constexpr int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr int64_t kLeastCache = 4 * kKiB, kMostCache = 1024 * kMiB;
@@ -60,11 +62,15 @@ std::string InstructionSet::ToString() const {
 }
 
 bool Processor::Runs(const Processor& other) const {
+  if (other.is_microcontroller()) return true;
   return Contains(isa, other.isa) && (vnni || !other.vnni) && (amx_int8 || !other.amx_int8) &&
          (amx_bf16 || !other.amx_bf16);
 }
 
 absl::StatusOr<Processor> Processor::Parse(absl::string_view text) {
+  for (size_t i = 1; i < std::size(kMicrocontrollerNames); ++i) {
+    if (text == kMicrocontrollerNames[i]) return OfMicrocontroller(static_cast<Microcontroller>(i));
+  }
   const std::vector<absl::string_view> parts = absl::StrSplit(text, '/');
   if (parts.size() == 3) {
     const std::optional<InstructionSet> set = InstructionSet::Parse(parts[0]);
@@ -73,12 +79,16 @@ absl::StatusOr<Processor> Processor::Parse(absl::string_view text) {
       return Processor{set->isa, set->vnni, set->amx_int8, set->amx_bf16, *l1, *l2};
     }
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "'", text.substr(0, 64), "' is no processor; expected ", kInstructionSets,
-      ", and the sizes of its first and second cache from 4K to 1024M, such as ", "avx512/48K/2M"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", text.substr(0, 64), "' is no processor; expected ", kInstructionSets,
+                   ", and the sizes of its first and second cache from 4K to 1024M, such as ",
+                   "avx512/48K/2M; or ", kMicrocontrollers));
 }
 
 std::string Processor::ToString() const {
+  if (is_microcontroller()) {
+    return std::string(kMicrocontrollerNames[static_cast<size_t>(microcontroller)]);
+  }
   return absl::StrCat(instruction_set().ToString(), "/", CacheName(l1_bytes), "/",
                       CacheName(l2_bytes));
 }

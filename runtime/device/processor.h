@@ -36,6 +36,12 @@ struct InstructionSet {
   std::string ToString() const;
 };
 
+// Processors that run generated C. kGeneric is any that C99 is compiled for, kNone one of x86 or
+// 64-bit Arm, which an InstructionSet describes.
+enum class Microcontroller { kNone, kGeneric, kCortexM4, kCortexM7, kCortexM55, kRv32imc };
+inline constexpr char kMicrocontrollers[] =
+    "generic, cortex-m4, cortex-m7, cortex-m55 or rv32imc";  // as Processor::Parse reads them
+
 struct Processor {
   Isa isa = Isa::kBaseline;
   bool vnni = false, amx_int8 = false, amx_bf16 = false;  // as in InstructionSet
@@ -43,13 +49,22 @@ struct Processor {
   // with the default sizes.
   int64_t l1_bytes = 32 * 1024;
   int64_t l2_bytes = 1024 * 1024;
+  Microcontroller microcontroller = Microcontroller::kNone;  // otherwise nothing above matters
 
   InstructionSet instruction_set() const { return {isa, vnni, amx_int8, amx_bf16}; }
   InstructionSet vectors() const { return {isa, vnni}; }  // the same without AMX
-  // Returns whether a plan for `other` runs here. Caches do not matter for this.
+  bool is_microcontroller() const { return microcontroller != Microcontroller::kNone; }
+  // Returns whether a plan for `other` runs here. Caches do not matter for this. Plans for
+  // microcontrollers run everywhere, as their kernels are C99.
   bool Runs(const Processor& other) const;
 
-  // Parses "avx512_vnni/48K/2M". InvalidArgument, with the given text and the expected form.
+  static Processor OfMicrocontroller(Microcontroller which) {
+    Processor processor;
+    processor.microcontroller = which;
+    return processor;
+  }
+  // Parses "avx512_vnni/48K/2M" or "cortex-m7". InvalidArgument, with the given text and the
+  // expected form.
   static absl::StatusOr<Processor> Parse(absl::string_view text);
   std::string ToString() const;
 

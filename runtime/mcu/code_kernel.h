@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "runtime/device/kernel.h"
 #include "runtime/mcu/initialiser.h"
+#include "runtime/mcu/work.h"
 
 namespace ashlar::mcu {
 
@@ -58,6 +59,7 @@ struct CodeCall {
   std::vector<CodeOperand> operands = {};
   // Whether it is a copy, which is skipped if input and output have the same address.
   bool is_copy = false;
+  CodeWork work = {};                                   // instructions.h counts its instructions
   std::function<void(void* const* pointers)> run = {};  // by operand
 };
 
@@ -69,6 +71,7 @@ CodeCall CallOf(const char* name, const char* shape_type,
   static_assert(sizeof...(Pointers) <= CodeCall::kMostOperands);
   CodeCall call{
       name, shape_type, InitialiserOf(shape), sizeof(shape), {operands.begin(), operands.end()}};
+  call.work = WorkOf(shape);
   call.run = [function, shape](void* const* pointers) {
     [&]<size_t... I>(std::index_sequence<I...>) {
       function(&shape, static_cast<Pointers>(pointers[I])...);

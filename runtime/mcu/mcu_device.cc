@@ -27,7 +27,13 @@ class McuDevice final : public Device {
  public:
   McuDevice() { RegisterKernels(kernels_); }
   CompNode comp_node() const override { return kCompNode; }
-  int64_t alignment() const override { return kArenaAlignment; }
+  int64_t alignment() const override { return ArenaAlignment(Processor()); }
+  int64_t arena_alignment(const Processor& processor) const override {
+    return ArenaAlignment(processor);
+  }
+  Processor processor() const override {
+    return Processor::OfMicrocontroller(Microcontroller::kGeneric);
+  }
   Format image_format() const override { return Format::kNHWC; }
   bool reads_planes() const override { return true; }
   bool adds_quantized() const override { return true; }
@@ -44,6 +50,20 @@ class McuDevice final : public Device {
 };
 
 }  // namespace
+
+int64_t ArenaAlignment(const Processor& processor) {
+  switch (processor.microcontroller) {
+    case Microcontroller::kCortexM4:
+    case Microcontroller::kRv32imc:
+      return 4;
+    case Microcontroller::kNone:
+    case Microcontroller::kGeneric:
+    case Microcontroller::kCortexM7:
+    case Microcontroller::kCortexM55:
+      return 8;
+  }
+  return 8;
+}
 
 void RegisterDevice() {
   RegisterDeviceType(CompNode::Type::kMcu, [](const CompNode& node) -> absl::StatusOr<Device*> {

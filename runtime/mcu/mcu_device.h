@@ -3,13 +3,17 @@
 #ifndef ASHLAR_RUNTIME_MCU_MCU_DEVICE_H_
 #define ASHLAR_RUNTIME_MCU_MCU_DEVICE_H_
 
+#include <cstdint>
+
 #include "graph/comp_node.h"
+#include "runtime/device/processor.h"
 
 namespace ashlar::mcu {
 
 inline constexpr CompNode kCompNode = {CompNode::Type::kMcu, 0, 0};
-// Every chunk of an arena starts at a multiple of so many bytes.
-inline constexpr int64_t kArenaAlignment = 8;
+// Every chunk of an arena starts at a multiple of so many bytes: of the processor's widest access
+// to memory. For other processors than microcontrollers, as for Microcontroller::kGeneric.
+int64_t ArenaAlignment(const Processor& processor);
 
 void RegisterDevice();
 

@@ -2,7 +2,9 @@
 """Runs programs of `ashlar compile` on microcontrollers that qemu emulates: the self-test of each,
 traced step by step.
 
-usage: cross_test.py ASHLAR SHARED [--table]    --table: a table of sizes and instructions, in Markdown
+usage: cross_test.py ASHLAR SHARED [--table [MODEL OPTIONS]...]
+--table: a table of sizes and instructions in Markdown, of all networks below or of the given files
+Expected instructions must be within a factor of 1.25 of the counted ones.
 exit 77: no cross compiler or emulator is installed (gcc-arm-none-eabi, libnewlib-arm-none-eabi, qemu-system-arm,
 gcc-riscv64-unknown-elf, picolibc-riscv64-unknown-elf, qemu-system-misc)
 """
@@ -21,8 +23,8 @@ RISCV = "riscv64-unknown-elf-"
 
 
 class Target:
-    def __init__(self, name, tools, flags, source, emulator, code, ram, weights):
-        self.name, self.tools, self.flags, self.source = name, tools, flags.split(), source
+    def __init__(self, name, processor, tools, flags, source, emulator, code, ram, weights):
+        self.name, self.processor, self.tools, self.flags, self.source = name, processor, tools, flags.split(), source
         self.emulator, self.code, self.ram, self.weights = emulator.split(), code, ram, weights
 
     def missing(self):
@@ -31,13 +33,13 @@ class Target:
 
 
 TARGETS = [
-    Target("Cortex-M4", ARM, "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -DCLOCK_HZ=25000000u", "arm.c",
+    Target("Cortex-M4", "cortex-m4", ARM, "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -DCLOCK_HZ=25000000u", "arm.c",
            "qemu-system-arm -M mps2-an386", 0, 0x20000000, 0x21000000),
-    Target("Cortex-M7", ARM, "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-d16 -DCLOCK_HZ=25000000u", "arm.c",
+    Target("Cortex-M7", "cortex-m7", ARM, "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-d16 -DCLOCK_HZ=25000000u", "arm.c",
            "qemu-system-arm -M mps2-an500", 0, 0x20000000, 0x60000000),
-    Target("Cortex-M55", ARM, "-mcpu=cortex-m55 -mthumb -mfloat-abi=hard -DCLOCK_HZ=32000000u -DMPS3", "arm.c",
+    Target("Cortex-M55", "cortex-m55", ARM, "-mcpu=cortex-m55 -mthumb -mfloat-abi=hard -DCLOCK_HZ=32000000u -DMPS3", "arm.c",
            "qemu-system-arm -M mps3-an547", 0, 0x21000000, 0x60000000),
-    Target("RV32IMC", RISCV, "-march=rv32imc -mabi=ilp32 --specs=picolibc.specs", "riscv.c",
+    Target("RV32IMC", "rv32imc", RISCV, "-march=rv32imc -mabi=ilp32 --specs=picolibc.specs", "riscv.c",
            "qemu-system-riscv32 -M virt -bios none", 0x80000000, 0x81000000, 0x82000000),
 ]
 
@@ -48,12 +50,16 @@ NETS = [
     ("tiny/kws", "--memory-budget min --release-input", False), ("tiny/vww", "", False),
     ("tiny/vww", "--memory-budget min --release-input", False), ("digits/digits.u8", "", True),
     ("digits/digits.s8", "--memory-budget min", False), ("digits/digits", "--memory-budget min", True),
-    ("nodes/softmax", "", True), ("nodes/conv_3x3_relu6", "", True),
+    ("nodes/softmax", "", True), ("nodes/add", "", True), ("nodes/conv_3x3_relu6", "", True),
 ]
 
 
+SECONDS = 900  # of one command: an emulator with half a processor
+ESTIMATE = 1.25  # factor within which expected instructions are
+
+
 def run(command, **options):
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=120, **options)
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=SECONDS, **options)
     if done.returncode != 0:
         said = (done.stdout + done.stderr)[-2000:]
         raise RuntimeError(f"{' '.join(map(str, command))}: exit {done.returncode}\n{said}")
@@ -112,58 +118,76 @@ def number_after(word, text):
     return int(re.search(rf"{word} (\d+)", text).group(1))
 
 
-def main(ashlar, shared, table):
+class Measured:
+    """A program for a target: its report, and the memory and instructions of a run under emulation."""
+
+    def __init__(self, ashlar, model, options, target, folder, table):
+        """Raises RuntimeError if results differ from the desktop's, or more memory than stated is used."""
+        self.report = json.loads(run([ashlar, "compile", model, *options.split(), "--plan-time", "20ms", "--processor",
+                                      target.processor, "--name", "net", "-o", folder, "--json", "--quiet"]))
+        elf, _ = build(target, folder, "-O2", ["-DASHLAR_TRACE"])
+        emulate(target, elf)
+        self.portable = None
+        if table:
+            elf, _ = build(target, folder, "-Os", ["-DASHLAR_PORTABLE"])
+            self.portable = number_after("instructions", emulate(target, elf))
+        elf, self.code = build(target, folder, "-Os")
+        said = emulate(target, elf)
+        self.stack, self.instructions = number_after("stack", said), number_after("instructions", said)
+        stated = int(re.search(r"NET_STACK_BYTES (\d+)", (folder / "net.h").read_text()).group(1))
+        if self.stack > stated:
+            raise RuntimeError(f"{self.stack} bytes of stack, {stated} are stated")
+        self.expected = self.report["expected_instructions"]
+        if not 1 / ESTIMATE <= self.expected / self.instructions <= ESTIMATE:
+            raise RuntimeError(f"{self.instructions} instructions, {self.expected:.0f} were expected")
+
+
+def find_nets(shared, table):
+    """Yields names, files and options."""
+    roots = [pathlib.Path(__file__).resolve().parent.parent, pathlib.Path(shared)]
+    for name, options, tested in NETS:
+        found = [path for root in roots if (path := root / "data/int8" / (name + ".onnx")).exists()]
+        if found and (tested or table):
+            yield name, found[0], options
+
+
+def main(ashlar, shared, table, given):
     targets = [target for target in TARGETS if not target.missing()]
     for target in TARGETS:
         if target.missing():
             print(f"{target.name}: left out, there is no {', '.join(target.missing())}")
-    folders = [pathlib.Path(__file__).resolve().parent.parent, pathlib.Path(shared)]
     if not targets:
         print("no cross compiler with its emulator: skipped")
         return 77
+    files = [(pathlib.Path(model).stem, model, options) for model, options in zip(given[::2], given[1::2])]
     rows, failures = [], 0
-    with tempfile.TemporaryDirectory() as temporary:
-        for model, options, tested in NETS:
-            found = [path for root in folders if (path := root / "data/int8" / (model + ".onnx")).exists()]
-            if not found or not (tested or table):
-                continue
-            folder = pathlib.Path(temporary) / re.sub(r"\W", "_", model + options)
-            report = json.loads(run([ashlar, "compile", found[0], *options.split(), "--plan-time",
-                                     "20ms", "--name", "net", "-o", folder, "--json", "--quiet"]))
-            for target in targets:
+    for name, model, options in files or find_nets(shared, table):
+        for target in targets:
+            with tempfile.TemporaryDirectory() as folder:
                 try:
-                    elf, code = build(target, folder, "-O2", ["-DASHLAR_TRACE"])
-                    said = emulate(target, elf)
-                    portable = None
-                    if table:  # of untraced programs
-                        elf, code = build(target, folder, "-Os", ["-DASHLAR_PORTABLE"])
-                        portable = number_after("instructions", emulate(target, elf))
-                        elf, code = build(target, folder, "-Os")
-                        said = emulate(target, elf)
+                    done = Measured(ashlar, model, options, target, pathlib.Path(folder), table)
                 except (RuntimeError, subprocess.TimeoutExpired) as error:
-                    print(f"{model} {options} on {target.name}: {error}")
+                    print(f"{name} {options} on {target.name}: {error}", flush=True)
                     failures += 1
                     continue
-                stack, instructions = number_after("stack", said), number_after("instructions", said)
-                stated = int(re.search(r"NET_STACK_BYTES (\d+)", (folder / "net.h").read_text()).group(1))
-                if stack > stated:
-                    print(f"{model} {options} on {target.name}: {stack} bytes of stack, {stated} are stated")
-                    failures += 1
-                rows.append((model, options, target.name, report, code, stack, portable, instructions))
-                print(f"{model} {options} on {target.name}: ok, stack {stack}, {instructions} instructions", flush=True)
+            rows.append((name, options, target.name, done))
+            print(f"{name} {options} on {target.name}: ok, stack {done.stack}, {done.instructions} instructions, "
+                  f"{done.expected / done.instructions:.2f} of them expected", flush=True)
     if table:
         print_table(rows)
     return 1 if failures else 0
 
 
 def print_table(rows):
-    print("\n| model | options | target | arena | input | output | stack | code | constants | instructions, portable C | instructions |")
-    print("|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|")
-    for model, options, target, report, code, stack, portable, instructions in rows:
-        ram, flash = report["ram"], report["flash"]
-        print(f"| {model} | {options} | {target} | {ram['arena_bytes']:,} | {ram['input_bytes']:,} | "
-              f"{ram['output_bytes']:,} | {stack:,} | {code:,} | {sum(flash.values()):,} | {portable:,} | {instructions:,} |")
+    print("\n| model | options | target | arena | input | output | stack | code | constants | instructions, portable C | "
+          "instructions | expected |")
+    print("|---|---|---|" + "---:|" * 9)
+    for name, options, target, done in rows:
+        ram, flash = done.report["ram"], done.report["flash"]
+        print(f"| {name} | {options} | {target} | {ram['arena_bytes']:,} | {ram['input_bytes']:,} | "
+              f"{ram['output_bytes']:,} | {done.stack:,} | {done.code:,} | {sum(flash.values()):,} | {done.portable:,} | "
+              f"{done.instructions:,} | {done.expected / done.instructions:.2f} |")
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2], "--table" in sys.argv))
+    sys.exit(main(sys.argv[1], sys.argv[2], "--table" in sys.argv, sys.argv[4:]))

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "codegen/c_program.h"
 #include "codegen/c_text.h"
+#include "codegen/executed_calls.h"
 #include "graph/status.h"
 #include "runtime/mcu/mcu_device.h"
 #include "runtime/plan/record/recorded_plan.h"
@@ -23,6 +24,7 @@
 #include "tools/output_tolerance.h"
 #include "tools/repeat_options.h"
 #include "tools/report/model_plan_document.h"
+#include "tools/report/plan_report.h"
 #include "viewer/plan_document.h"
 
 namespace ashlar {
@@ -44,15 +46,18 @@ class CompileCommand final : public Command {
                                      ": expected a letter, then letters, digits "
                                      "and underscores"));
     }
-    const int64_t alignment = planning_.request.debug.alignment;
-    if (alignment > 0 && alignment < mcu::kArenaAlignment) {
-      return UsageError(absl::StrCat("--align ", alignment, ": expected at least ",
-                                     mcu::kArenaAlignment, ", for every type of C"));
+    ASHLAR_RETURN_IF_ERROR(CheckTogether(Execution(), planning_));
+    const PlanRequest request = planning_.RequestOn(mcu::kCompNode);
+    const int64_t alignment = request.debug.alignment;
+    const int64_t least = mcu::ArenaAlignment(request.target.processor.value_or(Processor()));
+    if (alignment > 0 && alignment < least) {
+      return UsageError(absl::StrCat("--align ", alignment, ": expected at least ", least,
+                                     ", for every type of C"));
     }
-    return CheckTogether(ExecutionFlags(), planning_);
+    return absl::OkStatus();
   }
   std::vector<IdleOptions> Idle(const ConsoleFlags&) const override {
-    return {{{"--processor", "--no-autotune"}, "the program is for any processor"},
+    return {{{"--no-autotune"}, "nothing is measured for microcontrollers"},
             {{"--total-budget"},
              "it is about the memory of a process; --memory-budget limits the "
              "arena"}};
@@ -83,14 +88,16 @@ class CompileCommand final : public Command {
   }
 
  private:
-  PlanRequest Request(Console& console) const {
-    PlanningFlags planning = planning_;
-    planning.request.target.processor.reset();
-    planning.autotune = false;
+  static ExecutionFlags Execution() {
     ExecutionFlags execution;
     execution.device = mcu::kCompNode;
     execution.threads = 1;
-    return ToPlanRequest(execution, planning, console);
+    return execution;
+  }
+  PlanRequest Request(Console& console) const {
+    PlanningFlags planning = planning_;
+    planning.autotune = false;
+    return ToPlanRequest(Execution(), planning, console);
   }
 
   // Returns the largest error of an output of the self-test, relative to the largest element,
@@ -131,17 +138,33 @@ class CompileCommand final : public Command {
     return absl::OkStatus();
   }
 
+  // The calls with their work, by which their instructions are expected.
+  static Json CallsDocument(const PlannedGraph& planned) {
+    Json calls = Json::array();
+    for (const mcu::CodeCall* const call : ExecutedCalls(planned)) {
+      const mcu::CodeWork& work = call->work;
+      calls.push_back({{"function", call->name},
+                       {"pixels", work.pixels},
+                       {"results", work.results},
+                       {"runs", work.runs},
+                       {"products", work.products},
+                       {"fours", work.fours},
+                       {"sixteens", work.sixteens}});
+    }
+    return calls;
+  }
+
   absl::Status Report(const std::string& name, const CProgram& program, const PlannedGraph& planned,
                       double error, Console& console) const {
     const CProgramSizes& sizes = program.sizes;
     const int64_t constants = sizes.weights + sizes.tables + sizes.shapes + sizes.order;
     console.Print(absl::StrFormat(
         "%s -> %s: %s, RAM %s (arena %s, inputs %s, outputs %s), constants %s\n"
-        "kernels: %s\noutputs: %s\n",
+        "kernels: %s\n%soutputs: %s\n",
         model_.path, (std::filesystem::path(folder_) / (name + ".c")).string(),
         Counted(sizes.steps, "call"), FormatBytes(sizes.arena + sizes.inputs + sizes.outputs),
         FormatBytes(sizes.arena), FormatBytes(sizes.inputs), FormatBytes(sizes.outputs),
-        FormatBytes(constants), absl::StrJoin(sizes.kernels, ", "),
+        FormatBytes(constants), absl::StrJoin(sizes.kernels, ", "), InstructionsLine(planned),
         error == 0 ? "as the desktop's, to the bit"
                    : absl::StrFormat("as the desktop's within %.3g of the largest", error)));
     Json document = console.Document(mcu::kCompNode, 1);
@@ -159,6 +182,9 @@ class CompileCommand final : public Command {
                          {"order_bytes", sizes.order}};
     document["calls"] = sizes.steps;
     document["kernels"] = sizes.kernels;
+    document["processor"] = planned.processor().ToString();
+    document["expected_instructions"] = ExpectedInstructions(planned);
+    document["work"] = CallsDocument(planned);
     document["tile"] = planned.tiles.ToString();
     document["repeat"] = OptionsToRepeat(planned);
     document["max_rel_error"] = error;

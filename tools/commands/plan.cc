@@ -198,8 +198,9 @@ class PlanCommand final : public PlanOptions {
         graph->plan.proof == memory::Proof::kNone
             ? ""
             : "optimal for this order, these kernels and tiles: others make other buffers\n",
-        BottleneckLine(*graph, peak), WorkspaceLine(*graph), RoundingLine(*graph),
-        BFloat16Line(*graph), RecordLine(CountRecordUse(*graph)), "\n", PeakTable(planned), "\n",
+        BottleneckLine(*graph, peak), WorkspaceLine(*graph), InstructionsLine(*graph),
+        RoundingLine(*graph), BFloat16Line(*graph), RecordLine(CountRecordUse(*graph)), "\n",
+        PeakTable(planned), "\n",
         made.packed != nullptr ? absl::StrCat("rewritten when the file was packed (",
                                               FormatName(packed_under, 200), ")\n")
                                : PassTable(graph->passes),

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "codegen/executed_calls.h"
 #include "runtime/plan/record/recorded_plan.h"
 #include "tools/repeat_options.h"
 #include "tools/report/plan_report.h"
@@ -39,6 +40,9 @@ void AddModelPlan(const PlannedGraph& planned, const PeakReport& peak, Json& doc
       {"planner", r.plan.planner}};
   document["extra_flops_ratio"] = planned.extra_flops_ratio;
   document["predicted_ms"] = planned.predicted_ms;
+  if (target.comp_node.type == CompNode::Type::kMcu) {
+    document["expected_instructions"] = ExpectedInstructions(planned);
+  }
   document["kernel_record"] = RecordDocument(CountRecordUse(planned));
   document["tile"] = planned.tiles.ToString();
   document["repeat"] = OptionsToRepeat(planned);

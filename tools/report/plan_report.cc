@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "codegen/executed_calls.h"
 #include "opr/conv_bias.h"
 #include "opr/convolution.h"
 #include "opr/matrix_mul.h"
@@ -207,6 +208,14 @@ Json WorkspaceDocument(const PlannedGraph& planned) {
                           {"offset_bytes", planned.LocateWorkspace(node)->offset}});
   }
   return workspaces;
+}
+
+std::string InstructionsLine(const PlannedGraph& planned) {
+  if (planned.device->comp_node().type != CompNode::Type::kMcu) return "";
+  return absl::StrFormat(
+      "about %.3g million instructions on %s, by a table fitted to counts under emulation; no "
+      "cycles\n",
+      ExpectedInstructions(planned) / 1e6, planned.processor().ToString());
 }
 
 std::string RoundingLine(const PlannedGraph& planned) {

@@ -37,6 +37,9 @@ Json TotalDocument(const MemoryNeed& need, int64_t addresses);
 // Returns a line about the operator at the peak; empty if nothing runs.
 std::string BottleneckLine(const PlannedGraph& planned, const PeakReport& peak);
 
+// Says how many instructions a microcontroller is expected to take; "" for other devices.
+std::string InstructionsLine(const PlannedGraph& planned);
+
 // Returns a line about the number of kernels with workspace, and the one with the most; empty if
 // there is none.
 std::string WorkspaceLine(const PlannedGraph& planned);

@@ -253,7 +253,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> Place(RewrittenGraph rewritten,
   planned->schedule.peak_bytes =
       SimulatePeak(graph, model, planned->schedule.order, planned->workspace);
 
-  const int64_t alignment = debug.alignment > 0 ? debug.alignment : device.alignment();
+  const int64_t alignment =
+      debug.alignment > 0 ? debug.alignment : device.arena_alignment(planned->processor());
   planned->lifetimes = ComputeLifetimes(graph, model, planned->schedule.order, planned->workspace,
                                         alignment, debug.guard_bytes);
   if (planned->lifetimes.problem.buffers.size() != plan.chunks.size()) {

@@ -146,7 +146,8 @@ std::vector<RequestOption> MakeOptions() {
       {.name = "processor",
        .metavar = "SPEC",
        .help = "the processor to plan for: avx2/32K/512K (instructions, L1 and L2 caches), ..., or "
-               "host (default, or $ASHLAR_PROCESSOR)",
+               "host (default, or $ASHLAR_PROCESSOR); on mcu0:0 generic (default), cortex-m4, "
+               "cortex-m7, cortex-m55 or rv32imc",
        .set = [](Text t, Request& r) { return Store(ParseProcessor(t), r.target.processor); },
        .get =
            [](const Request& r) {
@@ -383,6 +384,7 @@ absl::Status CheckTogether(const PlanRequest& request, SpellOption spell) {
   const auto& [target, planning, debug] = request;
   const std::string device = target.comp_node.ToString();
   const bool cpu = target.comp_node.type == CompNode::Type::kCpu;
+  const bool mcu = target.comp_node.type == CompNode::Type::kMcu;
   const auto error = [](const auto&... parts) {
     return absl::InvalidArgumentError(absl::StrCat(parts...));
   };
@@ -394,7 +396,15 @@ absl::Status CheckTogether(const PlanRequest& request, SpellOption spell) {
   if (planning.kernels.allow_tf32 && cpu) {
     return error(spell("allow-tf32"), " has no effect: ", device, " computes in fp32 only");
   }
-  if (target.release_input && !cpu) {
+  if (target.processor && target.processor->is_microcontroller() && !mcu) {
+    return error(spell("processor"), " ", target.processor->ToString(), " with device ", device,
+                 ": microcontrollers are device mcu0:0");
+  }
+  if (target.processor && !target.processor->is_microcontroller() && mcu) {
+    return error(spell("processor"), " ", target.processor->ToString(), ": for ", device,
+                 " it is one of ", kMicrocontrollers);
+  }
+  if (target.release_input && !cpu && !mcu) {
     return error(spell("release-input"), ": ", device,
                  " copies inputs into its own memory, so they cannot be donated");
   }

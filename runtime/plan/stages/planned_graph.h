@@ -84,7 +84,9 @@ struct PlannedGraph {
   absl::Status ready() const;
 
   // Returns the alignment of the arena's first byte, without which chunks are not aligned.
-  int64_t arena_alignment() const { return std::max(device->alignment(), request.debug.alignment); }
+  int64_t arena_alignment() const {
+    return std::max(device->arena_alignment(processor()), request.debug.alignment);
+  }
 
   // Returns the location of a var; nothing if it has no bytes or is never on the device. A constant
   // lies in the pool of weights once for each layout that kernels use: returns the first.

@@ -93,7 +93,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
                           BeginPlan(std::move(rewritten), request));
   Device& device = *planned->device;
-  const int64_t alignment = debug.alignment > 0 ? debug.alignment : device.alignment();
+  const int64_t alignment =
+      debug.alignment > 0 ? debug.alignment : device.arena_alignment(planned->processor());
   const Graph& graph = planned->graph;
 
   const StorageModel& model = planned->model;

@@ -36,6 +36,28 @@ constexpr SpeedRow kSpeeds[] = {
     {Isa::kAvx512, 1.35e8, 1.19e8, 2.6e7, 1.35e7},
 };
 
+// By microcontroller: the instructions, counted under emulation, of a multiplication and addition
+// in the convolutions of MLPerf Tiny's networks of 8 bits, with all around them; of a byte that is
+// copied; and of a call. A millisecond is 10^5 of them, as of 100 MHz.
+struct InstructionsRow {
+  Microcontroller microcontroller;
+  double product, byte, call;
+};
+constexpr double kInstructionsOfMs = 1e5;
+constexpr InstructionsRow kInstructions[] = {
+    {Microcontroller::kGeneric, 6, 8, 300},    {Microcontroller::kCortexM4, 4.5, 8, 300},
+    {Microcontroller::kCortexM7, 4.5, 8, 300}, {Microcontroller::kCortexM55, 3, 8, 300},
+    {Microcontroller::kRv32imc, 14, 10, 400},
+};
+
+ProcessorSpeed SpeedOf(const InstructionsRow& row) {
+  ProcessorSpeed speed;
+  speed.flops = 2 * kInstructionsOfMs / row.product;
+  speed.second_level = speed.third_level = speed.memory = kInstructionsOfMs / row.byte;
+  speed.kernel_ms = row.call / kInstructionsOfMs;
+  return speed;
+}
+
 // Operations of a network's convolutions, counted as direct ones, relative to the measured
 // convolution: Winograd needs fewer. From ResNet-50 on Zen 4: the table has 1.35e8, and 1.176e8 is
 // measured.
@@ -73,6 +95,9 @@ ProcessorSpeed SpeedOf(const Device& device, const std::optional<Processor>& pro
                          static_cast<double>(of.l2_bytes) * threads};
     speed.kernel_ms *= kFlopsOfKernelMs * threads / measured->flops;
     return speed;
+  }
+  for (const InstructionsRow& row : kInstructions) {
+    if (row.microcontroller == of.microcontroller) return SpeedOf(row);
   }
   for (const SpeedRow& row : kSpeeds) {
     if (row.isa != of.isa) continue;

@@ -14,7 +14,8 @@ TEST(Processor, IsReadAsItIsWritten) {
   for (const char* text :
        {"amx_bf16/48K/2M", "amx_int8/48K/2M", "avx512/48K/2M", "avx512_vnni/32K/1M",
         "avx2_vnni/48K/1280K", "avx512/32K/1M", "avx2/32K/512K", "avx2/48K/1280K", "neon/64K/512K",
-        "baseline/32K/256K", "baseline/32K/300000"}) {
+        "baseline/32K/256K", "baseline/32K/300000", "generic", "cortex-m4", "cortex-m7",
+        "cortex-m55", "rv32imc"}) {
     EXPECT_EQ(Value(Processor::Parse(text)).ToString(), text);
   }
   EXPECT_EQ(Value(Processor::Parse("avx2/32768/1024K")),
@@ -23,11 +24,28 @@ TEST(Processor, IsReadAsItIsWritten) {
 }
 
 TEST(Processor, WhatIsNoneIsRefused) {
-  for (const char* text :
-       {"", "neon_vnni/48K/2M", "baseline_vnni/48K/2M", "_vnni/48K/2M", "amx_int8_vnni/48K/2M",
-        "avx512", "avx512/48K", "avx512/48K/2M/32M", "avx9/48K/2M", "AVX2/48K/2M", "/48K/2M",
-        "avx2//2M", "avx2/48k/2M", "avx2/K/2M", "avx2/-48K/2M", "avx2/0/2M", "avx2/1K/2M",
-        "avx2/48K/2000000000M", "avx2/48K/99999999999999999999"}) {
+  for (const char* text : {"",
+                           "neon_vnni/48K/2M",
+                           "baseline_vnni/48K/2M",
+                           "_vnni/48K/2M",
+                           "amx_int8_vnni/48K/2M",
+                           "avx512",
+                           "avx512/48K",
+                           "avx512/48K/2M/32M",
+                           "avx9/48K/2M",
+                           "AVX2/48K/2M",
+                           "/48K/2M",
+                           "avx2//2M",
+                           "avx2/48k/2M",
+                           "avx2/K/2M",
+                           "avx2/-48K/2M",
+                           "avx2/0/2M",
+                           "avx2/1K/2M",
+                           "avx2/48K/2000000000M",
+                           "cortex-m3",
+                           "cortex-m7/16K/0",
+                           "Generic",
+                           "avx2/48K/99999999999999999999"}) {
     const absl::Status status = Processor::Parse(text).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
     EXPECT_TRUE(FailsWith(status, "is no processor")) << text;
@@ -43,6 +61,14 @@ TEST(Processor, RunsWhatItsInstructionSetContains) {
                     : best == Isa::kAvx2   ? "1010"
                                            : "1011");
   }
+}
+
+// Their kernels are C99, which every processor runs.
+TEST(Processor, RunsWhatMicrocontrollersRun) {
+  const Processor m55 = Value(Processor::Parse("cortex-m55"));
+  EXPECT_TRUE(Value(Processor::Parse("generic")).Runs(m55));
+  EXPECT_TRUE(Value(Processor::Parse("baseline/32K/256K")).Runs(m55));
+  EXPECT_FALSE(m55.Runs(Value(Processor::Parse("avx2/32K/256K"))));
 }
 
 TEST(Processor, RunsWhatItsVnniAndAmxContain) {

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -184,6 +185,9 @@ TEST_F(CompileCommandTest, WrongTargetsDoNotCompile) {
 TEST_F(CompileCommandTest, RefusesWhatIsNoProgram) {
   ExpectUsageErrors("compile ", {{"int8.ash -o out --name 1st", "expected a letter"},
                                  {"int8.ash -o out --align 4", "expected at least 8"},
+                                 {"int8.ash -o out --align 2 --processor cortex-m4", "least 4"},
+                                 {"int8.ash -o out --processor avx2/32K/1M",
+                                  "for mcu0:0 it is one of generic, cortex-m4"},
                                  {"int8.ash -o out --total-budget 1MiB", "--memory-budget"},
                                  {"int8.ash", "--output"}});
 }
@@ -234,6 +238,40 @@ TEST_F(CompileCommandTest, RepeatedCallsAreATable) {
   EXPECT_GT(tiled["flash"]["order_bytes"].get<int>(), tiled["calls"].get<int>() * 2 * 3);
   EXPECT_LE(tiled["flash"]["order_bytes"].get<int>(), tiled["calls"].get<int>() * 2 * 5);
   ExpectPasses("net");
+}
+
+// A processor decides the alignment of the arena and the expected instructions. Their kernels have
+// no workspace, and no tensor is in blocks of channels.
+TEST_F(CompileCommandTest, PlansForAMicrocontroller) {
+  std::map<std::string, double> instructions;
+  for (const auto& [processor, alignment] : std::map<std::string, int>{
+           {"generic", 8}, {"cortex-m4", 4}, {"cortex-m7", 8}, {"cortex-m55", 8}, {"rv32imc", 4}}) {
+    SCOPED_TRACE(processor);
+    const std::string options = " --processor " + processor;
+    Compile("int8.ash" + options, processor);
+    EXPECT_THAT(Read(processor + "/net.h"),
+                HasSubstr(absl::StrCat("NET_ARENA_ALIGNMENT ", alignment, "\n")));
+    ExpectPasses(processor);
+    const ProcessResult plan = Ashlar("plan int8.ash --device mcu0:0 --json --buffers" + options);
+    const nlohmann::json document = plan.Json();
+    EXPECT_EQ(document["processor"], processor);
+    EXPECT_TRUE(document["workspaces"].empty());
+    EXPECT_THAT(document.dump(), Not(HasSubstr("16c")));
+    instructions[processor] = document["expected_instructions"].get<double>();
+    EXPECT_THAT(Ashlar("plan int8.ash --device mcu0:0" + options).out,
+                HasSubstr(absl::StrCat("instructions on ", processor, ", by a table")));
+  }
+  EXPECT_LT(instructions["cortex-m55"], instructions["cortex-m7"]);
+  EXPECT_EQ(instructions["cortex-m7"], instructions["cortex-m4"]);
+  EXPECT_LT(instructions["cortex-m4"], instructions["generic"]);
+  EXPECT_LT(instructions["generic"], instructions["rv32imc"]);
+  ExpectUsageErrors("plan ", {{"int8.ash --processor cortex-m7", "microcontrollers are device"}});
+}
+
+// $ASHLAR_PROCESSOR is a desktop's.
+TEST_F(CompileCommandTest, IgnoresTheProcessorOfTheEnvironment) {
+  const ScopedVariable desktop("ASHLAR_PROCESSOR", "avx2/32K/1M");
+  EXPECT_EQ(Ashlar("plan int8.ash --device mcu0:0 --json").Json()["processor"], "generic");
 }
 
 TEST_F(CompileCommandTest, ReportsWhatItWrote) {
