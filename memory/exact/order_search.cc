@@ -135,22 +135,34 @@ bool OrderSearch::Possible(const Pair& pair, Order order) const {
                                : low_[pair.second] + pair.first_above <= high_[pair.first];
 }
 
-// Finds an overlapping pair to decide next, and the order of it that pushes less.
+// Finds an overlapping pair to decide next, and the order of it that pushes less. Pairs with an
+// order do not overlap. They are counted as examined, so that a result does not depend on their
+// number.
 bool OrderSearch::FindOverlap(const Part& part, int32_t& pair, Order& order) {
   Spend(part.last_pair - part.first_pair);
   double furthest = 0;
-  for (int32_t p = part.first_pair; p < part.last_pair; ++p) {
+  for (int32_t i = 0; i < open_; ++i) {
+    const int32_t p = open_first_[i];
     const int64_t up = low_[pairs_[p].first] + pairs_[p].second_above - low_[pairs_[p].second];
     const int64_t down = low_[pairs_[p].second] + pairs_[p].first_above - low_[pairs_[p].first];
     const int64_t push = std::min(up, down);
     if (push <= 0) continue;
     const double score = static_cast<double>(push) * failures_[p];
-    if (score <= furthest) continue;
+    if (score < furthest || (score == furthest && p > pair)) continue;  // the first of equals
     furthest = score;
     pair = p;
     order = up <= down ? kSecondAbove : kFirstAbove;
   }
   return furthest > 0;
+}
+
+// Undone by TakeBack, in reverse: then the pair is again the last of those without an order.
+void OrderSearch::SetOrder(int32_t pair, Order order) {
+  order_[pair] = order;
+  trail_.Add(Change::kOrder, pair, 0);
+  const int32_t last = open_first_[--open_];
+  std::swap(open_first_[place_[pair]], open_first_[open_]);
+  std::swap(place_[pair], place_[last]);
 }
 
 bool OrderSearch::SetLow(int32_t group, int64_t base) {
@@ -188,8 +200,7 @@ bool OrderSearch::Visit(int32_t p) {
     const bool down = Possible(pairs_[p], kFirstAbove);
     if (up && down) return true;
     if (!up && !down) return false;
-    order_[p] = up ? kSecondAbove : kFirstAbove;
-    trail_.Add(Change::kOrder, p, 0);
+    SetOrder(p, up ? kSecondAbove : kFirstAbove);
   }
   return Enforce(p, static_cast<Order>(order_[p]));
 }
@@ -212,8 +223,7 @@ bool OrderSearch::Propagate() {
 }
 
 bool OrderSearch::Decide(int32_t pair, Order order) {
-  order_[pair] = order;
-  trail_.Add(Change::kOrder, pair, 0);
+  SetOrder(pair, order);
   const bool possible = Enforce(pair, order);
   if (!possible) failures_[pair] += 1;
   // Always runs, because it empties the queue.
@@ -224,6 +234,7 @@ void OrderSearch::TakeBack(size_t mark) {
   trail_.TakeBack(mark, [this](const Trail<Change>::Change& change) {
     if (change.kind == Change::kOrder) {
       order_[change.index] = kOpen;
+      ++open_;
     } else {
       (change.kind == Change::kLow ? low_ : high_)[change.index] = change.before;
     }
@@ -257,6 +268,11 @@ void OrderSearch::Spend(int64_t pairs) {
 SearchOutcome OrderSearch::Solve(const Part& part) {
   decisions_.clear();
   trail_.Clear();
+  open_ = part.last_pair - part.first_pair;
+  open_first_.resize(open_);
+  std::iota(open_first_.begin(), open_first_.end(), part.first_pair);
+  place_.resize(pairs_.size());
+  for (int32_t i = 0; i < open_; ++i) place_[open_first_[i]] = i;
   queue_.assign(groups_.begin() + part.first_group, groups_.begin() + part.last_group);
   for (int32_t g : queue_) queued_[g] = 1;
   const auto failed = [&] { return gave_up_ ? SearchOutcome::kGaveUp : SearchOutcome::kExhausted; };

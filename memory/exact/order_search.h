@@ -78,6 +78,7 @@ class OrderSearch {
   bool Decide(int32_t pair, Order order);
   void TakeBack(size_t mark);
   bool Backtrack();
+  void SetOrder(int32_t pair, Order order);
   void Spend(int64_t pairs);
   SearchOutcome Solve(const Part& part);
 
@@ -101,6 +102,10 @@ class OrderSearch {
 
   std::vector<int64_t> low_, high_;  // bases, by group
   std::vector<int8_t> order_;        // by pair
+  // The pairs of the part that is solved: those without an order first. `place_`: by pair, where it
+  // is among them.
+  std::vector<int32_t> open_first_, place_;
+  int32_t open_ = 0;  // pairs without an order
   std::vector<Decision> decisions_;
   Trail<Change> trail_;
   std::vector<int32_t> queue_;  // groups whose bounds have changed
