@@ -14,24 +14,35 @@
 
 namespace ashlar {
 
-std::vector<Tiling> ExactTilings(const TilingProblem& problem, absl::Span<const TileSpec> specs) {
+namespace {
+
+// Returns nullopt if the graph does not have such tiles.
+std::optional<TilingCost> ExactCost(const TilingProblem& problem, const TileSpec& spec,
+                                    double flops) {
   const ArenaModel& arena = problem.arena;
+  const absl::StatusOr<Graph> tiled = Tile(problem.graph, spec, problem.order, Operators());
+  if (!tiled.ok()) return std::nullopt;
+  const StorageModel model = BuildStorageModel(*tiled, StorageFor(spec, arena.storage));
+  TilingCost cost;
+  cost.bytes = ScheduleAsGiven(*tiled, model, arena.workspace(*tiled, model)).peak_bytes;
+  cost.ms = EstimateTime(*tiled, model, problem.speed);
+  if (flops > 0) cost.extra_flops = std::max(0.0, WeightFlops(*tiled) / flops - 1);
+  return cost;
+}
+
+}  // namespace
+
+std::vector<Tiling> ExactTilings(const TilingProblem& problem, absl::Span<const TileSpec> specs) {
   const double flops = WeightFlops(problem.graph);
-  std::vector<std::optional<Tiling>> tried(specs.size());
+  std::vector<std::optional<TilingCost>> costs(specs.size());
   ParallelFor(specs.size(), problem.stop, [&](size_t i) {
-    const absl::StatusOr<Graph> tiled = Tile(problem.graph, specs[i], problem.order, Operators());
-    if (!tiled.ok()) return;
-    const StorageModel model = BuildStorageModel(*tiled, StorageFor(specs[i], arena.storage));
-    Tiling tiling;
-    tiling.spec = specs[i];
-    tiling.arena_bytes = ScheduleAsGiven(*tiled, model, arena.workspace(*tiled, model)).peak_bytes;
-    tiling.ms = EstimateTime(*tiled, model, problem.speed);
-    if (flops > 0) tiling.extra_flops = std::max(0.0, WeightFlops(*tiled) / flops - 1);
-    if (tiling.extra_flops <= problem.max_extra_flops) tried[i] = std::move(tiling);
+    costs[i] = KnownCost(problem, specs[i].ToString(),
+                         [&] { return ExactCost(problem, specs[i], flops); });
   });
   std::vector<Tiling> tilings;
-  for (std::optional<Tiling>& tiling : tried) {
-    if (tiling) tilings.push_back(*std::move(tiling));
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (!costs[i] || costs[i]->extra_flops > problem.max_extra_flops) continue;
+    tilings.push_back({specs[i], costs[i]->bytes, costs[i]->ms, costs[i]->extra_flops});
   }
   return tilings;
 }

@@ -102,14 +102,15 @@ TiledPlans::TiledPlans(const RewrittenGraph& rewritten, const PlanRequest& reque
       arena_(ArenaOn(device, request)),
       search_(Problem()) {}
 
-TilingProblem TiledPlans::Problem() const {
+TilingProblem TiledPlans::Problem() {
   return {rewritten_.graph,
           order_.order,
           SpeedOf(device_, request_.target, request_.planning),
           arena_,
           max_extra_flops(),
           /*rolling=*/false,
-          request_.planning.planner.limits.stop};
+          request_.planning.planner.limits.stop,
+          &costs_};
 }
 
 absl::StatusOr<std::unique_ptr<TiledPlans>> TiledPlans::Create(const RewrittenGraph& rewritten,

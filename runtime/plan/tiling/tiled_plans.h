@@ -100,6 +100,7 @@ class TiledPlans {
   void Forget() {
     tiled_.clear();
     rolling_.reset();
+    costs_.Forget();
   }
   // Plans the untiled graph.
   absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUntiled(bool low_workspace) const {
@@ -111,7 +112,7 @@ class TiledPlans {
   TiledPlans(const RewrittenGraph& rewritten, const PlanRequest& request, Device& device,
              Schedule order);
 
-  TilingProblem Problem() const;
+  TilingProblem Problem();
   void ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const;
   // Caches the tiled graphs of these tilings only, as far as they exist: they are large.
   absl::Status TileAs(const std::vector<const Tiling*>& tilings);
@@ -122,6 +123,7 @@ class TiledPlans {
   const Device& device_;
   const Schedule order_;
   const ArenaModel arena_;
+  TilingCosts costs_;
   TilingSearch search_;
   bool looked_for_smaller_ = false;
   std::optional<TilingSearch> rolling_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "graph/tiling/tile.h"
 #include "opr/table.h"
 #include "runtime/plan/stages/parallel_for.h"
@@ -28,6 +29,11 @@ StorageOptions StorageFor(const TileSpec& spec, const StorageOptions& whole) {
   StorageOptions options = whole;
   options.parts = options.parts || spec.Has(TileKind::kRolling);
   return options;
+}
+
+std::optional<TilingCost> KnownCost(const TilingProblem& problem, std::string key,
+                                    absl::FunctionRef<std::optional<TilingCost>()> evaluate) {
+  return problem.costs == nullptr ? evaluate() : problem.costs->Of(std::move(key), evaluate);
 }
 
 TilingWays::TilingWays(const TilingProblem& problem)
@@ -134,24 +140,38 @@ TilingWay TilingWays::AsItIs(const GraphCut& from, const GraphCut& to, int64_t i
 
 // Returns nullopt if the segment cannot be tiled like this.
 std::optional<TilingWay> TilingWays::Tiled(const TilingTrial& trial) const {
-  const GraphCut &from = cuts_[trial.i], &to = cuts_[trial.j];
-  const absl::StatusOr<Graph> part =
-      GraphBetween(problem_.graph, problem_.order, from, to, trial.images);
-  if (!part.ok()) return std::nullopt;
   TilingWay way{trial.i, trial.j, trial.images, trial.segment, 0, 0, 0};
   if (!way.segment) {
     way.segment =
         TileSegment{IdOf(trial.i), IdOf(trial.j), trial.kind, trial.count, trial.count_width, {}};
   }
   const TileSpec tiles = {{*way.segment}};
+  const std::optional<TilingCost> cost = KnownCost(
+      problem_, absl::StrCat(trial.i, "-", trial.j, " of ", trial.images, ": ", tiles.ToString()),
+      [&] { return CostOf(trial, tiles); });
+  if (!cost) return std::nullopt;
+  way.bytes = cost->bytes;
+  way.ms = cost->ms;
+  way.extra_flops = cost->extra_flops;
+  return way;
+}
+
+// Evaluates a segment in tiles; nullopt if it does not have them.
+std::optional<TilingCost> TilingWays::CostOf(const TilingTrial& trial,
+                                             const TileSpec& tiles) const {
+  const GraphCut &from = cuts_[trial.i], &to = cuts_[trial.j];
+  const absl::StatusOr<Graph> part =
+      GraphBetween(problem_.graph, problem_.order, from, to, trial.images);
+  if (!part.ok()) return std::nullopt;
   const absl::StatusOr<Graph> tiled = Tile(*part, tiles, AllNodes(*part), Operators());
   if (!tiled.ok()) return std::nullopt;
-  way.bytes = PeakOf(*tiled, from, to, trial.images, tiles);
+  TilingCost cost;
+  cost.bytes = PeakOf(*tiled, from, to, trial.images, tiles);
   const StorageOptions storage = StorageFor(tiles, problem_.arena.storage);
-  way.ms = EstimateTime(*tiled, BuildStorageModel(*tiled, storage), problem_.speed);
+  cost.ms = EstimateTime(*tiled, BuildStorageModel(*tiled, storage), problem_.speed);
   const double again = WeightFlops(*tiled) - WeightFlops(*part);
-  if (flops_ > 0) way.extra_flops = std::max(0.0, again / flops_);
-  return way;
+  if (flops_ > 0) cost.extra_flops = std::max(0.0, again / flops_);
+  return cost;
 }
 
 const TilingWay& TilingWays::Whole(size_t cut, int64_t images) {

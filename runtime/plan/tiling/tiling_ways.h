@@ -11,15 +11,18 @@
 #include <optional>
 #include <set>
 #include <stop_token>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
 #include "graph/tiling/tile_spec.h"
 #include "runtime/plan/stages/time_estimate.h"
 #include "runtime/plan/tiling/graph_cuts.h"
+#include "runtime/plan/tiling/tiling_costs.h"
 #include "runtime/plan/tiling/tiling_trials.h"
 #include "runtime/schedule/storage.h"
 #include "runtime/schedule/storage_model.h"
@@ -46,7 +49,12 @@ struct TilingProblem {
   bool rolling =
       false;  // whether rolling lines with early release (TileKind::kRolling) are tried as well
   std::stop_token stop = {};
+  TilingCosts* costs = nullptr;  // shared by searches of this graph; may be null
 };
+
+// Returns the cost of a tiling, evaluated unless it is known. `key`: as in TilingCosts::Of.
+std::optional<TilingCost> KnownCost(const TilingProblem& problem, std::string key,
+                                    absl::FunctionRef<std::optional<TilingCost>()> evaluate);
 
 // A tiling and its estimate. The estimate ignores alignment, unlike plans.
 struct Tiling {
@@ -121,6 +129,7 @@ class TilingWays {
                  const TileSpec& tiles) const;
   TilingWay AsItIs(const GraphCut& from, const GraphCut& to, int64_t images) const;
   std::optional<TilingWay> Tiled(const TilingTrial& trial) const;
+  std::optional<TilingCost> CostOf(const TilingTrial& trial, const TileSpec& tiles) const;
 
   const TilingProblem problem_;
   const StorageModel model_;

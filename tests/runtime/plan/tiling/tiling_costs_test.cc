@@ -1,0 +1,70 @@
+// Costs of tilings are evaluated once, for every search of a graph.
+#include "runtime/plan/tiling/tiling_costs.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "runtime/plan/tiling/tiling_search.h"
+#include "tests/support/tiled_graphs.h"
+
+namespace ashlar {
+namespace {
+
+TEST(TilingCostsTest, EachTilingIsEvaluatedOnce) {
+  TilingCosts costs;
+  int evaluated = 0;
+  const auto of = [&](const char* key, std::optional<TilingCost> cost) {
+    return costs.Of(key, [&] {
+      ++evaluated;
+      return cost;
+    });
+  };
+  EXPECT_EQ(of("a", TilingCost{5, 1, 0})->bytes, 5);
+  EXPECT_FALSE(of("b", std::nullopt));
+  EXPECT_EQ(evaluated, 2);
+  EXPECT_EQ(of("a", TilingCost{6, 1, 0})->bytes, 5);
+  EXPECT_FALSE(of("b", TilingCost{7, 1, 0}));
+  EXPECT_EQ(evaluated, 2);
+  costs.Forget();
+  EXPECT_EQ(of("b", TilingCost{7, 1, 0})->bytes, 7);
+}
+
+// A search finds the same tilings with costs that another search of the graph evaluated, also if
+// that one tried other kinds.
+TEST(TilingCostsTest, SharedCostsChangeNoSearch) {
+  int found = 0;
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937_64 random(seed);
+    const Graph graph = testing::RandomImageGraph(random, /*joins=*/seed % 2 == 1, 12);
+    const std::vector<int> order = testing::NodesInOrder(graph);
+    const ArenaModel arena{{}, [](const Graph& some, const StorageModel&) {
+                             return std::vector<int64_t>(some.nodes().size(), 0);
+                           }};
+    TilingCosts costs;
+    const auto smallest = [&](bool rolling, TilingCosts* shared) {
+      TilingProblem problem{graph, order, {}, arena};
+      problem.rolling = rolling;
+      problem.costs = shared;
+      TilingSearch search(problem);
+      search.Search();
+      return search.found().smallest;
+    };
+    smallest(/*rolling=*/true, &costs);
+    const std::vector<Tiling> alone = smallest(false, nullptr), shared = smallest(false, &costs);
+    ASSERT_EQ(alone.size(), shared.size());
+    for (size_t i = 0; i < alone.size(); ++i) {
+      EXPECT_EQ(alone[i].spec, shared[i].spec);
+      EXPECT_EQ(alone[i].arena_bytes, shared[i].arena_bytes);
+      EXPECT_EQ(alone[i].ms, shared[i].ms);
+    }
+    found += static_cast<int>(alone.size());
+  }
+  EXPECT_GT(found, 20);
+}
+
+}  // namespace
+}  // namespace ashlar
