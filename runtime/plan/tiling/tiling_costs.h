@@ -23,7 +23,7 @@ struct TilingCost {
 // Of.
 class TilingCosts {
  public:
-  // `key`: names what is tiled, and how. `evaluate` returns nullopt if the graph does not have such
+  // `key`: names the segment and its tiles. `evaluate` returns nullopt if the graph has no such
   // tiles.
   std::optional<TilingCost> Of(std::string key,
                                absl::FunctionRef<std::optional<TilingCost>()> evaluate) {
