@@ -8,11 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "graph/random.h"
 #include "serialization/npz.h"
 #include "tests/support/command/command_process.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/status.h"
-#include "tests/support/tensors.h"
 
 namespace ashlar::testing {
 namespace {
@@ -29,8 +29,10 @@ class CompileCommandTest : public CommandTest {
  protected:
   static void SetUpTestSuite() {
     CommandTest::SetUpTestSuite();
-    std::mt19937_64 random(1);
-    ASSERT_TRUE(IsOk(WriteNpz({{"data", RandomTensor(random, {5, 3, 16, 16})}}, Path("data.npz"))));
+    HostTensor images = HostTensor::Zeros(DType::kFloat32, {5, 3, 16, 16});
+    Random random(1);
+    for (float& x : images.mutable_data<float>()) x = static_cast<float>(random.Normal());
+    ASSERT_TRUE(IsOk(WriteNpz({{"data", images}}, Path("data.npz"))));
     ASSERT_EQ(Ashlar("quantize model.ash --calibrate data.npz -o int8.ash").exit_code, 0);
   }
   void SetUp() override {

@@ -3,12 +3,12 @@
 
 #include <filesystem>
 
+#include "graph/random.h"
 #include "serialization/npy.h"
 #include "serialization/npz.h"
 #include "tests/support/command/command_process.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/status.h"
-#include "tests/support/tensors.h"
 
 namespace ashlar::testing {
 namespace {
@@ -19,15 +19,17 @@ class QuantizeCommandTest : public CommandTest {
  protected:
   static void SetUpTestSuite() {
     CommandTest::SetUpTestSuite();
-    std::mt19937_64 random(1);
-    const HostTensor images = RandomTensor(random, {5, 3, 16, 16});
+    HostTensor images = HostTensor::Zeros(DType::kFloat32, {5, 3, 16, 16});
+    Random random(1);
+    for (float& x : images.mutable_data<float>()) x = static_cast<float>(random.Normal());
     ASSERT_TRUE(IsOk(WriteNpz({{"data", images}}, Path("data.npz"))));
     HostTensor labels = HostTensor::Zeros(DType::kInt32, {5});
     ASSERT_TRUE(IsOk(WriteNpz({{"images", images}, {"labels", labels}}, Path("labelled.npz"))));
     for (const char* name : {"one", "two", "three"}) {
       const std::string folder = std::string("samples/") + (name[0] == 'o' ? "a" : "b");
       std::filesystem::create_directories(Path(folder));
-      const HostTensor image = RandomTensor(random, {3, 16, 16});
+      HostTensor image = HostTensor::Zeros(DType::kFloat32, {3, 16, 16});
+      for (float& x : image.mutable_data<float>()) x = static_cast<float>(random.Normal());
       ASSERT_TRUE(IsOk(WriteNpy(image, Path(folder + "/" + name + ".npy"))));
     }
   }
