@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kNodeBytes = 1024;
 // Heap bytes that a search for tiles leaves unused between the parts of its plan, and that a search
 // for another rewrite leaves between the parts of both plans.
-constexpr int64_t kSearchLeaves = 1 << 20, kNextSearchLeaves = 5 << 19;
+constexpr int64_t kSearchLeaves = 1 << 20, kNextSearchLeaves = 3 << 20;
 // Bytes in use while planning, measured with the zoo's models:
 // - kPlanning: code that only loading and planning execute;
 // - kPlanningNode: by node, the heap of the model's graph and its rewrites;
