@@ -231,8 +231,8 @@ KNOWN = [
           _differs_by_rounding),
     Known(_REFERENCE, "AveragePool", "Ashlar and ONNX Runtime",
           "ceil_mode adds a window at the end, which begins inside the input; onnx.reference pads both ends "
-          "of an input of one dimension for it, which moves all windows",
-          lambda n: n.get("ceil_mode") == 1 and n.inputs[0].ndim == 3),
+          "for it, which moves all windows",
+          lambda n: n.get("ceil_mode") == 1),
     Known(_REFERENCE, "Resize", "Ashlar and ONNX Runtime",
           "exclude_outside 0: 'the border repeats' (edge values); onnx.reference takes other elements where an axis has fewer than four",
           lambda n: n.get("mode") == "cubic" and min(n.inputs[0].shape) < 4),

@@ -16,7 +16,7 @@ KERNELS = ["conv8", "conv8_sum", "depthwise8"]
 # Instructions that the compiled kernels must have.
 EXTENSIONS = {"Cortex-M4": ["smlad", "smlabb"], "Cortex-M7": ["smlad", "smlabb"],
               "Cortex-M55": ["vmladava", "vmullb", "smlad"], "64-bit Arm": ["sdot"]}
-AARCH64 = cross_test.Target("64-bit Arm", "aarch64-linux-gnu-", "-march=armv8.2-a+dotprod", None,
+AARCH64 = cross_test.Target("64-bit Arm", "generic", "aarch64-linux-gnu-", "-march=armv8.2-a+dotprod", None,
                             "qemu-aarch64-static -cpu max", 0, 0, 0)
 
 
