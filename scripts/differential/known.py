@@ -229,8 +229,9 @@ KNOWN = [
     Known("both", "Equal", "nobody: the last bit decides",
           "'equal' of a computed float and a constant that is its value in a reference: each rounds in its own way",
           _differs_by_rounding),
-    Known(_REFERENCE, "Resize", "Ashlar and ONNX Runtime",
-          "floor and ceil: a coordinate that is whole stays; onnx.reference's scale, a quotient of sizes, puts it beside the number",
+    Known("both", "Resize", "Ashlar, in double precision",
+          "floor and ceil: a coordinate that is whole stays; a scale that is a rounded quotient of sizes, or Float32, puts it beside the "
+          "number",
           lambda n: n.get("mode", "nearest") == "nearest" and n.get("nearest_mode") in ("floor", "ceil")),
     Known(_REFERENCE, "AveragePool", "Ashlar and ONNX Runtime",
           "ceil_mode adds a window at the end, which begins inside the input; onnx.reference pads both ends "
