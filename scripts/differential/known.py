@@ -251,7 +251,7 @@ KNOWN = [
     Known(_RUNTIME, "Ceil Sign Log Reciprocal FusedConv", "Ashlar",
           "'1 / (1 + exp(-x))' is above 0: ONNX Runtime's Sigmoid is 0 for -20, which functions with a step or a pole there show",
           lambda n: n.dtype() == "float32" and (np.abs((n.outputs if n.op == "FusedConv" else n.inputs)[0]) < 1e-6).any()),
-    Known(_REFERENCE, "ConvTranspose", "Ashlar, in Float32, and ONNX Runtime",
+    Known(_REFERENCE, "ConvTranspose Gemm MatMul", "Ashlar, in Float32, and ONNX Runtime",
           "the sum of products is in the range of float16: onnx.reference adds up in float16, where a part of the sum overflows",
           lambda n: n.dtype() == "float16" and np.nanmax(np.abs(n.outputs[0])) > 3e4),
     Known("both", "LpNormalization", "nobody: 1 is right",
