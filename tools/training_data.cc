@@ -109,35 +109,33 @@ absl::Status TrainingData::ReadFolder(const std::string& path, const InputFlags&
 }
 
 // Returns whether the images have the model's dimensions except ones, or are rows of as many
-// elements. Moves channels that come last to the front if asked to.
-bool TrainingData::TakeLayout(bool nhwc) {
-  const auto image_of = [](const Shape& batch, bool last) {
+// elements; `last`: with channels that come last.
+bool TrainingData::HaveLayout(bool last) const {
+  const auto image_of = [](const Shape& batch, bool rotated) {
     std::vector<int64_t> dims(batch.dims().begin() + 1, batch.dims().end());
-    if (last) std::rotate(dims.begin(), dims.end() - 1, dims.end());
+    if (rotated) std::rotate(dims.begin(), dims.end() - 1, dims.end());
     std::erase(dims, 1);
     return dims;
   };
   const Shape& shape = images_.shape();
-  if (images_.num_elements() != count_ * image_elements_) return false;
+  if (count_ == 0 || images_.num_elements() != count_ * image_elements_) return false;
   const std::vector<int64_t> model = image_of(types_.images.shape, false);
-  const bool row = shape.rank() == 2 || model.size() == 1;
-  if (nhwc && shape.rank() == 4 && model == image_of(shape, true)) {
-    images_ = ToChannelsFirst(images_);
-    return true;
-  }
-  return row || model == image_of(shape, false);
+  if (last) return shape.rank() == 4 && model == image_of(shape, true);
+  return shape.rank() == 2 || model.size() == 1 || model == image_of(shape, false);
 }
 
 absl::Status TrainingData::Check(const std::string& path, const InputFlags& flags) {
   const auto type = [](const HostTensor& t) { return TensorType{t.dtype(), t.shape()}.ToString(); };
   const auto counted = [](const HostTensor& t) { return t.shape().rank() > 0 ? t.shape()[0] : 0; };
   count_ = counted(images_);
-  if (count_ == 0 || !TakeLayout(flags.nhwc)) {
-    const bool last = count_ > 0 && !flags.nhwc && TakeLayout(true);
+  if (flags.nhwc && HaveLayout(true)) {
+    images_ = ToChannelsFirst(images_);
+  } else if (!HaveLayout(false)) {
     return Rejected(
-        path, absl::StrCat("images are ", type(images_), ", expected images as the model's, ",
-                           types_.images.ToString(), ", or rows of ", image_elements_, " elements",
-                           last ? "; --layout nhwc reads channels that come last" : ""));
+        path,
+        absl::StrCat("images are ", type(images_), ", expected images as the model's, ",
+                     types_.images.ToString(), ", or rows of ", image_elements_, " elements",
+                     HaveLayout(true) ? "; --layout nhwc reads channels that come last" : ""));
   }
   if (counted(labels_) != count_ || labels_.num_elements() != count_ * label_elements_) {
     return Rejected(path, absl::StrCat("labels are ", type(labels_), ", expected ", label_elements_,

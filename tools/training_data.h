@@ -46,7 +46,7 @@ class TrainingData {
   absl::Status ReadArrays(const std::string& path);
   absl::Status ReadFolder(const std::string& path, const InputFlags& flags, Console& console);
   absl::Status Check(const std::string& path, const InputFlags& flags);
-  bool TakeLayout(bool nhwc);
+  bool HaveLayout(bool last) const;
 
   BatchTypes types_;
   int64_t count_ = 0;

@@ -457,8 +457,10 @@ TEST_F(TrainCommandTest, InputsOfOtherTypesGetTheSameNumbers) {
     }
     data[0].second = last;
     ASSERT_TRUE(IsOk(WriteNpz(data, Path("last.npz"))));
-    EXPECT_THAT(Ashlar(train + "last.npz").err,
-                HasSubstr("--layout nhwc reads channels that come"));
+    const std::string refused = Ashlar(train + "last.npz").err;
+    EXPECT_THAT(refused, HasSubstr("--layout nhwc reads channels that come"));
+    // Regression: the shape after the channels had been moved.
+    EXPECT_THAT(refused, HasSubstr("images are Uint8{100,4,5,3}, expected"));
     ASSERT_EQ(Ashlar(train + "last.npz --layout nhwc").exit_code, 0);
     EXPECT_EQ(Losses("typed.csv"), expected);
   }
