@@ -286,22 +286,19 @@ absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes,
 FileAxes FileAxesOf(const Model& model) {
   if (model.origin == nullptr) return {model.file.fixed_axes, {}};
   const std::optional<std::vector<OpenAxis>> open = model.origin->open_axes();
-  std::vector<OpenAxis> axes = AxesOf(model.graph);  // sizes that a file declares change, too
-  FileAxes result;
+  FileAxes all;
   if (!open) {
-    for (const OpenAxis& axis : axes) result.fixed.push_back({axis.input, axis.axis, ""});
-    return result;
-  }
-  for (OpenAxis& axis : axes) {
-    for (const OpenAxis& other : *open) {
-      if (other.input == axis.input && other.axis == axis.axis) axis.symbol = other.symbol;
+    for (const OpenAxis& axis : AxesOf(model.graph, {})) {
+      all.fixed.push_back({axis.input, axis.axis, ""});
     }
+    return all;
   }
   const auto read = [&](const InputShapes& shapes) -> absl::StatusOr<Graph> {
     ASHLAR_ASSIGN_OR_RETURN(Model model_read, model.origin->reopen(shapes));
     return std::move(model_read.graph);
   };
-  return {FixedByReading(model.graph, axes, read), *open};
+  // Sizes that the file declares may change, too.
+  return {FixedByReading(model.graph, AxesOf(model.graph, *open), read), *open};
 }
 
 absl::StatusOr<Model> WithShapes(Model model, const InputShapes& shapes) {

@@ -17,6 +17,7 @@ namespace ashlar {
 namespace {
 
 constexpr int kMostCompared = 200;  // further changes count as refused
+
 bool SameConstant(const HostTensor& a, const HostTensor& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
   if (!a.has_data() || !b.has_data() || a.raw() == b.raw()) return true;
@@ -83,11 +84,16 @@ bool AreLarger(const Graph& graph, const InputShapes& shapes) {
 
 }  // namespace
 
-std::vector<OpenAxis> AxesOf(const Graph& graph) {
+std::vector<OpenAxis> AxesOf(const Graph& graph, const std::vector<OpenAxis>& named) {
   std::vector<OpenAxis> axes;
   for (const Binding& input : graph.inputs()) {
     const int rank = graph.var(input.var).type.shape.rank();
     for (int axis = 0; axis < rank; ++axis) axes.push_back({input.name, axis});
+  }
+  for (OpenAxis& axis : axes) {
+    for (const OpenAxis& other : named) {
+      if (other.input == axis.input && other.axis == axis.axis) axis.symbol = other.symbol;
+    }
   }
   return axes;
 }

@@ -39,8 +39,8 @@ struct FileAxes {
   std::vector<OpenAxis> open;    // the ones with symbols in the model's own file
 };
 
-// Returns all dimensions of the graph's inputs.
-std::vector<OpenAxis> AxesOf(const Graph& graph);
+// Returns all dimensions of the graph's inputs, with the symbols of `named`.
+std::vector<OpenAxis> AxesOf(const Graph& graph, const std::vector<OpenAxis>& named);
 
 // Returns shapes of the graph's inputs in which these dimensions have other sizes: around the
 // present ones, with other remainders of small numbers, 1, the half, the double and the triple.

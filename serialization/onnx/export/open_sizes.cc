@@ -139,13 +139,8 @@ std::vector<FixedAxis> FixedByWriting(const Graph& graph, const FileAxes& axes, 
                                       ReadAtShapes read) {
   const absl::StatusOr<onnx::ModelProto> model = make(graph);
   if (!model.ok()) return {};  // it is not written, either
-  std::vector<OpenAxis> open = AxesOf(graph);
+  std::vector<OpenAxis> open = AxesOf(graph, axes.open);
   std::erase_if(open, [&](const OpenAxis& axis) { return IsFixed(axes.fixed, axis); });
-  for (OpenAxis& axis : open) {
-    for (const OpenAxis& named : axes.open) {
-      if (named.input == axis.input && named.axis == axis.axis) axis.symbol = named.symbol;
-    }
-  }
   return FindFixedAxes(
       graph, open,
       [&](const Graph& inferred, const InputShapes& shapes) -> std::optional<std::string> {
@@ -169,15 +164,14 @@ void DeclareOpen(const Graph& graph, const FileAxes& axes, MakeOnnx make, onnx::
   // Broadcasts of two sizes, of which one is 1, may have either: values have symbols only if that
   // is so at sizes that all differ.
   absl::StatusOr<onnx::ModelProto> joint = absl::NotFoundError("no open dimensions");
-  const absl::StatusOr<Graph> apart = WithInputShapes(graph, JointShapes(graph, groups));
+  const InputShapes shapes = JointShapes(graph, groups);
+  const absl::StatusOr<Graph> apart = WithInputShapes(graph, shapes);
   if (apart.ok()) joint = make(*apart);
-  int64_t times = 2;
   for (const auto& [symbol, group] : groups) {
     Sizes sizes = ModelsAtSizes(graph, group, make);
-    if (sizes.models.size() > 1) {
-      Declare(symbol, joint.ok() ? &*joint : nullptr, times * sizes.of_group[0], sizes, model);
-    }
-    ++times;
+    if (sizes.models.size() <= 1) continue;
+    const int64_t joint_size = shapes.at(group[0].input)[group[0].axis];
+    Declare(symbol, joint.ok() ? &*joint : nullptr, joint_size, sizes, model);
   }
 }
 
