@@ -9,7 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "${1:-build/release}")
 target=${2:-build/device_pack}
-programs=(ashlar latency_server runtime_cuda_device_test tools_gpu_test)
+programs=(ashlar latency_server runtime_cuda_device_test tools_gpu_test runtime_cpu_test chunk_schedule)
 cmake --build "$build" --target "${programs[@]}" ashlar_cuda
 # Results of an earlier call stay, and the next call continues them.
 mkdir -p "$target"
@@ -24,7 +24,7 @@ strip --strip-unneeded "$target"/pack/*.so* 2>/dev/null || true
 # Only debug symbols are stripped: the GPU's library uses symbols of the programs.
 (cd "$target/pack" && strip --strip-debug "${programs[@]}")
 git describe --always --dirty --exclude '*' >"$target/pack/commit"
-cp benchmarks/{versus_gpu_frameworks,gpu_peers,gpu_tables}.py benchmarks/cuda_device_run.sh "$target/"
+cp benchmarks/{versus_gpu_frameworks,gpu_peers,gpu_tables,cudnn_engines}.py benchmarks/cuda_device_run.sh "$target/"
 rm -rf "$target/peers"
 mkdir "$target/peers"
 cp benchmarks/peers/{bursts,jax_resnet50,pytorch,pytorch_limits}.py "$target/peers/"

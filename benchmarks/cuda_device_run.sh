@@ -12,10 +12,13 @@
 #                           of other stages
 #   STAGE  smoke          ResNet-50 at batch 10 against the CPU in four precisions, memory, times
 #                         without tuning: about a minute
-#          tests          the device's tests, each in its own process, $JOBS (8) at a time
+#          tests          the device's tests, each in its own process, $JOBS (8) at a time;
+#                         tests:memory and tests:rest are its two parts
 #          quick:P        ResNet-50 at batch 1, 10, 64 in precision P (fp16, tf32, fp32, bf16), and
 #                         PyTorch eager and as a CUDA graph: about 45 seconds a batch
 #          jax:P          the same with the CUDA graph and JAX
+#          every:P        the same with PyTorch eager, as a CUDA graph, as one with folded
+#                         normalisation, by torch.compile(mode="reduce-overhead"), and JAX
 #          speed:P        the same with PyTorch eager, as a CUDA graph, as one with folded
 #                         normalisation, and JAX, twice the rounds: one to two minutes a batch
 #          inductor:P     the same with the CUDA graph and torch.compile(mode="reduce-overhead")
@@ -24,6 +27,8 @@
 #          freeze:P       the same with torch.compile and normalisation folded into the filters
 #          sanitize:one   compute-sanitizer over a model and the kernels with barriers: at most
 #                         three minutes
+#          sanitize:kernels  memcheck, racecheck and synccheck of all our kernels, by operator,
+#                         $JOBS at a time
 #          sanitize       compute-sanitizer's tools over all kernels; each has a time limit, which
 #                         may not suffice
 #          flight         ResNet-50 in fp16 with several runs in flight, at batch 1 and 64
@@ -31,8 +36,14 @@
 #                         kernels
 #          int8           ResNet-50 in 8 bits at batch 1 and 64, by our own kernels and tuned;
 #                         int8-BATCH.json in details.tgz has both by layer
+#          compile_cache  lets torch.compile fill its cache with the code of all rows (not with
+#                         choices by time); the rows of inductor and every start faster after it
+#          train          losses of training on the device beside the CPU's, and memory
+#          engines        engines.json in details.tgz: what cuDNN offers for wide filters in NCHW,
+#                         with its notes
 #          models         every model of the zoo against the CPU, in all precisions; verify and
 #                         profile
+#          A+B            stages that run at the same time: of checks, not of times
 #          `doctor` always runs first; if it finds no device, nothing else runs.
 # The remaining stages share $LIMIT seconds (570). cuda_device_first_run.md has the commands for a
 # first session, and how to continue after their results. Settings from the environment:
@@ -169,24 +180,36 @@ one_test() {
   return $((code != 0))
 }
 
-# Runs the tests of free memory alone, then the longest tests, then the rest, $JOBS at a time.
-tests() {
-  local status=0 all="" some program name running=0 jobs=${JOBS:-8}
-  export SECONDS_EACH=${SECONDS_EACH:-240}
-  for program in runtime_cuda_device_test tools_gpu_test; do
-    some=$(tests_of $program)
-    [ -n "$some" ] || { say "  $program: FAILED: it lists no tests"; status=1; }
-    all="$all$some"$'\n'
-  done
-  all=$(grep . <<<"$all" | grep -vE "${SKIP_TESTS:-^$}")
-  while read -r program name; do one_test "$program" "$name" || status=1; done < <(grep Memory <<<"$all")
-  while read -r program name; do
+# Reads lines of arguments, and runs a command with each, $JOBS at a time. Fails if one does.
+side_by_side() {
+  local status=0 running=0 jobs=${JOBS:-8} words
+  while read -r -a words; do
     if [ $running -ge "$jobs" ]; then wait -n || status=1; running=$((running - 1)); fi
-    one_test "$program" "$name" &
+    "$@" "${words[@]}" </dev/null &
     running=$((running + 1))
-  done < <(grep -v Memory <<<"$all" |
-    awk '{print /AllCandidates|Tf32|ConvBias|ModelsOf|\/Elemwise$|\/MatrixMul$/ ? 0 : 1, $0}' | sort -s -n -k 1,1 | cut -d ' ' -f 2-)
+  done
   while [ $running -gt 0 ]; do wait -n || status=1; running=$((running - 1)); done
+  return $status
+}
+
+# Prints all tests, the longest first.
+tests_by_length() {
+  local program
+  for program in runtime_cuda_device_test tools_gpu_test; do tests_of $program; done |
+    awk '{print /AllCandidates|Tf32|ConvBias|ModelsOf|\/Elemwise$|\/MatrixMul$/ ? 0 : 1, $0}' | sort -s -n -k 1,1 | cut -d ' ' -f 2-
+}
+
+# Runs the tests of free memory alone, then the rest.
+tests() {
+  local status=0 all some program part=${1:-memory rest}
+  export SECONDS_EACH=${SECONDS_EACH:-240}
+  all=$(tests_by_length | grep -vE "${SKIP_TESTS:-^$}")
+  for program in runtime_cuda_device_test tools_gpu_test; do
+    some=$(grep -c "^$program " <<<"$all")
+    [ "$some" != 0 ] || { say "  $program: FAILED: it lists no tests"; status=1; }
+  done
+  [[ $part != *memory* ]] || JOBS=1 side_by_side one_test < <(grep Memory <<<"$all") || status=1
+  [[ $part != *rest* ]] || side_by_side one_test < <(grep -v Memory <<<"$all") || status=1
   return $status
 }
 
@@ -317,6 +340,37 @@ sanitized() {
   [ $code = 0 ] && [ -n "$found" ]
 }
 
+# Runs a tool of compute-sanitizer over our kernels of an operator.
+sanitized_kernels() {
+  local tool=$1 name=$2 record="$work/sanitizer-$1-${2//[^A-Za-z0-9]/_}.txt" begun=$SECONDS code summary
+  local options=(--kernel-name kns=6ashlar --error-exitcode 9)
+  # Failing calls are expected in libraries.
+  [ "$tool" != memcheck ] || options+=(--report-api-errors no)
+  LD_LIBRARY_PATH=$libraries bounded "${SECONDS_EACH:-150}" "$tools" --tool "$tool" --print-limit 200 "${options[@]}" \
+    "$pack/runtime_cuda_device_test" --gtest_filter="$name" >"$record" 2>&1
+  code=$?
+  summary=$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$record" | tail -n 1)
+  if [ $code = 0 ] && [ -n "$summary" ]; then
+    echo "$tool, $name: $summary ($((SECONDS - begun)) s)"
+    return 0
+  fi
+  head -c 20000 "$record"
+  case $code in 124 | 137) summary="no answer in time" ;; esac
+  say "  $tool, $name: FAILED ($code): ${summary:-no summary} ($((SECONDS - begun)) s)"
+  grep -E -m 4 '^=+ +(Invalid|Error|Warning|Race|Barrier|.* at .*ashlar)|Failure' "$record" | cut -c 1-300 >&3
+  return 1
+}
+
+# All tools over all operators, the longest first.
+sanitize_kernels() {
+  local tool tools status=0 begun=$SECONDS all
+  tools=$(sanitizer) || { say "  compute-sanitizer is neither on the PATH nor in the toolkit's folder"; return 1; }
+  all=$(tests_by_length | awk '/ComputeWhatTheirOperatorMeans/ {print $2}')
+  side_by_side sanitized_kernels < <(for tool in memcheck racecheck synccheck; do sed "s/^/$tool /" <<<"$all"; done) || status=1
+  say "  $(wc -l <<<"$all") operators by three tools in $((SECONDS - begun)) s"
+  return $status
+}
+
 sanitize() {
   local status=0 found ours small=$work/small.ash tool tools
   tools=$(sanitizer) || { say "  compute-sanitizer is neither on the PATH nor in the toolkit's folder"; return 1; }
@@ -353,6 +407,76 @@ sanitize() {
     [ "$ours" = 0 ] || status=1
   done
   return $status
+}
+
+# Trains for three epochs of four steps on the CPU, on the CPU without vector instructions, and on
+# the device. Rounding drives losses apart, faster with every step and in some models faster than in
+# others: in the first epoch the device's may be ten times as far from the CPU's as those of the
+# CPU's two instruction sets are from each other, and 1e-4.
+train() {
+  local failures=0 line output name options isa device model images=$work/train.npz code
+  python3 -c 'import sys, numpy; r = numpy.random.default_rng(3)
+numpy.savez(sys.argv[1], images=r.normal(size=(32, 3, 64, 64)).astype("f"), labels=r.integers(0, 1000, 32))' "$images" || return 1
+  for name in resnet18 mobilenet_v2 squeezenet inception_v1; do
+    model=$work/train-$name.ash line=""
+    ashlar zoo $name --image 64 --batch 8 -o "$model" --quiet || return 1
+    for options in "--momentum 0.9 --lr 1e-5" "--optimizer adam --lr 1e-5" "--batch 8 --micro-batch 2 --weight-decay 1e-3 --lr 1e-5"; do
+      for isa in baseline cpu gpu; do
+        device=cpu0:0
+        [ $isa != gpu ] || device=gpu0:0
+        rm -f "$work/train-$isa.csv"
+        # shellcheck disable=SC2086
+        ASHLAR_MAX_ISA=${isa/[cg]pu/} check "train on $isa" train "$model" --data "$images" --epochs 3 $options --device $device \
+          --log "$work/train-$isa.csv" -o "$work/trained.ash" >/dev/null
+      done
+      output=$(python3 - "$work"/train-{cpu,baseline,gpu}.csv <<'P'
+import csv, sys
+cpu, baseline, gpu = ([float(row["loss"]) for row in csv.DictReader(open(path))] for path in sys.argv[1:])
+far, control = ([abs(a - b) / abs(a) for a, b in zip(cpu, other)] for other in (gpu, baseline))
+print(f"loss {cpu[0]:.5f} to {cpu[-1]:.5f}, on the device {gpu[0]:.5f} to {gpu[-1]:.5f}; apart by steps",
+      " ".join(f"{a:.0e} ({b:.0e})" for a, b in list(zip(far, control))[:5]))
+sys.exit(len(gpu) != 12 or not all(a < 1e-4 + 10 * b for a, b in zip(far[:4], control)))
+P
+      )
+      code=$?
+      [ $code = 0 ] || failures=$((failures + 1))
+      say "  $name $options: ${output:-nothing to compare}$([ $code = 0 ] || echo ": FAILED")"
+    done
+    line=""
+    check verify verify "$model" --device gpu0:0 --train --no-values
+    check recompute verify "$model" --device gpu0:0 --train --no-values --recompute cheap
+    say "  $name, memory of a step:$line"
+  done
+  [ $failures = 0 ]
+}
+
+# Lists engines and their notes on the device. The headers come with cuDNN's package.
+engines() {
+  local headers noted
+  headers=$(tr ':' '\n' <<<"$cuda" | sed 's/lib$/include/' | while read -r each; do
+    if [ -f "$each/cudnn_graph.h" ]; then echo "$each"; fi
+  done | head -n 1)
+  LD_LIBRARY_PATH=$libraries timeout --foreground -k 5 100 python3 "$here/cudnn_engines.py" --device --headers "${headers:-/usr/local/cuda/include}" \
+    --only NCHW --batch 1 --json "$details/engines.json" || return 1
+  noted=$(python3 -c 'import json, sys; print(sorted({(one["engine"], " ".join(note for note in one["notes"] if note != "TENSOR_CORE")) for row in json.load(open(sys.argv[1]))
+  if isinstance(row["engines"], list) for one in row["engines"] if one["engine"] in (6, 14) or any(w in note for note in one["notes"] for w in ("WINO", "FFT"))}))' "$details/engines.json")
+  say "  engines 6, 14 and those that transform: $noted"
+}
+
+# Runs torch.compile for a precision and a batch, and ends.
+compile_one() {
+  local begun=$SECONDS
+  timeout --foreground -k 5 200 python3 "$here/peers/pytorch.py" inductor "$2" "$1" < <(echo) | cut -c 1-200
+  echo "torch.compile, $1, batch $2: $((SECONDS - begun)) s"
+}
+compile_cache() {
+  local precision batch
+  mkdir -p "$TORCHINDUCTOR_CACHE_DIR"
+  JOBS=3 side_by_side compile_one < <(for precision in ${PRECISIONS:-fp16 tf32 fp32}; do
+    for batch in ${BATCHES:-1 10 64}; do echo "$precision $batch"; done
+  done)
+  # What was chosen by time while other programs ran is chosen anew.
+  find "$TORCHINDUCTOR_CACHE_DIR" -name '*.best_config' -delete
 }
 
 # Sets `model` to a file of ResNet-50 at a batch size.
@@ -508,18 +632,49 @@ say "${device:-no answer of nvidia-smi}; Ashlar $commit"
 python3 -c 'import torch, torchvision, jax' >/dev/null 2>&1 &
 imports=$!
 stage doctor doctor || { say "not run, since gpu0:0 is not ready: $*"; exit; }
-for name in "$@"; do
-  precision=${name#*:}
-  case "$name" in
-    doctor) ;;
-    tests | models | sanitize | flight | scratch | int8 | smoke) stage "$name" "$name" ;;
-    sanitize:one) stage "$name" sanitize one ;;
-    quick:*) TUNE=${TUNE:-8} ROUNDS=${ROUNDS:-5} stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph eager ;;
-    jax:*) ROUNDS=${ROUNDS:-5} stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph jax ;;
-    speed:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) eager graph folded jax ;;
-    inductor:*) ROUNDS=${ROUNDS:-5} stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph inductor ;;
-    compile:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph compile ;;
-    freeze:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph freeze ;;
-    *) say "unknown stage $name"; failed=1 ;;
+# The command of a stage, in `words`.
+words_of() {
+  local precision=${1#*:} left=$((limit - SECONDS - 15))
+  case "$1" in
+    tests | models | sanitize | flight | scratch | int8 | smoke | train | engines | compile_cache) words=("$1") ;;
+    tests:memory | tests:rest) words=(tests "$precision") ;;
+    sanitize:one) words=(sanitize one) ;;
+    sanitize:kernels) words=(sanitize_kernels) ;;
+    quick:*) words=(speed "$precision" $left graph eager) ;;
+    every:*) words=(speed "$precision" $left eager graph folded inductor jax) ;;
+    jax:*) words=(speed "$precision" $left graph jax) ;;
+    speed:*) words=(speed "$precision" $left eager graph folded jax) ;;
+    inductor:*) words=(speed "$precision" $left graph inductor) ;;
+    compile:*) words=(speed "$precision" $left graph compile) ;;
+    freeze:*) words=(speed "$precision" $left graph freeze) ;;
+    *) say "unknown stage $1"; return 1 ;;
   esac
+  case "$1" in
+    quick:* | every:*) export TUNE=${TUNE:-8} ROUNDS=${ROUNDS:-5} ;;
+    jax:* | inductor:*) export ROUNDS=${ROUNDS:-5} ;;
+  esac
+}
+
+# Runs a stage, or several joined by "+" at the same time. The output of each follows the other's.
+one_stage() {
+  local status=0 name words parts pids=()
+  IFS=+ read -r -a parts <<<"$1"
+  for name in "${parts[@]}"; do
+    words_of "$name" || return 1
+    if [ ${#parts[@]} = 1 ]; then "${words[@]}"; return; fi
+    ( begun=$SECONDS
+      "${words[@]}" >"$work/stage-$name.txt" 2>&1
+      code=$?
+      say "  $name: $([ $code = 0 ] && echo ok || echo "FAILED ($code)") ($((SECONDS - begun)) s)"
+      exit $code ) &
+    pids+=($!)
+  done
+  trap 'cat "$work"/stage-*.txt; exit 143' TERM
+  for name in "${pids[@]}"; do wait "$name" || status=1; done
+  cat "$work"/stage-*.txt
+  return $status
+}
+
+for name in "$@"; do
+  [ "$name" = doctor ] || stage "$name" one_stage "$name"
 done

@@ -4,8 +4,9 @@ a described GPU.
 
     benchmarks/cudnn_engines.py        # Markdown, for benchmarks/results/gpu-engines.md
     benchmarks/cudnn_engines.py --json engines.json --batch 1 64
+    benchmarks/cudnn_engines.py --device --only NCHW    # what the GPU of this machine is offered
 
-Needs no GPU and no driver. The GPU is the one that Ashlar plans for without one
+Needs no GPU and no driver without --device. The GPU is the one that Ashlar plans for without one
 (runtime/cuda/toolkit/library_device.cc); names and numbers are the headers'. Listed engines
 finalize as plans; only a GPU can tell how fast they are. The library compiles "compiled" engines at
 run time, which takes about a second each.
@@ -44,11 +45,16 @@ def enumerators(header):
 class Library:
     """cuDNN's backend interface."""
 
-    def __init__(self, path, headers):
+    def __init__(self, path, headers, device=False):
         self.calls = ctypes.CDLL(path)
         self.values = enumerators((headers / "cudnn_graph.h").read_text())
         self.calls.cudnnGetErrorString.restype = ctypes.c_char_p
         self.calls.cudnnGetVersion.restype = ctypes.c_size_t
+        self.handle = self.device = None
+        if device:
+            self.handle = ctypes.c_void_p()
+            self.check(self.calls.cudnnCreate(ctypes.byref(self.handle)))
+            return
         source = (HERE.parent / "runtime/cuda/toolkit/library_device.cc").read_text()
         described = re.search(r'R"\((.*?)\)"', source, flags=re.S).group(1).encode() + b"\0"
         self.device = self.make("BACKEND_DEVICEPROP", DEVICEPROP_JSON_REPRESENTATION=("CHAR", described))
@@ -72,12 +78,18 @@ class Library:
         if isinstance(value, bytes):
             return ctypes.create_string_buffer(value, len(value))
         values = list(value) if isinstance(value, (list, tuple)) else [value]
-        if kind == "BACKEND_DESCRIPTOR":
+        if kind in ("BACKEND_DESCRIPTOR", "HANDLE"):
             return (ctypes.c_void_p * len(values))(*(one.value for one in values))
         types = {"INT64": ctypes.c_int64, "FLOAT": ctypes.c_float, "DOUBLE": ctypes.c_double, "BOOLEAN": ctypes.c_bool}
         if kind not in types:  # an enumeration, by name
             return (ctypes.c_int * len(values))(*(self[name] for name in values))
         return (types[kind] * len(values))(*values)
+
+    def device_of(self, prefix, handle):
+        """Returns the attribute that names the device: the described one, or by a handle."""
+        if self.handle:
+            return {handle: ("HANDLE", self.handle)}
+        return {prefix + "_DEVICEPROP": ("BACKEND_DESCRIPTOR", self.device)}
 
     def check(self, status):
         if status != 0:
@@ -127,6 +139,7 @@ class Problem:
     sums: str = "FLOAT"  # dtype of the convolution's sums, and of its virtual output
     y: str = ""  # the output's dtype; "": dtype
     scaled: bool = False  # a factor by channel before the bias
+    mode: str = "A"  # of the heuristics
 
     def text(self):
         words = [f"{self.window}x{self.window}/{self.stride}" if self.stride > 1 else f"{self.window}x{self.window}",
@@ -194,10 +207,12 @@ def engines(library, problem):
                                        OPERATION_POINTWISE_XDESC=("BACKEND_DESCRIPTOR", outputs[i]), **added,
                                        OPERATION_POINTWISE_YDESC=("BACKEND_DESCRIPTOR", outputs[i + 1])))
     try:
-        graph = library.make("BACKEND_OPERATIONGRAPH", OPERATIONGRAPH_OPS=("BACKEND_DESCRIPTOR", operations))
+        # Of a described device the heuristics are told, and of a real one the graph.
+        real = {"OPERATIONGRAPH_HANDLE": ("HANDLE", library.handle)} if library.handle else {}
+        graph = library.make("BACKEND_OPERATIONGRAPH", OPERATIONGRAPH_OPS=("BACKEND_DESCRIPTOR", operations), **real)
+        described = {} if library.handle else {"ENGINEHEUR_DEVICEPROP": ("BACKEND_DESCRIPTOR", library.device)}
         heuristics = library.make("BACKEND_ENGINEHEUR", ENGINEHEUR_OPERATION_GRAPH=("BACKEND_DESCRIPTOR", graph),
-                                  ENGINEHEUR_MODE=("HEUR_MODE", ["HEUR_MODE_A"]),
-                                  ENGINEHEUR_DEVICEPROP=("BACKEND_DESCRIPTOR", library.device))
+                                  ENGINEHEUR_MODE=("HEUR_MODE", ["HEUR_MODE_" + p.mode]), **described)
     except ValueError as error:
         return str(error)
     configs = library.parts(heuristics, "ENGINEHEUR_RESULTS", "BACKEND_ENGINECFG", MOST)
@@ -217,8 +232,8 @@ def engine(library, config):
     row = {"engine": library.numbers(one, "ENGINE_GLOBAL_INDEX", "INT64", 1, ctypes.c_int64)[0], "knobs": knobs,
            "compiled": "RUNTIME_COMPILATION" in behavior, "tensor_cores": "TENSOR_CORE" in notes, "notes": notes}
     try:
-        plan = library.make("BACKEND_EXECUTION_PLAN", EXECUTION_PLAN_DEVICEPROP=("BACKEND_DESCRIPTOR", library.device),
-                            EXECUTION_PLAN_ENGINE_CONFIG=("BACKEND_DESCRIPTOR", config))
+        plan = library.make("BACKEND_EXECUTION_PLAN", EXECUTION_PLAN_ENGINE_CONFIG=("BACKEND_DESCRIPTOR", config),
+                            **library.device_of("EXECUTION_PLAN", "EXECUTION_PLAN_HANDLE"))
         row["workspace"] = library.numbers(plan, "EXECUTION_PLAN_WORKSPACE_SIZE", "INT64", 1, ctypes.c_int64)[0]
     except ValueError as error:
         row["refused"] = str(error)
@@ -286,6 +301,9 @@ def questions(batch):
                                               for one in (conv, pointwise) for tail in ("relu", "none", "alone") for wide in (0, 2)],
         "Padding that is not the same before and behind": [change(conv, before=b, behind=a)
                                                            for b, a in ((1, 1), (1, 0), (0, 1), (0, 0))],
+        "Wide filters in NCHW, whose engines may transform": [
+            Problem(16, 32, 12, window, tail=tail, batch=batch, dtype=dtype, last=False, mode=mode)
+            for window in (3, 5, 7) for tail in ("alone", "relu") for dtype in ("HALF", "FLOAT") for mode in ("A", "FALLBACK")],
         "What may follow a 1x1 convolution": tails + [change(pointwise, c=64, k=256, z=True)],
     }
 
@@ -346,21 +364,25 @@ def main():
     parser.add_argument("--headers", type=pathlib.Path, default=pathlib.Path("/usr/local/cuda/include"))
     parser.add_argument("--batch", nargs="+", type=int, default=[1, 64])
     parser.add_argument("--json", type=pathlib.Path, help="all that was found")
+    parser.add_argument("--device", action="store_true", help="ask for the GPU of this machine, not for a described one")
+    parser.add_argument("--only", default="", help="ask only what has this word in its title")
     args = parser.parse_args()
-    library = Library(args.library, args.headers)
+    library = Library(args.library, args.headers, args.device)
     print(f"cuDNN {library.calls.cudnnGetVersion()}; engines by their numbers: `t` on tensor cores, `c` compiled at run time.\n")
     document = []
 
     def show(title, about, problems):
         """Prints a table of problems with their counts, or one line if nothing is listed for any.
         """
+        if args.only not in title:
+            return
         print(f"## {title}\n")
         lines = []
         for problem, count in problems:
             rows = engines(library, problem)
             document.append({**about, "problem": dataclasses.asdict(problem), "count": count, "engines": rows})
             text = f"{count} x {problem.text()}" if "model" in about else f"{problem.text()}, {problem.dtype.lower()}"
-            lines.append((rows, [text, *head(rows)]))
+            lines.append((rows, [text + (f", {problem.mode.lower()}" if problem.mode != "A" else ""), *head(rows)]))
         if any(rows for rows, _ in lines):
             table([line for _, line in lines], ["convolutions", *COLUMNS])
         else:
