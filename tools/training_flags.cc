@@ -178,7 +178,8 @@ absl::StatusOr<Model> WithTraining(Model model, TrainingFlags& flags,
     flags.max_extra_flops = target.budget->max_extra_flops;
     target.budget.reset();
   }
-  flags.options.tiles = std::exchange(target.tiles, {});  // gradients are tiled, too
+  // Gradients are tiled, too. What an earlier call was given, or found, stays.
+  if (!target.tiles.empty()) flags.options.tiles = std::exchange(target.tiles, {});
   Model step = model;
   ASHLAR_ASSIGN_OR_RETURN(TrainingGraph graph, GraphToTrain(std::move(model), flags));
   ASHLAR_RETURN_IF_ERROR(

@@ -393,6 +393,15 @@ TEST_F(TrainCommandTest, ABudgetIsMetInTilesThatCanBeAskedFor) {
   EXPECT_EQ(trained.exit_code, 0) << trained.err;
 }
 
+// Regression: the run with guard bytes was planned without tiles, and refused the ids of the rest.
+TEST_F(TrainCommandTest, VerifyKeepsTheTilesThatABudgetFinds) {
+  ASSERT_EQ(Ashlar("zoo squeezenet --image 32 --batch 2 -o squeezenet.ash").exit_code, 0);
+  const ProcessResult verify =
+      Ashlar("verify squeezenet.ash --train --memory-budget min --no-values --json");
+  ASSERT_EQ(verify.exit_code, 0) << verify.err;
+  EXPECT_TRUE(verify.Json()["recompute"].contains("tile"));
+}
+
 // The norms learn, and the trained model still contains them as operators.
 TEST_F(TrainCommandTest, NormalisationThatAnExporterKeptIsTrained) {
   const char kModel[] = "data/onnx/real/resnet_cifar10/resnet20.onnx";
