@@ -2,10 +2,10 @@
 # Tests and times Ashlar on the processor of a machine with a GPU, which may be one that is rarely
 # at hand, from the archive of cuda_device_pack.sh. The machine needs Python with NumPy, onnx and
 # onnxruntime.
-# Usage: benchmarks/cuda_device_host.sh OUT.md [PACK] PART...
+# Usage: benchmarks/cuda_device_host.sh OUT.md PACK PART...
 #   OUT.md   the results, written continuously
-#   PACK     the folder of cuda_device_pack.sh (build/device_pack). An openvino.tar.xz beside the
-#            archive is unpacked for Python
+#   PACK     the folder of cuda_device_pack.sh. An openvino.tar.xz beside the archive is unpacked for
+#            Python
 #   PART     tests     kernels in AMX's tiles, in 8 bits and bf16, and all kernels of convolutions
 #                      and products, on this processor's instructions
 #            speed     ResNet-50 and MobileNetV2 on one thread in bf16, in fp32 and in 8 bits beside
@@ -13,13 +13,12 @@
 #            scaling   both on 1, 2, 4 ... threads beside ONNX Runtime
 # Settings from the environment: ROUNDS (3).
 set -uo pipefail
-[ $# -gt 1 ] || { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0"; exit 2; }
+[ $# -gt 2 ] || { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0"; exit 2; }
 out=$(realpath -m "$1")
-shift
+pack=$(realpath "$2")
+shift 2
 mkdir -p "$(dirname "$out")"
 cd "$(dirname "$0")/.." || exit 1
-root=$PWD pack=$PWD/build/device_pack
-if [ -d "$1" ]; then pack=$(realpath "$1"); shift; fi
 work=${TMPDIR:-/tmp}/ashlar_host
 rm -rf "$work"
 mkdir -p "$work/build/release" "$work/python" "$work/models"
@@ -27,9 +26,7 @@ mkdir -p "$work/build/release" "$work/python" "$work/models"
 cp -r benchmarks "$work/benchmarks"
 unpack() { python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1], "r:xz").extractall(sys.argv[2])' "$1" "$2"; }
 unpack "$pack/pack.tar.xz" "$work" || exit 1
-for archive in "$pack/openvino.tar.xz" "$root/.host/openvino.tar.xz"; do
-  [ ! -f "$archive" ] || { unpack "$archive" "$work/python" && break; }
-done
+[ ! -f "$pack/openvino.tar.xz" ] || unpack "$pack/openvino.tar.xz" "$work/python" || exit 1
 # The libraries of the pack are for Ashlar's programs alone.
 for program in ashlar latency_server runtime_cpu_test chunk_schedule; do
   printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s "$@"\n' "$work/pack" "$work/pack/$program" >"$work/build/release/$program"
@@ -69,7 +66,9 @@ scaling() {
 {
   lscpu | grep -E 'Model name|^CPU\(s\)|Thread|Core|L1d|L2|L3|Model:|NUMA node0' | sed 's/^/    /'
   "$work/build/release/ashlar" doctor 2>&1 | sed 's/^/    /'
-  for part in "$@"; do "$part"; done
+  for part in "$@"; do
+    case $part in tests | speed | scaling) "$part" ;; *) echo "unknown part $part" >&2; status=2 ;; esac
+  done
 } >"$out" 2>"$work/errors.txt"
 [ ! -s "$work/errors.txt" ] || { printf '\n## Messages\n\n'; tail -n 40 "$work/errors.txt" | cut -c 1-300 | sed 's/^/    /'; } >>"$out"
 exit $status

@@ -367,7 +367,8 @@ sanitized_kernels() {
 sanitize_kernels() {
   local tool tools status=0 begun=$SECONDS all
   tools=$(sanitizer) || { say "  compute-sanitizer is neither on the PATH nor in the toolkit's folder"; return 1; }
-  all=$(tests_by_length | awk '/ComputeWhatTheirOperatorMeans/ {print $2}')
+  all=$(tests_by_length | awk '/^runtime_cuda_device_test .*ComputeWhatTheirOperatorMeans/ {print $2}')
+  [ -n "$all" ] || { say "  no operators"; return 1; }
   side_by_side sanitized_kernels < <(for tool in racecheck synccheck memcheck; do sed "s/^/$tool /" <<<"$all"; done) || status=1
   say "  $(wc -l <<<"$all") operators by three tools in $((SECONDS - begun)) s"
   return $status
@@ -413,8 +414,8 @@ sanitize() {
 
 # Trains for three epochs of four steps on the CPU, on the CPU without vector instructions, and on
 # the device. Rounding drives losses apart, faster with every step and in some models faster than in
-# others: in the first epoch the device's may be ten times as far from the CPU's as those of the
-# CPU's two instruction sets are from each other, and 1e-4.
+# others: in the first epoch the device's may be as far from the CPU's as ten times the distance
+# between the CPU's two instruction sets, and 1e-4.
 train() {
   local failures=0 line output name options isa device model images=$work/train.npz code
   python3 -c 'import sys, numpy; r = numpy.random.default_rng(3)
@@ -477,7 +478,7 @@ compile_cache() {
   JOBS=3 side_by_side compile_one < <(for precision in ${PRECISIONS:-fp16 tf32 fp32}; do
     for batch in ${BATCHES:-1 10 64}; do echo "$precision $batch"; done
   done)
-  # What was chosen by time while other programs ran is chosen anew.
+  # Choices by time, made while other programs ran, are made anew.
   find "$TORCHINDUCTOR_CACHE_DIR" -name '*.best_config' -delete
 }
 

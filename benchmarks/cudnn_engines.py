@@ -4,7 +4,7 @@ a described GPU.
 
     benchmarks/cudnn_engines.py        # Markdown, for benchmarks/results/gpu-engines.md
     benchmarks/cudnn_engines.py --json engines.json --batch 1 64
-    benchmarks/cudnn_engines.py --device --only NCHW    # what the GPU of this machine is offered
+    benchmarks/cudnn_engines.py --device --only NCHW    # for the GPU of this machine
 
 Needs no GPU and no driver without --device. The GPU is the one that Ashlar plans for without one
 (runtime/cuda/toolkit/library_device.cc); names and numbers are the headers'. Listed engines
@@ -207,7 +207,7 @@ def engines(library, problem):
                                        OPERATION_POINTWISE_XDESC=("BACKEND_DESCRIPTOR", outputs[i]), **added,
                                        OPERATION_POINTWISE_YDESC=("BACKEND_DESCRIPTOR", outputs[i + 1])))
     try:
-        # Of a described device the heuristics are told, and of a real one the graph.
+        # The graph names a real device, and the heuristics a described one.
         real = {"OPERATIONGRAPH_HANDLE": ("HANDLE", library.handle)} if library.handle else {}
         graph = library.make("BACKEND_OPERATIONGRAPH", OPERATIONGRAPH_OPS=("BACKEND_DESCRIPTOR", operations), **real)
         described = {} if library.handle else {"ENGINEHEUR_DEVICEPROP": ("BACKEND_DESCRIPTOR", library.device)}

@@ -36,6 +36,9 @@ class TimedNetwork {
     return session_->SecondsOfSteps(repetitions);
   }
 
+  // The graph's outputs of the last Run, in its order.
+  const std::vector<HostTensor>& outputs() const { return outputs_; }
+
   const PlannedGraph& planned() const { return executable_->planned(); }
   // Returns the implementation of a node's kernel; empty if it has no step.
   std::string Implementation(int node) const;

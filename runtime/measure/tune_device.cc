@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
+#include "runtime/measure/output_check.h"
 #include "runtime/measure/timed_network.h"
 
 namespace ashlar {
@@ -122,6 +124,102 @@ void Note(const TimedNetwork& network, const std::vector<std::vector<double>>& r
   }
 }
 
+// Returns the first trial that ran: if the kernel that is expected to be best does not fit under
+// the peak, another one runs. -1 if none ran.
+int ExpectedOf(const TunedProblem& problem) {
+  for (size_t i = 0; i < problem.trials.size(); ++i) {
+    if (problem.trials[i].seconds > 0) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+// Whether values are rounded to 16 bits or TF32 on the way to the outputs.
+bool Rounds(const PlannedGraph& planned, const PlanRequest& request) {
+  if (request.planning.kernels.allow_tf32) return true;
+  for (const OperatorNode& node : planned.graph.nodes()) {
+    for (const int var : node.outputs) {
+      const DType dtype = planned.graph.var(var).type.dtype;
+      if (IsFloat(dtype) && SizeOf(dtype) == 2) return true;
+    }
+  }
+  return false;
+}
+
+// Finds the kernels with which the outputs differ, among kernels that ran together.
+class WrongKernels {
+ public:
+  using Tried = std::set<std::pair<int, std::string>>;  // problem, implementation
+
+  WrongKernels(const Graph& graph, PlanRequest request, const TuneOptions& tune,
+               const OutputCheck& check, TunedProblems& found, SharedTensors& shared)
+      : graph_(graph),
+        request_(std::move(request)),
+        tune_(tune),
+        check_(check),
+        found_(found),
+        shared_(shared) {}
+
+  // Marks them, and forgets their times.
+  void LeaveOut(const TimedNetwork& network) {
+    Tried tried;
+    for (const int node : network.planned().schedule.order) {
+      const int problem = found_.by_node[node];
+      if (problem < 0) continue;
+      std::string implementation = network.Implementation(node);
+      if (implementation != Expected(problem)) tried.insert({problem, std::move(implementation)});
+    }
+    for (const auto& [problem, implementation] : Find(tried)) {
+      for (TunedProblem::Trial& trial : found_.problems[problem].trials) {
+        if (trial.implementation == implementation)
+          trial = {.implementation = implementation, .wrong = true};
+      }
+    }
+  }
+
+ private:
+  std::string Expected(int problem) const {
+    const int trial = ExpectedOf(found_.problems[problem]);
+    return trial < 0 ? std::string() : found_.problems[problem].trials[trial].implementation;
+  }
+
+  // Returns the part of `tried` with which the outputs differ; all, if they differ with all
+  // together alone, or if there is no time to tell.
+  Tried Find(const Tried& tried) {
+    if (tried.size() < 2 || tune_.stopped()) return tried;
+    Tried wrong;
+    auto middle = tried.begin();
+    std::advance(middle, tried.size() / 2);
+    for (const Tried& half : {Tried(tried.begin(), middle), Tried(middle, tried.end())}) {
+      if (!Differs(half)) continue;
+      wrong.merge(Find(half));
+    }
+    return wrong.empty() ? tried : wrong;
+  }
+
+  bool Differs(const Tried& tried) {
+    KernelRecord record;
+    for (size_t i = 0; i < found_.problems.size(); ++i) {
+      const std::string expected = Expected(static_cast<int>(i));
+      if (!expected.empty()) {
+        Record(found_.problems[i], expected, request_.target.threads, record);
+      }
+    }
+    for (const auto& [problem, implementation] : tried) {
+      Record(found_.problems[problem], implementation, request_.target.threads, record);
+    }
+    request_.planning.record = std::make_shared<const KernelRecord>(std::move(record));
+    absl::StatusOr<TimedNetwork> network = TimedNetwork::Prepare(graph_, request_, shared_);
+    return !network.ok() || !network->Run().ok() || !check_.Agrees(network->outputs());
+  }
+
+  const Graph& graph_;
+  PlanRequest request_;
+  const TuneOptions& tune_;
+  const OutputCheck& check_;
+  TunedProblems& found_;
+  SharedTensors& shared_;
+};
+
 absl::Status RunPass(TimedNetwork& network, const TuneOptions& tune, TunedProblems& found) {
   std::vector<std::vector<double>> counted;
   for (int run = 0; run < tune.device_runs; ++run) {
@@ -138,15 +236,6 @@ bool IsConvincing(const TunedProblem::Trial& trial, const TunedProblem::Trial& b
   if (trial.seconds >= best.seconds * kConvincing) return false;
   const double noise = std::max({kClockSeconds * nodes, trial.spread(), best.spread()});
   return best.seconds - trial.seconds > noise;
-}
-
-// Returns the first trial that ran: if the kernel that is expected to be best does not fit under
-// the peak, another one runs. -1 if none ran.
-int ExpectedOf(const TunedProblem& problem) {
-  for (size_t i = 0; i < problem.trials.size(); ++i) {
-    if (problem.trials[i].seconds > 0) return static_cast<int>(i);
-  }
-  return -1;
 }
 
 void Choose(int threads, TunedProblem& problem, KernelRecord& record) {
@@ -185,15 +274,15 @@ absl::StatusOr<int> RepetitionsOf(TimedNetwork& network) {
 
 // Returns the time of the network with the choices relative to the time without, from alternating
 // pairs.
-absl::StatusOr<std::optional<MedianInterval>> RatioOfChoices(const Graph& graph,
-                                                             const PlanRequest& request,
-                                                             const TuneOptions& tune,
-                                                             const TunedProblems& found,
-                                                             SharedTensors& shared) {
+absl::StatusOr<std::optional<MedianInterval>> RatioOfChoices(
+    const Graph& graph, const PlanRequest& request, const TuneOptions& tune,
+    const TunedProblems& found, const OutputCheck& check, SharedTensors& shared) {
   ASHLAR_ASSIGN_OR_RETURN(TimedNetwork expected,
                           PrepareAll(graph, request, found.problems, /*chosen=*/false, shared));
   ASHLAR_ASSIGN_OR_RETURN(TimedNetwork chosen,
                           PrepareAll(graph, request, found.problems, /*chosen=*/true, shared));
+  ASHLAR_RETURN_IF_ERROR(chosen.Run().status());
+  if (!check.Agrees(chosen.outputs())) return std::nullopt;  // each alone does
   ASHLAR_ASSIGN_OR_RETURN(const int repetitions, RepetitionsOf(expected));
   std::vector<double> ratios;
   for (int pair = 0; pair < tune.confirming_pairs && !tune.stopped(); ++pair) {
@@ -208,18 +297,18 @@ absl::StatusOr<std::optional<MedianInterval>> RatioOfChoices(const Graph& graph,
   return MedianIntervalOf(std::move(ratios));
 }
 
-// Keeps the choices if the network is faster with them with 95 % confidence.
-absl::StatusOr<std::optional<MedianInterval>> Confirm(const Graph& graph,
-                                                      const PlanRequest& request,
-                                                      const TuneOptions& tune, TunedProblems& found,
-                                                      KernelRecord& record, SharedTensors& shared) {
+// Keeps the choices if the network is faster with them with 95 % confidence, and gives the outputs
+// that are expected.
+absl::StatusOr<std::optional<MedianInterval>> Confirm(
+    const Graph& graph, const PlanRequest& request, const TuneOptions& tune, TunedProblems& found,
+    KernelRecord& record, const OutputCheck& check, SharedTensors& shared) {
   const auto changed = [](const TunedProblem& problem) {
     return problem.IsTimed() && problem.chosen != ExpectedOf(problem);
   };
   const bool changes = std::any_of(found.problems.begin(), found.problems.end(), changed);
   if (!changes || tune.stopped()) return std::nullopt;
   ASHLAR_ASSIGN_OR_RETURN(const std::optional<MedianInterval> ratio,
-                          RatioOfChoices(graph, request, tune, found, shared));
+                          RatioOfChoices(graph, request, tune, found, check, shared));
   if (tune.stopped() || (ratio.has_value() && ratio->high < 1)) return ratio;
   for (TunedProblem& problem : found.problems) {
     if (!changed(problem)) continue;
@@ -239,6 +328,7 @@ absl::StatusOr<std::optional<MedianInterval>> TuneOnDevice(const Graph& graph, P
   const int threads = request.target.threads;
   SharedTensors shared;
   Preparation preparation(candidates, found, tune);
+  std::optional<OutputCheck> check;
   for (int turn = 0; turn < tune.device_rounds; ++turn) {
     size_t passes = 0;
     for (const TunedProblem& problem : found.problems) {
@@ -257,13 +347,18 @@ absl::StatusOr<std::optional<MedianInterval>> TuneOnDevice(const Graph& graph, P
       }
       if (!network.ok()) continue;
       const absl::Status status = RunPass(*network, tune, found);
-      if (turn == 0 && pass == 0) ASHLAR_RETURN_IF_ERROR(status);
+      if (turn == 0 && pass == 0) {
+        ASHLAR_RETURN_IF_ERROR(status);
+        check.emplace(network->outputs(), Rounds(network->planned(), request));
+      } else if (turn == 0 && status.ok() && !check->Agrees(network->outputs())) {
+        WrongKernels(graph, request, tune, *check, found, shared).LeaveOut(*network);
+      }
     }
   }
   for (TunedProblem& problem : found.problems) Choose(threads, problem, record);
   const bool any = std::any_of(found.problems.begin(), found.problems.end(),
                                std::mem_fn(&TunedProblem::IsTimed));
-  if (any) return Confirm(graph, request, tune, found, record, shared);
+  if (any) return Confirm(graph, request, tune, found, record, *check, shared);
   if (found.problems.empty() || tune.stopped()) return std::nullopt;
   return absl::DeadlineExceededError(
       absl::StrCat("nothing was timed: no kernel for ", found.problems.size(),

@@ -20,6 +20,8 @@ struct TunedProblem {
     double seconds = 0;
     // On a device: of each run, in the order of measurement.
     std::vector<double> samples = {};
+    // On a device: the network's outputs differ with it (output_check.h), so it is not a candidate.
+    bool wrong = false;
 
     // Returns the sample below which `share` of the samples lie.
     double quantile(double share) const;

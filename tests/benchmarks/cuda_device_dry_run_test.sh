@@ -26,7 +26,7 @@ echo "$*" >>"$STATE/calls"
 output=""
 for ((i = 1; i < $#; i++)); do
   j=$((i + 1))
-  case "${!i}" in -o | --output) output=${!j} ;; esac
+  case "${!i}" in -o | --output) output=${!j} ;; --log) log=${!j} ;; esac
 done
 [ -z "$output" ] || echo 1.0 >"$output"
 case "$1 $*" in
@@ -47,6 +47,7 @@ case "$1 $*" in
     if planted tune_deaf; then trap '' INT; sleep 300; fi
     echo "{}" >"$ASHLAR_KERNELS"
     echo "$trials" ;;
+  train*) { echo step,epoch,loss,learning_rate; for i in {1..12}; do echo "$i,1,2.5,0.1"; done; } >"$log" ;;
   profile*) echo '{"rows": [{"type": "Convolution", "ms": 2.0, "computation": 1000000000, "memory": 1000000}]}' ;;
 esac
 S
@@ -60,7 +61,7 @@ S
 for name in runtime_cuda_device_test tools_gpu_test; do
   program "$folder/pack/$name" <<S
 if [ "\$1" = --gtest_list_tests ]; then
-  printf 'CudaDevice.\n  MemoryOf$name\n  AllCandidates$name\nOperators/All.\n  Means/ConvBias  # GetParam() = 1\n'
+  printf 'CudaDevice.\n  MemoryOf$name\n  AllCandidates$name\nOperators/All.\n  ComputeWhatTheirOperatorMeans/ConvBias  # GetParam() = 1\n'
   exit
 fi
 echo "$name \$*" >>"\$STATE/calls"
@@ -109,9 +110,10 @@ class random:
         def __init__(self, seed): pass
         def standard_normal(self, shape, dtype): return Array(0.0)
         def normal(self, size): return self
+        def integers(self, low, high, size): return Array(0.0)
         def astype(self, dtype): return Array(0.0)
 def save(path, array): open(path, "w").write(str(array.value))
-def savez(path, data): save(path, data)
+def savez(path, **arrays): save(path, next(iter(arrays.values())))
 def load(path):
     array = Array(float(open(path).read()))
     return {"prob": array} if str(path).endswith(".npz") else array
@@ -219,6 +221,24 @@ place=smoke
 run smoke smoke quick:fp16
 expect "exit code" $? 1
 has summary.txt 'fp32 \(1e-06\)' 'fp16:FAILED\(4\) \(9\)' 'resnet18 by layer' 'untuned, batch 1 --precision fp16' '^smoke: FAILED' '^quick:fp16: ok'
+ended
+
+place=together
+settings="ONLY_TESTS=Means"
+run "" tests:memory tests:rest+sanitize:kernels+train every:fp16
+expect "exit code" $? 0
+has summary.txt '^tests:memory: ok' '  tests:rest: ok' '  sanitize:kernels: ok' '1 operators by three tools' '  train: ok' \
+  'resnet18 --momentum.*apart by steps 0e\+00' '^tests:rest\+sanitize:kernels\+train: ok' '^every:fp16: ok'
+has table.md 'CUDA graph, folded .*torch.compile.*JAX'
+settings=""
+ended
+
+place=together_fails
+settings="ONLY_TESTS=Means"
+run sanitize tests:rest+sanitize:kernels quick:fp16
+expect "exit code" $? 1
+has summary.txt '  tests:rest: ok' 'racecheck, .*: FAILED \(9\): .*1 error' '  sanitize:kernels: FAILED' '^quick:fp16: ok'
+settings=""
 ended
 
 place=limit

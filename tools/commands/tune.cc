@@ -173,6 +173,11 @@ class TuneCommand final : public Command {
       for (const TunedProblem::Trial& trial : problem.trials) {
         trials.push_back({{"kernel", trial.implementation}, {"ms", trial.seconds * 1e3}});
         compiled += absl::StrContains(trial.implementation, ":compiled");
+        if (trial.wrong) {
+          trials.back()["wrong"] = true;
+          console.Note(absl::StrCat(trial.implementation, " is left out for ", problem.node,
+                                    ": the model's outputs differ with it"));
+        }
         if (trial.samples.empty()) continue;
         trials.back()["spread_ms"] = trial.spread() * 1e3;
         trials.back()["runs"] = trial.samples.size();

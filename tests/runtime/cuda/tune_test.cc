@@ -76,6 +76,17 @@ class ConvolutionBySession final : public Kernel {
   int (*const extra_)(int session);
 };
 
+// The fastest kernel, which leaves its output as it was.
+class IdleConvolution final : public Kernel {
+ public:
+  explicit IdleConvolution(std::string name) : name_(std::move(name)) {}
+  std::string implementation() const override { return name_; }
+  absl::Status Run(const KernelArgs&, KernelState*) const override { return absl::OkStatus(); }
+
+ private:
+  const std::string name_;
+};
+
 // Enough time for all turns, however busy the machine is.
 const TuneOptions kUnhurried = {.seconds = 1e9};
 
@@ -347,6 +358,47 @@ TEST_F(CudaTune, WeightsArePackedOnceForAllThatWantThemAlike) {
     for (const TunedProblem::Trial& trial : problems[0].trials) EXPECT_GT(trial.seconds, 0);
     EXPECT_GE(packed, 1);
     EXPECT_LE(packed, most);
+  }
+}
+
+// Regression: an engine that cuDNN compiles gave no numbers for a sigmoid on an H200, and would
+// have been chosen if it was the fastest.
+TEST_F(CudaTune, AKernelThatComputesOtherValuesIsLeftOut) {
+  device_.convolution_library = [](const cuda::ConvProblem& problem) -> absl::StatusOr<KernelList> {
+    KernelList kernels;
+    kernels.push_back(std::make_unique<SlowedConvolution>(problem, "first", 3));
+    if (!problem.policy.all_candidates) return kernels;
+    // In the same pass another problem's is right.
+    if (problem.filter.shape[0] % 2 == 0) {
+      kernels.push_back(std::make_unique<IdleConvolution>("idle"));
+    } else {
+      kernels.push_back(std::make_unique<SlowedConvolution>(problem, "fast", 0));
+    }
+    kernels.push_back(std::make_unique<SlowedConvolution>(problem, "second", 1));
+    return kernels;
+  };
+  std::mt19937_64 random(6);
+  GraphMaker make;
+  int x = make.Input("x", {1, 4, 6, 6});
+  for (int channels = 4; channels < 9; ++channels) {
+    x = make.Add<ConvolutionForward>(
+        ConvolutionParam(),
+        {x, make.Constant(RandomTensor(random, {channels + 1, channels, 1, 1}))},
+        absl::StrCat("conv", channels));
+  }
+  make.Output(x);
+  KernelRecord record;
+  const std::vector<TunedProblem> problems =
+      Value(Autotune(std::move(make).Build(), OnGpu(), kUnhurried, record)).problems;
+  ASSERT_EQ(problems.size(), 5u);
+  for (const TunedProblem& problem : problems) {
+    ASSERT_EQ(problem.trials.size(), 3u);
+    const bool idle = problem.trials[1].implementation == "idle";
+    EXPECT_EQ(problem.trials[1].wrong, idle) << problem.node;
+    EXPECT_EQ(problem.trials[1].seconds == 0, idle) << problem.node;
+    EXPECT_EQ(problem.trials[problem.chosen].implementation, idle ? "second" : "fast")
+        << problem.node;
+    EXPECT_FALSE(problem.trials[2].wrong) << problem.node;
   }
 }
 
