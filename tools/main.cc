@@ -48,7 +48,7 @@ constexpr char kFooter[] =
     "Environment: ASHLAR_KERNELS, the record of measured kernels that `tune` writes (default:\n"
     "ashlar/kernels.json in the user's cache); ASHLAR_PROCESSOR, the processor to plan for;\n"
     "ASHLAR_MAX_ISA, the most that is used of this one (baseline, neon, avx2, avx2_vnni, avx512,\n"
-    "avx512_vnni, amx_int8, amx_bf16).";
+    "avx512_vnni, avx512_bf16, amx_int8, amx_bf16).";
 
 // A subcommand in the parser.
 struct Entry {

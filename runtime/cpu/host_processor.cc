@@ -27,7 +27,7 @@ namespace {
 // Each architecture defines Detected, DetectName, and CacheBytes, which returns the size of the
 // level 1 or 2 data cache, or 0 if unknown.
 
-InstructionSet most = {Isa::kAvx512, true, true, true};
+InstructionSet most = {Isa::kAvx512, true, true, true, true};
 
 #if defined(__x86_64__)
 
@@ -36,6 +36,13 @@ bool HasF16c() {
   unsigned eax, ebx, ecx = 0, edx;
   __get_cpuid(1, &eax, &ebx, &ecx, &edx);
   return (ecx & bit_F16C) != 0;
+}
+
+// Implements __builtin_cpu_supports("avx512bf16"), which clang 14 lacks.
+bool HasAvx512Bf16() {
+  unsigned eax = 0, ebx, ecx, edx;
+  __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx);
+  return (eax >> 5 & 1) != 0;
 }
 
 // Whether the processor has AMX's tiles and this kind of products, a bit of CPUID, and the system
@@ -61,8 +68,12 @@ InstructionSet Detected() {
   const bool avx512_vnni = avx512 && __builtin_cpu_supports("avx512vnni");
   constexpr unsigned kAmxInt8 = 1u << 25, kAmxBf16 = 1u << 22;
   const bool amx_int8 = most.amx_int8 && isa == Isa::kAvx512 && avx512_vnni && HasAmx(kAmxInt8);
-  return {isa, most.vnni && (avx512_vnni || (isa == Isa::kAvx2 && HasAvxVnni())), amx_int8,
-          most.amx_bf16 && amx_int8 && HasAmx(kAmxBf16)};
+  const bool has_bf16 = most.bf16 && isa == Isa::kAvx512 && avx512_vnni && HasAvx512Bf16();
+  const bool amx_bf16 = most.amx_bf16 && amx_int8 && has_bf16 && HasAmx(kAmxBf16);
+  // Intel's dot products of BFloat16 take twice the time of Float32's.
+  const bool bf16 = amx_bf16 || (has_bf16 && !__builtin_cpu_is("intel"));
+  return {isa, most.vnni && (avx512_vnni || (isa == Isa::kAvx2 && HasAvxVnni())), bf16, amx_int8,
+          amx_bf16};
 }
 
 // The C library asks the processor; virtual machines may hide its features.
@@ -125,6 +136,7 @@ Processor Detect() {
   Processor processor;
   const InstructionSet detected = Detected();
   processor.isa = detected.isa, processor.vnni = detected.vnni;
+  processor.bf16 = detected.bf16;
   processor.amx_int8 = detected.amx_int8, processor.amx_bf16 = detected.amx_bf16;
   const int64_t l1 = CacheBytes(1), l2 = CacheBytes(2);
   if (l1 > 0 && l2 > 0) processor.l1_bytes = l1, processor.l2_bytes = l2;

@@ -14,7 +14,8 @@ namespace {
 constexpr absl::string_view kIsaNames[] = {"baseline", "neon", "avx2", "avx512"};  // by Isa
 constexpr absl::string_view kMicrocontrollerNames[] = {
     "", "generic", "cortex-m4", "cortex-m7", "cortex-m55", "rv32imc"};  // by Microcontroller
-constexpr absl::string_view kVnni = "_vnni", kAmxInt8 = "amx_int8", kAmxBf16 = "amx_bf16";
+constexpr absl::string_view kVnni = "_vnni", kBf16 = "avx512_bf16", kAmxInt8 = "amx_int8",
+                            kAmxBf16 = "amx_bf16";
 constexpr int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr int64_t kLeastCache = 4 * kKiB, kMostCache = 1024 * kMiB;
 
@@ -47,8 +48,9 @@ bool Contains(Isa best, Isa isa) {
 }
 
 std::optional<InstructionSet> InstructionSet::Parse(absl::string_view text) {
-  if (text == kAmxInt8) return InstructionSet{Isa::kAvx512, true, true, false};
-  if (text == kAmxBf16) return InstructionSet{Isa::kAvx512, true, true, true};
+  if (text == kBf16) return InstructionSet{Isa::kAvx512, true, true, false, false};
+  if (text == kAmxInt8) return InstructionSet{Isa::kAvx512, true, false, true, false};
+  if (text == kAmxBf16) return InstructionSet{Isa::kAvx512, true, true, true, true};
   const bool vnni = absl::ConsumeSuffix(&text, kVnni);
   for (const Isa isa : kIsas) {
     if (text == Name(isa) && (!vnni || Contains(isa, Isa::kAvx2))) return InstructionSet{isa, vnni};
@@ -58,13 +60,14 @@ std::optional<InstructionSet> InstructionSet::Parse(absl::string_view text) {
 
 std::string InstructionSet::ToString() const {
   if (amx_bf16) return std::string(kAmxBf16);
-  return amx_int8 ? std::string(kAmxInt8) : absl::StrCat(Name(isa), vnni ? kVnni : "");
+  if (amx_int8) return std::string(kAmxInt8);
+  return bf16 ? std::string(kBf16) : absl::StrCat(Name(isa), vnni ? kVnni : "");
 }
 
 bool Processor::Runs(const Processor& other) const {
   if (other.is_microcontroller()) return true;
-  return Contains(isa, other.isa) && (vnni || !other.vnni) && (amx_int8 || !other.amx_int8) &&
-         (amx_bf16 || !other.amx_bf16);
+  return Contains(isa, other.isa) && (vnni || !other.vnni) && (bf16 || !other.bf16) &&
+         (amx_int8 || !other.amx_int8) && (amx_bf16 || !other.amx_bf16);
 }
 
 absl::StatusOr<Processor> Processor::Parse(absl::string_view text) {
@@ -76,7 +79,7 @@ absl::StatusOr<Processor> Processor::Parse(absl::string_view text) {
     const std::optional<InstructionSet> set = InstructionSet::Parse(parts[0]);
     const std::optional<int64_t> l1 = ParseCache(parts[1]), l2 = ParseCache(parts[2]);
     if (set && l1 && l2) {
-      return Processor{set->isa, set->vnni, set->amx_int8, set->amx_bf16, *l1, *l2};
+      return Processor{set->isa, set->vnni, set->bf16, set->amx_int8, set->amx_bf16, *l1, *l2};
     }
   }
   return absl::InvalidArgumentError(

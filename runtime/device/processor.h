@@ -20,14 +20,15 @@ absl::string_view Name(Isa isa);  // "baseline", "neon", "avx2", "avx512"
 bool Contains(Isa best, Isa isa);
 
 inline constexpr char kInstructionSets[] =
-    "baseline, neon, avx2, avx2_vnni, avx512, avx512_vnni, amx_int8 or amx_bf16";
+    "baseline, neon, avx2, avx2_vnni, avx512, avx512_vnni, avx512_bf16, amx_int8 or amx_bf16";
 
 // An instruction set with or without VNNI, x86's dot products of bytes (AVX-VNNI with AVX2,
-// AVX512-VNNI with AVX-512), and AMX, its products of matrices of bytes, which comes with
-// AVX512-VNNI, and of BFloat16, which needs the product of bytes.
+// AVX512-VNNI with AVX-512), AVX512_BF16, its dot products of BFloat16, which comes with
+// AVX512-VNNI, and AMX, its products of matrices of bytes, which comes with AVX512-VNNI, and of
+// BFloat16, which needs the product of bytes and AVX512_BF16.
 struct InstructionSet {
   Isa isa = Isa::kBaseline;
-  bool vnni = false;
+  bool vnni = false, bf16 = false;
   bool amx_int8 = false, amx_bf16 = false;
 
   // Parses "amx_bf16", "avx512_vnni", "avx2". Returns nullopt for texts that are not in
@@ -44,15 +45,15 @@ inline constexpr char kMicrocontrollers[] =
 
 struct Processor {
   Isa isa = Isa::kBaseline;
-  bool vnni = false, amx_int8 = false, amx_bf16 = false;  // as in InstructionSet
+  bool vnni = false, bf16 = false, amx_int8 = false, amx_bf16 = false;  // as in InstructionSet
   // Sizes of a core's data caches, first and second level. The kernels' blockings were measured
   // with the default sizes.
   int64_t l1_bytes = 32 * 1024;
   int64_t l2_bytes = 1024 * 1024;
   Microcontroller microcontroller = Microcontroller::kNone;  // otherwise nothing above matters
 
-  InstructionSet instruction_set() const { return {isa, vnni, amx_int8, amx_bf16}; }
-  InstructionSet vectors() const { return {isa, vnni}; }  // the same without AMX
+  InstructionSet instruction_set() const { return {isa, vnni, bf16, amx_int8, amx_bf16}; }
+  InstructionSet vectors() const { return {isa, vnni}; }  // without AMX and AVX512_BF16
   bool is_microcontroller() const { return microcontroller != Microcontroller::kNone; }
   // Returns whether a plan for `other` runs here. Caches do not matter for this. Plans for
   // microcontrollers run everywhere, as their kernels are C99.

@@ -189,9 +189,12 @@ TEST_F(Float16CommandTest, PlansSayWhatBFloat16WouldBring) {
                         "processor; values are rounded to 8 bits"));
   EXPECT_THAT(plan("--processor amx_bf16/48K/2M").out,
               HasSubstr("not used): half the bytes, and products in AMX's tiles"));
+  EXPECT_THAT(plan("--processor avx512_bf16/48K/1M").out,
+              HasSubstr("not used): half the bytes, and products by AVX512_BF16"));
   EXPECT_THAT(plan("--precision bf16").out, Not(HasSubstr("not used")));
   const Json tiles = plan("--processor amx_bf16/48K/2M --json --quiet").Json()["bf16"];
   EXPECT_TRUE(tiles["tiles"]);
+  EXPECT_TRUE(tiles["dots"]);
   EXPECT_EQ(tiles["operators"], 53);
   EXPECT_TRUE(plan("--precision fp16 --json --quiet").Json()["bf16"].is_null());
 }

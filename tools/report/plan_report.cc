@@ -235,16 +235,20 @@ Json RoundingDocument(const PlannedGraph& planned) {
 std::string BFloat16Line(const PlannedGraph& planned) {
   const int count = FloatProducts(planned);
   if (count == 0) return "";
+  const Processor& processor = planned.processor();
   return absl::StrCat("bf16 (--precision bf16, not used): half the bytes, ",
-                      planned.processor().amx_bf16 ? "and products in AMX's tiles"
-                                                   : "and not faster on this processor",
+                      processor.amx_bf16 ? "and products in AMX's tiles"
+                      : processor.bf16   ? "and products by AVX512_BF16"
+                                         : "and not faster on this processor",
                       "; values are rounded to 8 bits\n");
 }
 
 Json BFloat16Document(const PlannedGraph& planned) {
   const int count = FloatProducts(planned);
   if (count == 0) return Json();
-  return {{"operators", count}, {"tiles", planned.processor().amx_bf16}};
+  return {{"operators", count},
+          {"tiles", planned.processor().amx_bf16},
+          {"dots", planned.processor().bf16}};
 }
 
 std::string PeakTable(const PlannedBuffers& planned) {

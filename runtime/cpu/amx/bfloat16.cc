@@ -1,5 +1,5 @@
-// The kernels of BFloat16 convolutions and matrix products in AMX's tiles: positions (positions.h)
-// whose channels are summed in pairs by TDPBF16PS.
+// The kernels of BFloat16 convolutions and matrix products: positions (positions.h) whose channels
+// are summed in pairs, in AMX's tiles by TDPBF16PS, or in vectors by VDPBF16PS.
 
 #include <cstring>
 #include <utility>
@@ -21,8 +21,13 @@ constexpr int64_t kHalf = sizeof(uint16_t);
 // A matrix is copied with zeros after its rows if they would be cut into so many more steps.
 constexpr double kMuchExcess = 0.25;
 
+bool HasTiles(const Processor& processor) { return processor.amx_bf16; }
+
+// Whether there are tiles that the system does not refuse, or dot products that are faster than
+// Float32's, which those of processors with tiles are not.
 bool IsAvailable(const Processor& processor) {
-  return processor.amx_bf16 && (!HostProcessor().amx_bf16 || RequestAmx().ok());
+  if (!HasTiles(processor)) return processor.bf16;
+  return !HostProcessor().amx_bf16 || RequestAmx().ok();
 }
 
 void Activate(const BlockActivation& activation, char* panel, int channels) {
@@ -32,7 +37,9 @@ void Activate(const BlockActivation& activation, char* panel, int channels) {
 // The kernels of both operators.
 class Products : public Kernel {
  public:
-  std::string implementation() const override { return "bf16:amx_bf16"; }
+  std::string implementation() const override {
+    return has_tiles_ ? "bf16:amx_bf16" : "bf16:avx512_bf16";
+  }
   int64_t workspace_bytes() const override { return positions_.workspace_bytes(); }
   double relative_time() const override { return relative_time_; }
   absl::Status Pack(int, const HostTensor& value, void* packed) const override;
@@ -42,11 +49,12 @@ class Products : public Kernel {
   }
 
  protected:
-  Products(const AmxProblem& problem, const Processor& processor, const FilterView& weights,
+  Products(AmxProblem problem, const Processor& processor, const FilterView& weights,
            double relative_time)
-      : problem_(problem),
-        code_(AmxCodeHere()),
-        positions_(problem, processor),
+      : has_tiles_(HasTiles(processor)),
+        problem_(WithRows(problem, has_tiles_)),
+        code_(has_tiles_ ? AmxCodeHere() : DotCodeHere()),
+        positions_(problem_, processor),
         weights_(weights),
         relative_time_(relative_time) {}
 
@@ -68,6 +76,12 @@ class Products : public Kernel {
             positions_.weight_bytes()};
   }
 
+  static AmxProblem WithRows(AmxProblem problem, bool has_tiles) {
+    problem.most_rows = has_tiles ? kAmxRows : kDotRows;
+    return problem;
+  }
+
+  const bool has_tiles_;
   const AmxProblem problem_;
   const AmxCode& code_;
   const AmxPositions positions_;
@@ -95,12 +109,13 @@ absl::Status Products::Pack(int, const HostTensor& value, void* packed) const {
   return absl::OkStatus();
 }
 
-// Images are blocked; a row-major input, too, is copied to adjacent channels.
+// Images are blocked; a row-major input, too, is copied to adjacent channels. Without tiles, 1x1
+// windows read whole blocked images in place.
 class Convolution final : public Products {
  public:
   Convolution(const ConvProblem& problem, int64_t most_copied, double relative_time)
-      : Products(ProblemOf(problem.geometry, most_copied, problem.threads), problem.processor,
-                 problem.weights, relative_time),
+      : Products(ProblemOf(problem, most_copied), problem.processor, problem.weights,
+                 relative_time),
         blocked_(IsBlocked(problem.src.format)),
         flipped_(problem.flipped()),
         has_bias_(problem.has_bias),
@@ -128,6 +143,22 @@ class Convolution final : public Products {
   absl::Status Run(const KernelArgs& args, KernelState*) const override;
 
  private:
+  using Products::ProblemOf;
+  static AmxProblem ProblemOf(const ConvProblem& problem, int64_t most_copied) {
+    const ConvolutionGeometry& g = problem.geometry;
+    AmxProblem result = ProblemOf(g, most_copied, problem.threads);
+    const ImageStrides src = InBytes(ConvStrides(problem).src, kHalf);
+    const auto is_point = [](const WindowAxis& axis) {
+      return axis.window == 1 && axis.stride == 1 && axis.input == axis.output;
+    };
+    if (!HasTiles(problem.processor) && IsBlocked(problem.src.format) && is_point(g.h) &&
+        is_point(g.w) && src.w == kChannelBlock * kHalf && src.h == g.w.input * src.w) {
+      result.copies = false;
+      result.block_step = src.c, result.image_step = src.n;
+    }
+    return result;
+  }
+
   void CopyPixels(const char* from, int64_t count, char* to) const;
 
   const bool blocked_, flipped_, has_bias_, has_z_;

@@ -20,7 +20,7 @@ AmxPositions::AmxPositions(const AmxProblem& problem, const Processor& processor
   if (problem_.copies && !problem_.overlaps) PadPixels();
   Place();
   SplitRuns();
-  tiles_of_image_ = CeilDivide(positions_, kAmxRows);
+  tiles_of_image_ = CeilDivide(positions_, problem_.most_rows);
   shape_.rows = CeilDivide(positions_, tiles_of_image_);
   near_ = weight_bytes() <= processor.l2_bytes / 2;
   stream_ = weight_bytes() <= kNearWeights                         ? AmxStream::kNone
@@ -59,6 +59,14 @@ void AmxPositions::PadPixels() {
 void AmxPositions::Place() {
   const ConvolutionGeometry& g = problem_.geometry;
   if (problem_.copies) return PlaceCopy();
+  if (problem_.block_step > 0) {
+    position_step_ = kChannelBlock * problem_.channel_bytes;
+    pixel_bytes_ = RoundUp(pixel_bytes_, position_step_);
+    row_positions_ = row_outputs_ = g.w.output;
+    positions_ = g.h.output * g.w.output;
+    images_ = g.batch, image_bytes_ = problem_.image_step;
+    return;
+  }
   position_step_ = pixel_bytes_;
   positions_ = row_positions_ = row_outputs_ = g.batch * g.h.output * g.w.output;
 }
@@ -103,6 +111,12 @@ void AmxPositions::SplitRuns() {
   const WindowAxis &h = problem_.geometry.h, &w = problem_.geometry.w;
   const int64_t taps = merges_ ? w.window : 1;
   run_bytes_ = taps * pixel_bytes_;
+  if (problem_.block_step > 0) {
+    shape_.depth = position_step_;
+    run_steps_ = run_bytes_ / shape_.depth;
+    for (int64_t i = 0; i < run_steps_; ++i) offsets_.push_back(i * problem_.block_step);
+    return;
+  }
   run_steps_ = problem_.overlaps ? CeilDivide(run_bytes_, kAmxRowBytes)
                                  : run_bytes_ / kDepth / DepthUnits(run_bytes_ / kDepth);
   shape_.depth = RoundUp(CeilDivide(run_bytes_, run_steps_), kDepth);
@@ -120,10 +134,16 @@ void AmxPositions::SplitRuns() {
 }
 
 // Returns the tiles whose pixels are read for one block of weights after the other. Weights that
-// stay in the second-level cache are read for each block of pixels, others as rarely as possible.
+// stay in the second-level cache are read for each block of pixels, or without AMX's tiles for as
+// many pixels as stay in the first-level one; others as rarely as possible.
 int64_t AmxPositions::TilesOfChunk(const Processor& processor) const {
   const int64_t tiles = images_ * tiles_of_image_;
-  if (near_) return kAmxTiles;
+  if (near_ && problem_.most_rows == kAmxRows) return kAmxTiles;
+  if (near_) {
+    const int64_t most =
+        std::min(AmxPixels::kMostTiles, processor.l1_bytes / 2 / (shape_.rows * pixel_bytes_));
+    return std::max(kAmxTiles, most / kAmxTiles * kAmxTiles);
+  }
   const int64_t of_tile =
       shape_.rows * (position_step_ + problem_.geometry.out_channels * problem_.channel_bytes);
   int64_t most = std::min(AmxPixels::kMostTiles, processor.l2_bytes / 2 / of_tile);

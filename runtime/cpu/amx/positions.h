@@ -5,7 +5,7 @@
 // steps of at most 64 bytes.
 //
 // - 1x1 windows that move by one pixel may read the image itself: positions are its pixels, in
-//   order.
+//   order. Channels may lie in blocks: then a step of the sum is a block.
 // - Others read a copy in the workspace, padded. For a vertical stride of s, the copy has s planes,
 //   each with every s-th row. The padding at the right of a row is also that at the left of the
 //   next one, and positions run on across rows. Positions between the last output of a row and the
@@ -38,7 +38,7 @@ struct AmxProblem {
   ConvolutionGeometry geometry;
   int64_t channel_bytes;  // of a channel of a pixel
   // Whether pixels are copied. If not, windows are 1x1 and move by one pixel, whose channels are
-  // adjacent and fill groups of kDepth bytes.
+  // adjacent and fill groups of kDepth bytes, or lie in blocks.
   bool copies;
   // Whether the last step of a run may read bytes again that the step before has read, with weights
   // of zero. Otherwise steps fit exactly; if pixels are copied, zeros are appended to them for it.
@@ -47,6 +47,9 @@ struct AmxProblem {
   int64_t header;       // bytes before the weights of a block, a multiple of a cache line
   int64_t most_copied;  // bytes
   int threads;
+  int64_t most_rows = kAmxRows;  // pixels of a tile
+  // If pixels in blocks are not copied: bytes between blocks, and between images; otherwise 0.
+  int64_t block_step = 0, image_step = 0;
 };
 
 class AmxPositions {
@@ -185,7 +188,7 @@ template <typename Results, typename Complete>
 void AmxPositions::Run(const AmxCode& code, bool is_signed, const Addresses& at,
                        const CopyPixels& copy, const Complete& complete) const {
   if (!problem_.copies) {
-    const Pass all = {.image = 0, .images = 1, .row = 0, .stored = 0, .src = at.src};
+    const Pass all = {.image = 0, .images = images_, .row = 0, .stored = 0, .src = at.src};
     return RunPass<Results>(code, is_signed, all, at, complete);
   }
   auto* const to = static_cast<uint8_t*>(at.workspace);

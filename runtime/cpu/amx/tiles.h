@@ -34,6 +34,7 @@ namespace ashlar::cpu {
 class BlockActivation;
 
 inline constexpr int64_t kAmxRows = 16;      // of a tile
+inline constexpr int64_t kDotRows = 12;      // pixels whose sums stay in vectors (dots_code.h)
 inline constexpr int64_t kAmxRowBytes = 64;  // of a tile
 inline constexpr int64_t kAmxTiles = 2;      // of pixels, in a block
 inline constexpr int64_t kAmxPanels = 2;     // of kPanel channels, in a block
@@ -145,6 +146,9 @@ struct AmxCode {
 
 // Returns the instructions; in tests on other processors, their emulation.
 const AmxCode& AmxCodeHere();
+// The same of BFloat16 without tiles, by AVX512_BF16's vectors (dots_code.h). Sums of these depend
+// on nothing but the order of channels.
+const AmxCode& DotCodeHere();
 
 }  // namespace ashlar::cpu
 

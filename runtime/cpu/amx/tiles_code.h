@@ -149,6 +149,24 @@ void StoreSome(AmxPending<Results>& pending, int64_t count) {
   }
 }
 
+// Names the sums of `tiles` tiles from `tile` on as the next to be stored.
+template <typename V, int kPanels, typename Results>
+void SetPending(const AmxCall<Results>& call, int64_t tile, int64_t tiles, const int32_t* sums,
+                AmxPending<Results>& pending) {
+  const AmxPixels& pixels = *call.pixels;
+  const int32_t first = pixels.begin[tile];
+  pending.results = call.results;
+  pending.channel = call.channel;
+  pending.channels = call.channels;
+  pending.dst = pixels.dst + first;
+  pending.z = pixels.z + first;
+  pending.rows = pixels.row + first;
+  pending.sums = sums;
+  pending.pixels = pixels.begin[tile + tiles] - first;
+  pending.next = 0;
+  pending.pieces = kPanels * PiecesOf<V>(pending);
+}
+
 // Computes the block of kTiles tiles from `tile` on by kPanels panels.
 template <typename T, typename V, AmxProduct kProduct, int kTiles, int kPanels, typename Results>
 void RunBlock(const AmxCall<Results>& call, int64_t tile, AmxState<Results>& state) {
@@ -201,17 +219,7 @@ void RunBlock(const AmxCall<Results>& call, int64_t tile, AmxState<Results>& sta
                                      kPanel * static_cast<int64_t>(sizeof(int32_t)));
     });
   });
-  const int32_t first = pixels.begin[tile];
-  pending.results = call.results;
-  pending.channel = call.channel;
-  pending.channels = call.channels;
-  pending.dst = pixels.dst + first;
-  pending.z = pixels.z + first;
-  pending.rows = pixels.row + first;
-  pending.sums = sums;
-  pending.pixels = pixels.begin[tile + kTiles] - first;
-  pending.next = 0;
-  pending.pieces = kPanels * PiecesOf<V>(pending);
+  SetPending<V, kPanels>(call, tile, kTiles, sums, pending);
   state.current ^= 1;
 }
 

@@ -12,10 +12,10 @@ using testing::Value;
 
 TEST(Processor, IsReadAsItIsWritten) {
   for (const char* text :
-       {"amx_bf16/48K/2M", "amx_int8/48K/2M", "avx512/48K/2M", "avx512_vnni/32K/1M",
-        "avx2_vnni/48K/1280K", "avx512/32K/1M", "avx2/32K/512K", "avx2/48K/1280K", "neon/64K/512K",
-        "baseline/32K/256K", "baseline/32K/300000", "generic", "cortex-m4", "cortex-m7",
-        "cortex-m55", "rv32imc"}) {
+       {"amx_bf16/48K/2M", "amx_int8/48K/2M", "avx512_bf16/48K/1M", "avx512/48K/2M",
+        "avx512_vnni/32K/1M", "avx2_vnni/48K/1280K", "avx512/32K/1M", "avx2/32K/512K",
+        "avx2/48K/1280K", "neon/64K/512K", "baseline/32K/256K", "baseline/32K/300000", "generic",
+        "cortex-m4", "cortex-m7", "cortex-m55", "rv32imc"}) {
     EXPECT_EQ(Value(Processor::Parse(text)).ToString(), text);
   }
   EXPECT_EQ(Value(Processor::Parse("avx2/32768/1024K")),
@@ -29,6 +29,7 @@ TEST(Processor, WhatIsNoneIsRefused) {
                            "baseline_vnni/48K/2M",
                            "_vnni/48K/2M",
                            "amx_int8_vnni/48K/2M",
+                           "avx2_bf16/48K/2M",
                            "avx512",
                            "avx512/48K",
                            "avx512/48K/2M/32M",
@@ -72,8 +73,8 @@ TEST(Processor, RunsWhatMicrocontrollersRun) {
 }
 
 TEST(Processor, RunsWhatItsVnniAndAmxContain) {
-  const char* const sets[] = {"baseline",    "avx2",     "avx2_vnni", "avx512",
-                              "avx512_vnni", "amx_int8", "amx_bf16"};
+  const char* const sets[] = {"baseline",    "avx2",        "avx2_vnni", "avx512",
+                              "avx512_vnni", "avx512_bf16", "amx_int8",  "amx_bf16"};
   const auto runs = [&](absl::string_view best) {
     std::string which;
     for (const char* set : sets) {
@@ -82,12 +83,13 @@ TEST(Processor, RunsWhatItsVnniAndAmxContain) {
     }
     return which;
   };
-  EXPECT_EQ(runs("avx2"), "1100000");
-  EXPECT_EQ(runs("avx2_vnni"), "1110000");
-  EXPECT_EQ(runs("avx512"), "1101000");
-  EXPECT_EQ(runs("avx512_vnni"), "1111100");
-  EXPECT_EQ(runs("amx_int8"), "1111110");
-  EXPECT_EQ(runs("amx_bf16"), "1111111");
+  EXPECT_EQ(runs("avx2"), "11000000");
+  EXPECT_EQ(runs("avx2_vnni"), "11100000");
+  EXPECT_EQ(runs("avx512"), "11010000");
+  EXPECT_EQ(runs("avx512_vnni"), "11111000");
+  EXPECT_EQ(runs("avx512_bf16"), "11111100");
+  EXPECT_EQ(runs("amx_int8"), "11111010");
+  EXPECT_EQ(runs("amx_bf16"), "11111111");
 }
 
 }  // namespace

@@ -544,8 +544,8 @@ TEST_F(CommandsTest, AnUnknownInstructionSetIsRefused) {
 
 TEST_F(CommandsTest, APlanForAProcessorIsTheSameOnEveryMachine) {
   for (const std::string options :
-       {"amx_int8/48K/2M", "avx512/48K/2M", "avx512/32K/1M", "avx2/32K/512K", "avx2/48K/1M",
-        "baseline/32K/256K", "avx2/32K/512K --passes none",
+       {"amx_int8/48K/2M", "avx512_bf16/48K/1M --precision bf16", "avx512/48K/2M", "avx512/32K/1M",
+        "avx2/32K/512K", "avx2/48K/1M", "baseline/32K/256K", "avx2/32K/512K --passes none",
         "avx512/48K/2M --memory-budget min --plan-time 20ms"}) {
     SCOPED_TRACE(options);
     const std::string command = "plan model.ash --no-autotune --json --processor " + options;

@@ -1,6 +1,7 @@
-// Runs the kernels of AMX's tiles: on its instructions, or on their emulation on processors with
-// AVX2 alone. Results of 8 bits must have the bits of the operator's own evaluation, as all 8-bit
-// kernels'. BFloat16 results are near it, and have the bits that the instruction's rules give.
+// Runs the kernels of AMX's tiles and of AVX512_BF16: on their instructions, or on an emulation on
+// processors with AVX2 alone. Results of 8 bits must have the bits of the operator's own evaluation,
+// as all 8-bit kernels'. BFloat16 results are near it; in tiles they have the bits that the
+// instruction's rules give.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +22,7 @@
 namespace ashlar::testing {
 namespace {
 
-constexpr char kAmx[] = "int8:amx_int8", kAmxBf16[] = "bf16:amx_bf16";
+constexpr char kAmx[] = "int8:amx_int8";
 
 // The second one's caches hold neither weights nor pixels.
 std::vector<Processor> Processors(absl::string_view set = "amx_int8") {
@@ -55,7 +56,8 @@ class AmxTest : public ::testing::Test {
     KernelCase each = test;
     for (each.threads = 1; each.threads <= 3; each.threads += 2) {
       each.unaligned = each.threads == 3;
-      for (const KernelOutcome& outcome : CheckKernels(CpuDevice(), each, processor, kAmxBf16)) {
+      const std::string kernel = processor.amx_bf16 ? "bf16:amx_bf16" : "bf16:avx512_bf16";
+      for (const KernelOutcome& outcome : CheckKernels(CpuDevice(), each, processor, kernel)) {
         results.push_back(outcome.outputs[0]);
       }
     }
@@ -168,21 +170,24 @@ TEST_F(AmxTest, SumsBFloat16OfEveryCase) {
     KernelCase packed = test;
     packed.constant.resize(test.inputs.size());
     packed.constant[1] = true;
-    for (const Processor& processor : Processors("amx_bf16")) {
-      run += CheckBFloat16(packed, processor) ? 1 : 0;
+    for (const char* set : {"amx_bf16", "avx512_bf16"}) {
+      for (const Processor& processor : Processors(set)) {
+        run += CheckBFloat16(packed, processor) ? 1 : 0;
+      }
     }
   });
   AddCases<ConvolutionForward>(cases);
   AddCases<ConvBiasForward>(cases);
   AddCases<MatrixMul>(cases);
-  EXPECT_GE(run, 100);
+  EXPECT_GE(run, 200);
 }
 
 // Shapes around the limits of tiles, blocks, runs and copies.
 TEST_F(AmxTest, SumsBFloat16OfAnyShape) {
   constexpr uint64_t kSeed = 7;
   constexpr int kShapes = kSanitized ? 40 : 300;
-  const std::vector<Processor> processors = Processors("amx_bf16");
+  std::vector<Processor> processors = Processors("amx_bf16");
+  for (const Processor& processor : Processors("avx512_bf16")) processors.push_back(processor);
   int run = 0;
   Cases cases(CpuScope(), kSeed, [&](const KernelCase& test) {
     EXPECT_TRUE(CheckBFloat16(test, processors[static_cast<size_t>(run++) % processors.size()]));
