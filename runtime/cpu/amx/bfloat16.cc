@@ -168,12 +168,25 @@ class Convolution final : public Products {
   const Shape filter_shape_;
 };
 
+// Copies a row of adjacent pixels of three planes, `plane` bytes apart, with a zero after each.
+void CopyColours(const char* from, int64_t plane, int64_t count, char* to) {
+  for (int64_t x = 0; x < count; ++x) {
+    uint16_t colours[3];
+    for (int c = 0; c < 3; ++c) std::memcpy(&colours[c], from + c * plane + x * kHalf, kHalf);
+    const uint64_t pixel = colours[0] | uint64_t{colours[1]} << 16 | uint64_t{colours[2]} << 32;
+    std::memcpy(to + x * int64_t{sizeof(pixel)}, &pixel, sizeof(pixel));
+  }
+}
+
 // Copies adjacent pixels of a row. The padding of the last block is zero.
 void Convolution::CopyPixels(const char* from, int64_t count, char* to) const {
   constexpr int64_t kBlockBytes = kChannelBlock * kHalf;
   const int64_t channels = problem_.geometry.in_channels, bytes = positions_.pixel_bytes();
   const int64_t used =
       blocked_ ? std::min(RoundUp(channels * kHalf, kBlockBytes), bytes) : channels * kHalf;
+  if (!blocked_ && channels == 3 && bytes == 4 * kHalf && src_.w == kHalf) {
+    return CopyColours(from, src_.c, count, to);
+  }
   const int64_t whole = used / kBlockBytes, rest = used % kBlockBytes;
   for (int64_t x = 0; x < count; ++x, from += src_.w, to += bytes) {
     if (blocked_) {

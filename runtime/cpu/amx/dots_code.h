@@ -12,6 +12,8 @@
 #ifndef ASHLAR_RUNTIME_CPU_AMX_DOTS_CODE_H_
 #define ASHLAR_RUNTIME_CPU_AMX_DOTS_CODE_H_
 
+#include <limits>
+
 #include "runtime/cpu/amx/tiles_code.h"
 
 namespace ashlar::cpu {
@@ -25,10 +27,40 @@ struct WeightsAhead {
   int64_t bytes = 0;
 };
 
-// Sums kRows pixels from `src` on, for kPanels panels, and stores them from row 0 of `sums` on.
+// The places of a group's results, by panel and pixel, if they are stored from registers.
+struct DotPlaces {
+  uint8_t* to[kAmxPanels][kMostRows];
+  const uint8_t* z[kAmxPanels][kMostRows];  // if a tensor is added
+  bool adds;
+  float least, most;  // bounds of results
+};
+
+// Groups of at least so many pixels store from registers; smaller ones are rare.
+constexpr int kLeastStored = 11;
+
+// Adds, bounds, rounds and stores the sums of a group.
+template <typename D, int kRows, int kPanels>
+[[gnu::always_inline]] inline void StoreGroup(const DotPlaces& places,
+                                              const typename D::Vector (&total)[kRows][kPanels]) {
+  const auto least = D::Broadcast(places.least), most = D::Broadcast(places.most);
+  const auto store = [&](bool adds) __attribute__((always_inline)) {
+    for (int p = 0; p < kPanels; ++p) {
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) {
+        auto value = total[r][p];
+        if (adds) value = D::Sum(value, D::LoadHalves(places.z[p][r]));
+        D::StoreHalves(D::Bound(value, least, most), places.to[p][r]);
+      }
+    }
+  };
+  places.adds ? store(true) : store(false);
+}
+
+// Sums kRows pixels from `src` on, for kPanels panels. Stores results to `places`; if there are
+// none, the sums from row 0 of `sums` on.
 template <typename D, int kRows, int kPanels>
 void SumGroup(const AmxCall<AmxFloats>& call, const uint8_t* src, WeightsAhead ahead,
-              int32_t* sums) {
+              const DotPlaces* places, int32_t* sums) {
   typename D::Vector total[kRows][kPanels];
   const auto* const start = static_cast<const char*>(call.start);
   for (int p = 0; p < kPanels; ++p) {
@@ -59,6 +91,9 @@ void SumGroup(const AmxCall<AmxFloats>& call, const uint8_t* src, WeightsAhead a
     }
     ahead.from += kPanels * panel_bytes;
   }
+  if constexpr (kRows >= kLeastStored) {
+    if (places != nullptr) return StoreGroup<D>(*places, total);
+  }
   for (int p = 0; p < kPanels; ++p) {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
@@ -69,86 +104,75 @@ void SumGroup(const AmxCall<AmxFloats>& call, const uint8_t* src, WeightsAhead a
 
 template <typename D, int kPanels, int kRows = kMostRows>
 void SumRows(const AmxCall<AmxFloats>& call, int64_t rows, const uint8_t* src, WeightsAhead ahead,
-             int32_t* sums) {
+             const DotPlaces* places, int32_t* sums) {
   if constexpr (kRows > 0) {
-    if (rows == kRows) return SumGroup<D, kRows, kPanels>(call, src, ahead, sums);
-    SumRows<D, kPanels, kRows - 1>(call, rows, src, ahead, sums);
+    if (rows == kRows) return SumGroup<D, kRows, kPanels>(call, src, ahead, places, sums);
+    SumRows<D, kPanels, kRows - 1>(call, rows, src, ahead, places, sums);
   }
 }
 
-// Stores whole panels of the pending sums, with one of the usual activations.
-template <typename D, typename V, bool kAdds, ScalarFunction kFunction>
-void StoreWhole(const AmxPending<AmxFloats>& pending, int64_t panels) {
-  constexpr int kLanes = V::kBytes / static_cast<int>(sizeof(float));
-  using Stored = BFloat16Vectors<kLanes>;
-  const AmxFloats& results = pending.results;
+// Returns whether results can be bounds of the sums, and sets them.
+bool AreBounded(const AmxFloats& results, DotPlaces& places) {
   const float* const parameters = results.finish.parameters;
-  for (int64_t p = 0; p < panels; ++p) {
-    const int64_t panel = pending.channel / kPanel + p;
-    const int32_t* const sums = pending.sums + p * kAmxBlockRows * kPanel;
-    for (int64_t pixel = 0; pixel < pending.pixels; ++pixel) {
-      const auto* const from = reinterpret_cast<const char*>(sums + pending.rows[pixel] * kPanel);
-      char* const to = reinterpret_cast<char*>(pending.dst[pixel]) + panel * results.panel_step;
-      for (int v = 0; v < kPanel / kLanes; ++v) {
-        typename V::Vector value = V::Load(from + v * V::kBytes);
-        if constexpr (kAdds) {
-          value += Stored::Load(reinterpret_cast<const char*>(pending.z[pixel]) +
-                                panel * results.z_panel_step + v * Stored::kBytes);
-        }
-        if constexpr (kFunction != ScalarFunction::kIdentity) {
-          value = Formula<kFunction>::Of(value, parameters[0], parameters[1]);
-        }
-        D::StoreHalves(value, to + v * Stored::kBytes);
-      }
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  switch (results.finish.function) {
+    case ScalarFunction::kIdentity:
+      places.least = -kInfinity, places.most = kInfinity;
+      break;
+    case ScalarFunction::kRelu:
+      places.least = 0, places.most = kInfinity;
+      break;
+    case ScalarFunction::kClamp:
+      places.least = parameters[0], places.most = parameters[1];
+      break;
+    default:
+      return false;
+  }
+  places.adds = results.adds;
+  return results.behind == nullptr;
+}
+
+// Finds the places of a tile's results. Pixels without results go to `nowhere`.
+template <int kPanels>
+void FindPlaces(const AmxCall<AmxFloats>& call, int64_t tile, uint8_t* nowhere, DotPlaces& places) {
+  const AmxPixels& pixels = *call.pixels;
+  const int64_t first = tile % kAmxTiles * kAmxRows;
+  for (int p = 0; p < kPanels; ++p) {
+    const int64_t panel = call.channel / kPanel + p;
+    for (int r = 0; r < kMostRows; ++r) places.to[p][r] = nowhere, places.z[p][r] = nowhere;
+    for (int32_t i = pixels.begin[tile]; i < pixels.begin[tile + 1]; ++i) {
+      const int64_t row = pixels.row[i] - first;
+      places.to[p][row] = pixels.dst[i] + panel * call.results.panel_step;
+      if (places.adds) places.z[p][row] = pixels.z[i] + panel * call.results.z_panel_step;
     }
   }
-}
-
-// Stores the pending sums. A function without branches for the usual cases takes half of the time.
-template <typename D, typename V, int kPanels>
-void StoreAll(AmxPending<AmxFloats>& pending) {
-  const auto stores = [&]<ScalarFunction kFunction>() {
-    if (pending.results.finish.function != kFunction) return false;
-    pending.results.adds ? StoreWhole<D, V, true, kFunction>(pending, kPanels)
-                         : StoreWhole<D, V, false, kFunction>(pending, kPanels);
-    pending.next = pending.pieces;
-    return true;
-  };
-  const bool whole = pending.channels >= kPanels * kPanel && pending.results.behind == nullptr;
-  if (whole && (stores.template operator()<ScalarFunction::kIdentity>() ||
-                stores.template operator()<ScalarFunction::kRelu>() ||
-                stores.template operator()<ScalarFunction::kClamp>())) {
-    return;
-  }
-  StoreSome<V>(pending, pending.pieces);
 }
 
 // Computes and stores the blocks of one tile of pixels each.
 template <typename D, typename V, int kPanels>
 void RunDots(const AmxCall<AmxFloats>& call, AmxState<AmxFloats>& state) {
   const AmxPixels& pixels = *call.pixels;
-  const int64_t groups = CeilDivideOf(call.shape.rows, kMostRows);
-  const int64_t of_group = CeilDivideOf(call.shape.rows, groups);
-  // Each group prefetches as much of every step.
+  // Each tile prefetches as much of every step.
   const int64_t step_bytes = kPanels * call.shape.depth * kPanel;
-  const int64_t share =
-      call.ahead == nullptr
-          ? 0
-          : CeilDivideOf(CeilDivideOf(step_bytes, pixels.tiles * groups), kLine) * kLine;
+  const int64_t share = call.ahead == nullptr
+                            ? 0
+                            : CeilDivideOf(CeilDivideOf(step_bytes, pixels.tiles), kLine) * kLine;
   int64_t fetched = 0;
+  alignas(64) uint8_t nowhere[2 * kPanel] = {};
+  DotPlaces places;
+  const bool bounded = call.shape.rows >= kLeastStored && call.channels >= kPanels * kPanel &&
+                       AreBounded(call.results, places);
   for (int64_t tile = 0; tile < pixels.tiles; ++tile) {
     int32_t* const sums = state.sums[0];
-    const int64_t first = tile % kAmxTiles * kAmxRows;
-    for (int64_t row = 0; row < call.shape.rows; row += of_group) {
-      const int64_t rest = call.shape.rows - row;
-      const int64_t more = fetched + share < step_bytes ? share : step_bytes - fetched;
-      SumRows<D, kPanels>(
-          call, rest < of_group ? rest : of_group, pixels.src[tile] + row * call.pixel_step,
-          {call.ahead + fetched, call.ahead == nullptr ? 0 : more}, sums + (first + row) * kPanel);
-      fetched += call.ahead == nullptr ? 0 : more;
-    }
+    const int64_t more = fetched + share < step_bytes ? share : step_bytes - fetched;
+    if (bounded) FindPlaces<kPanels>(call, tile, nowhere, places);
+    SumRows<D, kPanels>(call, call.shape.rows, pixels.src[tile],
+                        {call.ahead + fetched, call.ahead == nullptr ? 0 : more},
+                        bounded ? &places : nullptr, sums + tile % kAmxTiles * kAmxRows * kPanel);
+    fetched += call.ahead == nullptr ? 0 : more;
+    if (bounded) continue;
     SetPending<V, kPanels>(call, tile, 1, sums, state.pending);
-    StoreAll<D, V, kPanels>(state.pending);
+    StoreSome<V>(state.pending, state.pending.pieces);
   }
 }
 

@@ -22,8 +22,25 @@ struct EmulatedDots {
   static void Store(const Vector& value, void* to) {
     for (int i = 0; i < 2; ++i) _mm256_storeu_ps(static_cast<float*>(to) + 8 * i, value.half[i]);
   }
-  static void StoreHalves(Vectors<8>::Vector value, char* to) {
-    BFloat16Vectors<8>::Store(value, to);
+  static Vector Broadcast(float value) { return {{_mm256_set1_ps(value), _mm256_set1_ps(value)}}; }
+  static Vector LoadHalves(const void* from) {
+    const auto* const halves = static_cast<const char*>(from);
+    return {{BFloat16Vectors<8>::Load(halves), BFloat16Vectors<8>::Load(halves + 16)}};
+  }
+  static void StoreHalves(const Vector& value, void* to) {
+    for (int i = 0; i < 2; ++i) {
+      BFloat16Vectors<8>::Store(value.half[i], static_cast<char*>(to) + 16 * i);
+    }
+  }
+  static Vector Sum(const Vector& a, const Vector& b) {
+    return {{_mm256_add_ps(a.half[0], b.half[0]), _mm256_add_ps(a.half[1], b.half[1])}};
+  }
+  static Vector Bound(const Vector& value, const Vector& least, const Vector& most) {
+    Vector result;
+    for (int i = 0; i < 2; ++i) {
+      result.half[i] = _mm256_min_ps(most.half[i], _mm256_max_ps(least.half[i], value.half[i]));
+    }
+    return result;
   }
   static Weights LoadWeights(const void* from) {
     const auto* const words = static_cast<const __m256i*>(from);
