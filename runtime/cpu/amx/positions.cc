@@ -148,7 +148,7 @@ int64_t AmxPositions::TilesOfChunk(const Processor& processor) const {
       shape_.rows * (position_step_ + problem_.geometry.out_channels * problem_.channel_bytes);
   int64_t most = std::min(AmxPixels::kMostTiles, processor.l2_bytes / 2 / of_tile);
   if (problem_.threads > 1) {
-    most = std::min(most, tiles * blocks() / (2 * kRangesPerThread * problem_.threads));
+    most = std::min(most, tiles * blocks() / (kRangesPerThread * problem_.threads));
   }
   return std::max(kAmxTiles, most / kAmxTiles * kAmxTiles);
 }
