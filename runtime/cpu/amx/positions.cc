@@ -209,8 +209,9 @@ void AmxPositions::FindTiles(const Pass& pass, int64_t first, const Addresses& a
     const int64_t from = std::min(begin, positions_ - shape_.rows);
     to.src[tile] = pass.src + image * image_bytes_ + from * position_step_;
     to.begin[tile] = count;
+    int64_t row = pass.row + begin / row_positions_, column = begin % row_positions_ - 1;
     for (int64_t p = begin; p < from + shape_.rows; ++p) {
-      const int64_t row = pass.row + p / row_positions_, column = p % row_positions_;
+      if (++column == row_positions_) ++row, column = 0;
       if (row < pass.stored || column >= row_outputs_) continue;
       to.row[count] = static_cast<uint8_t>(tile % kAmxTiles * kAmxRows + p - from);
       at.of_pixel(pass.image + image, row, column, to.dst[count], to.z[count]);
