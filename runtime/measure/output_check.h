@@ -18,8 +18,8 @@ class OutputCheck {
   // and otherwise a hundredth.
   OutputCheck(std::vector<HostTensor> expected, bool rounds);
 
-  // Returns whether all elements are near the expected ones. Those that are expected to be no
-  // numbers, or infinite, are not compared.
+  // Returns whether all elements are near the expected ones, except where these are infinite or no
+  // numbers.
   bool Agrees(const std::vector<HostTensor>& outputs) const;
 
  private:

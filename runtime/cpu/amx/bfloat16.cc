@@ -24,7 +24,7 @@ constexpr double kMuchExcess = 0.25;
 bool HasTiles(const Processor& processor) { return processor.amx_bf16; }
 
 // Whether there are tiles that the system does not refuse, or dot products that are faster than
-// Float32's, which those of processors with tiles are not.
+// Float32's. On processors with tiles they are not.
 bool IsAvailable(const Processor& processor) {
   if (!HasTiles(processor)) return processor.bf16;
   return !HostProcessor().amx_bf16 || RequestAmx().ok();

@@ -27,8 +27,8 @@ struct WeightsAhead {
   int64_t bytes = 0;
 };
 
-// Where a group's results go if they are stored from registers: by panel, the addresses of pixels
-// and an offset.
+// The places of a group's results if they are stored from registers: by panel, the addresses of
+// pixels and an offset.
 struct DotPlaces {
   uint8_t* const* to[kAmxPanels];
   const uint8_t* const* z[kAmxPanels];  // if a tensor is added
