@@ -32,6 +32,11 @@ class Gradients : public Composition {
     if (status().ok()) Check(context_.SetGradient(i, var));
   }
   absl::Status Finish() && { return status(); }
+  // Sets the only gradient, with respect to input `i`, and finishes.
+  absl::Status SetOnly(int i, int var) {
+    Set(i, var);
+    return status();
+  }
 
  private:
   GradientContext& context_;

@@ -37,8 +37,7 @@ absl::Status Gather::Gradient(GradientContext& context) const {
   const int sums = g.Add<ScatterND>(
       {ScatterReduction::kAdd},
       {g.Filled(x.dtype, turned, 0), g.Reshaped(g.input(kIndices), indices), updates});
-  g.Set(kX, g.Add<Dimshuffle>(std::move(back), {sums}));
-  return std::move(g).Finish();
+  return g.SetOnly(kX, g.Add<Dimshuffle>(std::move(back), {sums}));
 }
 
 absl::Status GatherElements::Gradient(GradientContext& context) const {

@@ -55,8 +55,7 @@ absl::Status Split::Gradient(GradientContext& context) const {
     const TensorType piece = g.type(g.output(i));
     parts.push_back(g.has(i) ? g.of(i) : g.Filled(piece.dtype, piece.shape, 0));
   }
-  g.Set(0, g.Add<Concat>({param().axis}, std::move(parts)));
-  return std::move(g).Finish();
+  return g.SetOnly(0, g.Add<Concat>({param().axis}, std::move(parts)));
 }
 
 // Removes the added elements, and puts zeros in place of removed ones. Other modes are
@@ -67,8 +66,7 @@ absl::Status Pad::Gradient(GradientContext& context) const {
   PadParam back;
   for (const int64_t begin : param().begin) back.begin.push_back(-begin);
   for (const int64_t end : param().end) back.end.push_back(-end);
-  g.Set(0, g.Add<Pad>(std::move(back), {g.of()}));
-  return std::move(g).Finish();
+  return g.SetOnly(0, g.Add<Pad>(std::move(back), {g.of()}));
 }
 
 // Moves each element back to its position: inserts zeros if the step is not 1, and pads with zeros.
@@ -99,8 +97,7 @@ absl::Status Subtensor::Gradient(GradientContext& context) const {
     around.begin.push_back(first);
     around.end.push_back(size - first - range.count * step);
   }
-  g.Set(0, g.Add<Pad>(std::move(around), {y}));
-  return std::move(g).Finish();
+  return g.SetOnly(0, g.Add<Pad>(std::move(around), {y}));
 }
 
 absl::Status Dimshuffle::Gradient(GradientContext& context) const {
@@ -112,26 +109,22 @@ absl::Status Dimshuffle::Gradient(GradientContext& context) const {
       back.pattern[static_cast<size_t>(param().pattern[i])] = static_cast<int64_t>(i);
     }
   }
-  g.Set(0, g.Add<Dimshuffle>(std::move(back), {g.of()}));
-  return std::move(g).Finish();
+  return g.SetOnly(0, g.Add<Dimshuffle>(std::move(back), {g.of()}));
 }
 
 absl::Status Reshape::Gradient(GradientContext& context) const {
   Gradients g(context);
-  g.Set(0, g.Reshaped(g.of(), g.input_type(0).shape));
-  return std::move(g).Finish();
+  return g.SetOnly(0, g.Reshaped(g.of(), g.input_type(0).shape));
 }
 
 absl::Status Expand::Gradient(GradientContext& context) const {
   Gradients g(context);
-  g.Set(0, g.of());
-  return std::move(g).Finish();
+  return g.SetOnly(0, g.of());
 }
 
 absl::Status RelayoutFormat::Gradient(GradientContext& context) const {
   Gradients g(context);
-  g.Set(0, g.Add<RelayoutFormat>({g.input_type(0).format}, {g.of()}));
-  return std::move(g).Finish();
+  return g.SetOnly(0, g.Add<RelayoutFormat>({g.input_type(0).format}, {g.of()}));
 }
 
 }  // namespace ashlar

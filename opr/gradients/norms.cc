@@ -73,15 +73,13 @@ absl::Status BatchNormTraining::Gradient(GradientContext& context) const {
 
 absl::Status LRN::Gradient(GradientContext& context) const {
   Gradients g(context);
-  g.Set(0, g.Add<LRNBackward>(param(), {g.input(0), g.of()}));
-  return std::move(g).Finish();
+  return g.SetOnly(0, g.Add<LRNBackward>(param(), {g.input(0), g.of()}));
 }
 
 absl::Status Softmax::Gradient(GradientContext& context) const {
   Gradients g(context);
   const int dx = g.Add<SoftmaxBackward>({param().axis}, {g.output(), g.of()});
-  g.Set(0, g.Converted(dx, g.input_type(0).dtype));
-  return std::move(g).Finish();
+  return g.SetOnly(0, g.Converted(dx, g.input_type(0).dtype));
 }
 
 // The gradient is diff - exp(y) * (sum of diff).
@@ -90,14 +88,13 @@ absl::Status LogSoftmax::Gradient(GradientContext& context) const {
   Gradients g(context);
   const int sums = g.Add<Reduce>({ReduceMode::kSum, param().axis}, {g.of()});
   const int weighed = g.Apply(F::kMul, {g.Apply(F::kExp, {g.output()}), sums});
-  g.Set(0, g.Converted(g.Apply(F::kSub, {g.of(), weighed}), g.input_type(0).dtype));
-  return std::move(g).Finish();
+  return g.SetOnly(0, g.Converted(g.Apply(F::kSub, {g.of(), weighed}), g.input_type(0).dtype));
 }
 
 absl::Status CrossEntropy::Gradient(GradientContext& context) const {
   Gradients g(context);
-  g.Set(kLogits, g.Add<CrossEntropyBackward>({}, {g.input(kLogits), g.input(kLabels), g.of()}));
-  return std::move(g).Finish();
+  return g.SetOnly(kLogits,
+                   g.Add<CrossEntropyBackward>({}, {g.input(kLogits), g.input(kLabels), g.of()}));
 }
 
 }  // namespace ashlar

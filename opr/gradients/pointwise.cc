@@ -39,21 +39,18 @@ absl::Status Elemwise::Gradient(GradientContext& context) const {
 
 absl::Status TypeCvt::Gradient(GradientContext& context) const {
   Gradients g(context);
-  g.Set(0, g.Converted(g.of(), g.input_type(0).dtype));
-  return std::move(g).Finish();
+  return g.SetOnly(0, g.Converted(g.of(), g.input_type(0).dtype));
 }
 
 // Applies the same mask to the gradient.
 absl::Status Dropout::Gradient(GradientContext& context) const {
   Gradients g(context);
-  g.Set(kX, g.Add<Dropout>(param(), {g.of(), g.input(kStep)}));
-  return std::move(g).Finish();
+  return g.SetOnly(kX, g.Add<Dropout>(param(), {g.of(), g.input(kStep)}));
 }
 
 absl::Status CumSum::Gradient(GradientContext& context) const {
   Gradients g(context);
-  g.Set(0, g.Add<CumSum>({param().axis, param().exclusive, !param().reverse}, {g.of()}));
-  return std::move(g).Finish();
+  return g.SetOnly(0, g.Add<CumSum>({param().axis, param().exclusive, !param().reverse}, {g.of()}));
 }
 
 // If a smallest or largest element occurs several times, each occurrence gets the gradient.

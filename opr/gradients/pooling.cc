@@ -11,8 +11,7 @@ namespace ashlar {
 
 absl::Status PoolingForward::Gradient(GradientContext& context) const {
   Gradients g(context);
-  g.Set(0, g.Add<PoolingBackward>(param(), {g.input(0), g.of()}));
-  return std::move(g).Finish();
+  return g.SetOnly(0, g.Add<PoolingBackward>(param(), {g.input(0), g.of()}));
 }
 
 }  // namespace ashlar
