@@ -19,7 +19,7 @@
 #include "graph/region.h"
 #include "graph/status.h"
 #include "opr/matrix_mul_update.h"
-#include "runtime/cpu/amx_matrix_mul.h"
+#include "runtime/cpu/amx_kernels.h"
 #include "runtime/cpu/float16.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"

@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/cpu/amx/positions.h"
-#include "runtime/cpu/amx_matrix_mul.h"
+#include "runtime/cpu/amx_kernels.h"
 #include "runtime/cpu/conv/activation.h"
-#include "runtime/cpu/conv/amx_conv.h"
+#include "runtime/cpu/conv/conv_problem.h"
 #include "runtime/cpu/conv/tensors.h"
 #include "runtime/cpu/float16.h"
 #include "runtime/cpu/host_processor.h"

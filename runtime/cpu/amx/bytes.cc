@@ -9,8 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/cpu/amx/positions.h"
+#include "runtime/cpu/amx_kernels.h"
 #include "runtime/cpu/host_processor.h"
-#include "runtime/cpu/quantized/amx_conv.h"
+#include "runtime/cpu/quantized/conv_problem.h"
 
 namespace ashlar::cpu {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "graph/status.h"
-#include "runtime/cpu/conv/amx_conv.h"
+#include "runtime/cpu/amx_kernels.h"
 #include "runtime/cpu/conv/conv_problem.h"
 #include "runtime/cpu/conv/direct.h"
 #include "runtime/cpu/conv/panel.h"

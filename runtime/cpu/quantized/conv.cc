@@ -1,17 +1,17 @@
-// 8-bit convolution in four ways: AMX's tiles (amx_conv.h) or register tiles over packed weights;
-// channel by channel if each channel has its own filter (depthwise.cc); element by element if none
-// fits.
+// 8-bit convolution in four ways: AMX's tiles (amx_kernels.h) or register tiles over packed
+// weights; channel by channel if each channel has its own filter (depthwise.cc); element by element
+// if none fits.
 #include <algorithm>
 #include <cstring>
 
 #include "graph/region.h"
 #include "graph/status.h"
 #include "opr/quantized_conv.h"
+#include "runtime/cpu/amx_kernels.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/parallel.h"
 #include "runtime/cpu/quantized.h"
-#include "runtime/cpu/quantized/amx_conv.h"
 #include "runtime/cpu/quantized/conv_problem.h"
 
 namespace ashlar::cpu {
