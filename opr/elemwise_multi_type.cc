@@ -57,11 +57,12 @@ absl::StatusOr<std::vector<HostTensor>> ElemwiseMultiType::Evaluate(
   return std::vector<HostTensor>{std::move(output)};
 }
 
-std::vector<int32_t> ElemwiseMultiType::Table(const TensorType& input,
-                                              const TensorType& output) const {
-  std::vector<int32_t> table;
+std::array<uint8_t, 256> ElemwiseMultiType::Table(const TensorType& input,
+                                                  const TensorType& output) const {
+  std::array<uint8_t, 256> table;
   for (int32_t integer = LeastOf(input.dtype); integer <= MostOf(input.dtype); ++integer) {
-    table.push_back(Rounded(param(), Dequantized(integer, input.quantization), 0, output));
+    table[static_cast<uint8_t>(integer)] =
+        static_cast<uint8_t>(Rounded(param(), Dequantized(integer, input.quantization), 0, output));
   }
   return table;
 }

@@ -2,6 +2,8 @@
 #ifndef ASHLAR_OPR_ELEMWISE_MULTI_TYPE_H_
 #define ASHLAR_OPR_ELEMWISE_MULTI_TYPE_H_
 
+#include <array>
+
 #include "opr/base/output_type.h"
 #include "opr/elemwise.h"
 
@@ -28,9 +30,8 @@ class ElemwiseMultiType final
   Aliasing aliasing(const Site& site) const override;
   int64_t Computation(const Site& site) const override;
 
-  // Returns the results of a function of one input for every integer of the dtype, from the
-  // smallest on.
-  std::vector<int32_t> Table(const TensorType& input, const TensorType& output) const;
+  // Returns the output's bytes of a function of one input, by the input's byte.
+  std::array<uint8_t, 256> Table(const TensorType& input, const TensorType& output) const;
 };
 
 }  // namespace ashlar

@@ -6,12 +6,10 @@
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(GetVarShape)
 
-namespace {
-
-absl::StatusOr<std::vector<int32_t>> Dimensions(const GetVarShapeParam& param, const Shape& x) {
+absl::StatusOr<std::vector<int32_t>> GetVarShape::Dimensions(const Shape& x) const {
   std::vector<int64_t> dims(x.dims().begin(), x.dims().end());
-  if (param.axis != kNoAxis) {
-    ASHLAR_ASSIGN_OR_RETURN(int axis, NormalizeAxis(param.axis, x.rank()));
+  if (param().axis != kNoAxis) {
+    ASHLAR_ASSIGN_OR_RETURN(int axis, NormalizeAxis(param().axis, x.rank()));
     dims = {x[axis]};
   }
   for (int64_t dim : dims) {
@@ -23,18 +21,16 @@ absl::StatusOr<std::vector<int32_t>> Dimensions(const GetVarShapeParam& param, c
   return std::vector<int32_t>(dims.begin(), dims.end());
 }
 
-}  // namespace
-
 absl::StatusOr<std::vector<TensorType>> GetVarShape::Infer(
     absl::Span<const InputInfo> inputs) const {
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 1));
-  ASHLAR_ASSIGN_OR_RETURN(std::vector<int32_t> dims, Dimensions(param(), inputs[0].type.shape));
+  ASHLAR_ASSIGN_OR_RETURN(std::vector<int32_t> dims, Dimensions(inputs[0].type.shape));
   return std::vector<TensorType>{{DType::kInt32, Shape{static_cast<int64_t>(dims.size())}}};
 }
 
 absl::StatusOr<std::vector<HostTensor>> GetVarShape::Evaluate(
     absl::Span<const HostTensor> inputs) const {
-  ASHLAR_ASSIGN_OR_RETURN(std::vector<int32_t> dims, Dimensions(param(), inputs[0].shape()));
+  ASHLAR_ASSIGN_OR_RETURN(std::vector<int32_t> dims, Dimensions(inputs[0].shape()));
   const Shape shape{static_cast<int64_t>(dims.size())};
   return std::vector<HostTensor>{HostTensor::FromValues<int32_t>(DType::kInt32, shape, dims)};
 }

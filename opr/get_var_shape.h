@@ -21,6 +21,9 @@ class GetVarShape final : public OperatorWithParam<GetVarShapeParam> {
  public:
   ASHLAR_OPERATOR("GetVarShape", "shape_of")
   InputUse input_use(int) const override { return InputUse::kShape; }
+
+  // Returns the output for a shape of x.
+  absl::StatusOr<std::vector<int32_t>> Dimensions(const Shape& x) const;
 };
 
 }  // namespace ashlar

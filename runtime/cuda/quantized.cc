@@ -1,15 +1,16 @@
 // 8-bit conversions, pooling, sums and tables.
 #include "runtime/cuda/quantized.h"
 
+#include <algorithm>
 #include <array>
 
 #include "graph/status.h"
-#include "opr/elemwise_multi_type.h"
 #include "opr/quantized_pooling.h"
 #include "runtime/cuda/byte_type.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
 #include "runtime/cuda/walk.h"
+#include "runtime/device/byte_functions.h"
 
 namespace ashlar::cuda {
 namespace {
@@ -28,30 +29,27 @@ Walk<kOperands> WalkOf(const KernelRequest& request) {
   return MakeWalk<kOperands>(shape, strides);
 }
 
-absl::StatusOr<KernelList> MakeElemwiseMultiType(const ElemwiseMultiType& op,
-                                                 const KernelRequest& request) {
-  const TensorType &input = request.inputs[0], &output = request.outputs[0];
+KernelList TableKernel(const ElemwiseMultiType& op, const KernelRequest& request) {
+  const TensorType& output = request.outputs[0];
   if (output.shape.num_elements() == 0) return NoLaunch();
-  const ScalarFunction mode = op.param().mode;
-  if (Arity(mode) == 1) {
-    ByteTableParams params;
-    params.walk = WalkOf<2>(request);
-    int32_t integer = LeastOf(input.dtype);
-    for (const int32_t value : op.Table(input, output)) {
-      params.table[static_cast<uint8_t>(integer++)] = static_cast<uint8_t>(value);
-    }
-    return OnlyLaunchOnFirst("int8:table", params);
-  }
-  if (mode != ScalarFunction::kAdd && mode != ScalarFunction::kFuseAddRelu) {
-    return absl::UnimplementedError(
-        absl::StrCat("mode ", RowOf(mode).name, " of two quantised tensors"));
-  }
+  ByteTableParams params;
+  params.walk = WalkOf<2>(request);
+  const std::array<uint8_t, 256> table = op.Table(request.inputs[0], output);
+  std::copy(table.begin(), table.end(), params.table);
+  return OnlyLaunchOnFirst("int8:table", params);
+}
+
+KernelList SumKernel(const ElemwiseMultiType& op, const KernelRequest& request) {
+  const TensorType& output = request.outputs[0];
+  if (output.shape.num_elements() == 0) return NoLaunch();
   ByteSumParams params;
   params.walk = WalkOf<3>(request);
   params.of_a = ByteTypeOf(request.inputs[0]);
   params.of_b = ByteTypeOf(request.inputs[1]);
   params.of_out = ByteTypeOf(output);
-  if (mode == ScalarFunction::kFuseAddRelu) params.of_out.least = params.of_out.zero_point;
+  if (op.param().mode == ScalarFunction::kFuseAddRelu) {
+    params.of_out.least = params.of_out.zero_point;
+  }
   return OnlyLaunch("int8:sum", params, [](ByteSumParams& bound, const KernelArgs& args) {
     bound.a = args.inputs[0];
     bound.b = args.inputs[1];
@@ -100,8 +98,7 @@ absl::StatusOr<KernelList> QuantizedPoolingKernels(const PoolingForward& op,
 }
 
 void RegisterQuantizedKernels(KernelRegistry& registry, const LibraryKernels&) {
-  registry.Register<ElemwiseMultiType>(MakeElemwiseMultiType,
-                                       {DType::kQuantized8Asymm, DType::kQuantizedS8});
+  RegisterByteFunctions(registry, TableKernel, SumKernel);
 }
 
 }  // namespace ashlar::cuda

@@ -1,7 +1,7 @@
 // Functions of single elements.
 #include "graph/status.h"
 #include "opr/elemwise.h"
-#include "opr/elemwise_multi_type.h"
+#include "runtime/device/byte_functions.h"
 #include "runtime/mcu/bytes.h"
 #include "runtime/mcu/code_kernel.h"
 #include "runtime/mcu/kernels.h"
@@ -14,15 +14,10 @@ namespace {
 // Returns a table lookup, for a function of one byte tensor.
 absl::StatusOr<KernelList> TableKernel(const ElemwiseMultiType& op, const KernelRequest& request) {
   const TensorType &input = request.inputs[0], &output = request.outputs[0];
-  std::vector<uint8_t> table(256);
-  int32_t integer = LeastOf(input.dtype);
-  for (const int32_t value : op.Table(input, output)) {
-    table[static_cast<uint8_t>(integer++)] = static_cast<uint8_t>(value);
-  }
   ASHLAR_ASSIGN_OR_RETURN(const Walk<2> walk, WalkOver<1>(output, {input}));
   const auto shape = ShapeOver<ashlar_table8_shape>(walk);
   return OnlyKernel({ASHLAR_CODE_CALL(table8, shape, Input(0), Table(0), Output(0))},
-                    {CodeTable::Of<uint8_t>(DType::kUint8, table)});
+                    {CodeTable::Of<uint8_t>(DType::kUint8, op.Table(input, output))});
 }
 
 absl::StatusOr<KernelList> SumKernel(const ElemwiseMultiType& op, const KernelRequest& request) {
@@ -45,17 +40,6 @@ absl::StatusOr<KernelList> SumKernel(const ElemwiseMultiType& op, const KernelRe
   SetRounding(rectified ? zero_point : LeastOf(output.dtype), MostOf(output.dtype), zero_point,
               shape);
   return OnlyKernel({ASHLAR_CODE_CALL(add8, shape, Input(0), Input(1), Output(0))});
-}
-
-absl::StatusOr<KernelList> MakeElemwiseMultiType(const ElemwiseMultiType& op,
-                                                 const KernelRequest& request) {
-  const ScalarFunction mode = op.param().mode;
-  if (Arity(mode) == 1) return TableKernel(op, request);
-  if (mode == ScalarFunction::kAdd || mode == ScalarFunction::kFuseAddRelu) {
-    return SumKernel(op, request);
-  }
-  return absl::UnimplementedError(
-      absl::StrCat("mode ", RowOf(mode).name, " of two quantised tensors"));
 }
 
 std::optional<int32_t> BinaryFunction(ScalarFunction mode) {
@@ -145,8 +129,7 @@ absl::StatusOr<KernelList> MakeElemwise(const Elemwise& op, const KernelRequest&
 
 void RegisterElementwiseKernels(KernelRegistry& registry) {
   registry.Register<Elemwise>(MakeElemwise, {DType::kFloat32});
-  registry.Register<ElemwiseMultiType>(MakeElemwiseMultiType,
-                                       {DType::kQuantized8Asymm, DType::kQuantizedS8});
+  RegisterByteFunctions(registry, TableKernel, SumKernel);
 }
 
 }  // namespace ashlar::mcu

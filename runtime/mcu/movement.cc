@@ -132,16 +132,13 @@ absl::StatusOr<KernelList> MakeConcat(const Concat& op, const KernelRequest& req
 }
 
 // The shape is known before the run.
-absl::StatusOr<KernelList> MakeGetVarShape(const KernelRequest& request) {
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<HostTensor> values,
-                          request.op->Evaluate({HostTensor::ShapeOnly(request.inputs[0].dtype,
-                                                                      request.inputs[0].shape)}));
-  const auto* const bytes = static_cast<const char*>(values[0].raw());
+absl::StatusOr<KernelList> MakeGetVarShape(const GetVarShape& op, const KernelRequest& request) {
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<int32_t> dims, op.Dimensions(request.inputs[0].shape));
   ashlar_copy_shape shape = {};
   for (int32_t& size : shape.walk.sizes) size = 1;
-  shape.unit = static_cast<int32_t>(values[0].bytes());
+  shape.unit = static_cast<int32_t>(dims.size() * sizeof(int32_t));
   return OnlyKernel({ASHLAR_CODE_CALL(copy, shape, Table(0), Output(0))},
-                    {{values[0].dtype(), std::vector<char>(bytes, bytes + values[0].bytes())}});
+                    {CodeTable::Of<int32_t>(DType::kInt32, dims)});
 }
 
 }  // namespace

@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "graph/status.h"
-#include "opr/elemwise_multi_type.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/quantized/tile.h"
 #include "runtime/cpu/walk.h"
+#include "runtime/device/byte_functions.h"
 
 namespace ashlar::cpu {
 namespace {
@@ -134,12 +134,8 @@ KernelList SumKernel(const ElemwiseMultiType& op, const KernelRequest& request) 
 }
 
 KernelList TableKernel(const ElemwiseMultiType& op, const KernelRequest& request) {
-  const TensorType &input = request.inputs[0], &output = request.outputs[0];
-  std::array<uint8_t, 256> table;
-  int32_t integer = LeastOf(input.dtype);
-  for (const int32_t value : op.Table(input, output)) {
-    table[static_cast<uint8_t>(integer++)] = static_cast<uint8_t>(value);
-  }
+  const TensorType& output = request.outputs[0];
+  const std::array<uint8_t, 256> table = op.Table(request.inputs[0], output);
   const auto loops = LoopsOver<2>(output, request.inputs, request.threads);
   return OnlyKernel("int8:table", [=, threads = request.threads](const KernelArgs& args) {
     for (const RowLoop<2>& loop : loops) {
@@ -153,22 +149,10 @@ KernelList TableKernel(const ElemwiseMultiType& op, const KernelRequest& request
   });
 }
 
-absl::StatusOr<KernelList> MakeElemwiseMultiType(const ElemwiseMultiType& op,
-                                                 const KernelRequest& request) {
-  const ScalarFunction mode = op.param().mode;
-  if (Arity(mode) == 1) return TableKernel(op, request);
-  if (mode == ScalarFunction::kAdd || mode == ScalarFunction::kFuseAddRelu) {
-    return SumKernel(op, request);
-  }
-  return absl::UnimplementedError(
-      absl::StrCat("mode ", RowOf(mode).name, " of two quantised tensors"));
-}
-
 }  // namespace
 
 void RegisterQuantizedKernels(KernelRegistry& registry) {
-  registry.Register<ElemwiseMultiType>(MakeElemwiseMultiType,
-                                       {DType::kQuantized8Asymm, DType::kQuantizedS8});
+  RegisterByteFunctions(registry, TableKernel, SumKernel);
 }
 
 }  // namespace ashlar::cpu
