@@ -24,7 +24,7 @@ strip --strip-unneeded "$target"/pack/*.so* 2>/dev/null || true
 # Only debug symbols are stripped: the GPU's library uses symbols of the programs.
 (cd "$target/pack" && strip --strip-debug "${programs[@]}")
 git describe --always --dirty --exclude '*' >"$target/pack/commit"
-cp benchmarks/{versus_gpu_frameworks,gpu_peers,gpu_tables,cudnn_engines}.py benchmarks/cuda_device_run.sh "$target/"
+cp benchmarks/{versus_gpu_frameworks,gpu_peers,gpu_tables,cudnn_engines}.py benchmarks/cuda_device_{run,checks,times}.sh "$target/"
 rm -rf "$target/peers"
 mkdir "$target/peers"
 cp benchmarks/peers/{bursts,jax_resnet50,pytorch,pytorch_limits}.py "$target/peers/"

@@ -81,7 +81,7 @@ S
 done
 echo stand-in >"$folder/pack/commit"
 python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1] + "/build/device_pack/pack.tar.xz", "w:xz").add(sys.argv[1] + "/pack", "pack")' "$folder"
-cp "$benchmarks"/cuda_device_run.sh "$benchmarks"/{versus_gpu_frameworks,gpu_peers,gpu_tables}.py "$folder/build/device_pack/"
+cp "$benchmarks"/cuda_device_{run,checks,times}.sh "$benchmarks"/{versus_gpu_frameworks,gpu_peers,gpu_tables}.py "$folder/build/device_pack/"
 cp "$benchmarks/peers/bursts.py" "$folder/build/device_pack/peers/"
 for name in pytorch jax_resnet50; do
   cat >"$folder/build/device_pack/peers/$name.py" <<'S'

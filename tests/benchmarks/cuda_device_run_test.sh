@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Tests the functions of benchmarks/cuda_device_run.sh one by one, on machines that lack something
-# and with programs that do not end. Usage: cuda_device_run_test.sh SCRIPT
+# Tests functions of benchmarks/cuda_device_{run,checks,times}.sh one by one, on machines that lack
+# something and with programs that do not end. Usage: cuda_device_run_test.sh BENCHMARKS
 set -uo pipefail
 for name in unpack sanitizer bounded sanitized resnet50_of scratch int8; do
-  eval "$(sed -n "/^$name() {/,/^}/p" "$1")"
+  eval "$(sed -n "/^$name() {/,/^}/p" "$1"/cuda_device_{run,checks,times}.sh)"
   declare -F $name >/dev/null || { echo "no function $name in $1"; exit 1; }
 done
 folder=$(mktemp -d)
