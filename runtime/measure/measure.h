@@ -35,7 +35,7 @@ struct PoolMeasurement {
 
 struct Measurement {
   // The plan's target, with the tiles that were found for a budget and without the budget: with
-  // `wishes` and `means` the plan can be reproduced.
+  // `target` and `planning` the plan can be reproduced.
   PlanTarget target;
   PlanningOptions planning;
   RecordUse record_use;

@@ -11,7 +11,7 @@
 
 namespace ashlar {
 
-// Returns the requested plan if it fits `request.wishes.total`. Otherwise returns the fastest plan
+// Returns the requested plan if it fits `request.target.total`. Otherwise returns the fastest plan
 // found with smaller weights (PlanningOptions::most_weights), in tiles, or both. ResourceExhausted,
 // naming the least bytes needed, if none fits. Tiles are not searched for if the budget is below
 // the bytes that every plan takes. `plan` plans requests without a total (PlanGraph).
