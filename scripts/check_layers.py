@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that no folder includes a folder above it, that no folders and no files include one another in a circle, and that
-graph/ and opr/ name no device.
+"""Checks that no folder includes a folder above it, that no folders and no files include one another in a circle, that
+graph/ and opr/ name no device, and that docs/architecture.md draws these layers.
 
 usage: check_layers.py [ROOT]
+       check_layers.py --draw    prints the drawing for the page
 
 Exit code 0: the layers are right; 1: each wrong include is printed, as FILE:LINE: ...
 """
@@ -109,6 +110,16 @@ def visible():
     return sees
 
 
+def drawing():
+    """Returns the layers of the product, one line a floor, the highest first: a layer stands above all that it includes."""
+    floors = {}
+    for layer, below in LAYERS.items():
+        if layer.split("/")[0] not in {"tests", "benchmarks", "examples"}:
+            floors[layer] = 1 + max((floors[other] for other in below.split()), default=0)
+    return "".join(f"    {floor:2}  {'  '.join(sorted(layer for layer in floors if floors[layer] == floor))}\n"
+                   for floor in range(max(floors.values()), 0, -1))
+
+
 def code_of(line):
     """Returns the line without strings and without a comment at its end."""
     return re.sub(r"//.*", "", re.sub(r'"(\\.|[^"\\])*"', '""', line))
@@ -164,9 +175,15 @@ def main(root):
         if found := circle(includes):
             errors.append(f"{kind} in a circle: " + " -> ".join(found))
             errors += [f"{includes[a][b]}: {a} includes {b}" for a, b in zip(found, found[1:])]
+    page = root / "docs/architecture.md"
+    if drawing() not in page.read_text():
+        errors.append(f"{page.relative_to(root)}: draws other layers than check_layers.py --draw")
     print("\n".join(errors) or f"{len(files)} files in {len(LAYERS)} layers: none includes upward")
     return 1 if errors else 0
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--draw"]:
+        print(drawing(), end="")
+        sys.exit()
     sys.exit(main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)))
