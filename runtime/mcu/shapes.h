@@ -59,13 +59,12 @@ ASHLAR_FIELDS(ashlar_conv8_sum_shape) {
       ASHLAR_FIELD(sum_scale), ASHLAR_FIELD(z_scale), ASHLAR_FIELD(scale), ASHLAR_FIELD(low),
       ASHLAR_FIELD(high), ASHLAR_FIELD(zero_point);
 }
-ASHLAR_FIELDS(ashlar_max_pool8_shape) {
-  ASHLAR_FIELD(batch), ASHLAR_FIELD(channels), ASHLAR_FIELD(h), ASHLAR_FIELD(w), ASHLAR_FIELD(src),
-      ASHLAR_FIELD(dst), ASHLAR_FIELD(src_flip);
-}
+#define ASHLAR_POOL_FIELDS                                                       \
+  ASHLAR_FIELD(batch), ASHLAR_FIELD(channels), ASHLAR_FIELD(h), ASHLAR_FIELD(w), \
+      ASHLAR_FIELD(src), ASHLAR_FIELD(dst)
+ASHLAR_FIELDS(ashlar_max_pool8_shape) { ASHLAR_POOL_FIELDS, ASHLAR_FIELD(src_flip); }
 ASHLAR_FIELDS(ashlar_mean_pool8_shape) {
-  ASHLAR_FIELD(batch), ASHLAR_FIELD(channels), ASHLAR_FIELD(h), ASHLAR_FIELD(w), ASHLAR_FIELD(src),
-      ASHLAR_FIELD(dst), ASHLAR_FIELD(src_flip), ASHLAR_FIELD(src_zero_point), ASHLAR_FIELD(factor),
+  ASHLAR_POOL_FIELDS, ASHLAR_FIELD(src_flip), ASHLAR_FIELD(src_zero_point), ASHLAR_FIELD(factor),
       ASHLAR_FIELD(src_scale), ASHLAR_FIELD(scale), ASHLAR_FIELD(low), ASHLAR_FIELD(high),
       ASHLAR_FIELD(zero_point);
 }
@@ -96,10 +95,7 @@ ASHLAR_FIELDS(ashlar_conv_shape) {
       ASHLAR_FIELD(h), ASHLAR_FIELD(w), ASHLAR_FIELD(src), ASHLAR_FIELD(z), ASHLAR_FIELD(dst),
       ASHLAR_FIELD(low), ASHLAR_FIELD(high);
 }
-ASHLAR_FIELDS(ashlar_pool_shape) {
-  ASHLAR_FIELD(batch), ASHLAR_FIELD(channels), ASHLAR_FIELD(h), ASHLAR_FIELD(w), ASHLAR_FIELD(src),
-      ASHLAR_FIELD(dst), ASHLAR_FIELD(count);
-}
+ASHLAR_FIELDS(ashlar_pool_shape) { ASHLAR_POOL_FIELDS, ASHLAR_FIELD(count); }
 ASHLAR_FIELDS(ashlar_matmul_shape) {
   ASHLAR_FIELD(walk), ASHLAR_FIELD(a), ASHLAR_FIELD(b), ASHLAR_FIELD(m), ASHLAR_FIELD(k),
       ASHLAR_FIELD(n), ASHLAR_FIELD(a_row), ASHLAR_FIELD(a_column), ASHLAR_FIELD(b_row),
@@ -127,6 +123,7 @@ ASHLAR_FIELDS(ashlar_reduce_shape) {
       ASHLAR_FIELD(count);
 }
 
+#undef ASHLAR_POOL_FIELDS
 #undef ASHLAR_FIELD
 #undef ASHLAR_FIELDS
 

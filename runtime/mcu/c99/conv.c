@@ -23,18 +23,14 @@ ASHLAR_APART static void ashlar_dot(const float* x, int32_t step, const float* w
   sums[3] += s3;
 }
 
-// Computes all channels of a pixel. If the taps of a row are adjacent both in the image and in the
-// filter, they form one run of products.
+// Computes all channels of a pixel.
 static void ashlar_conv_pixel(const ashlar_conv_shape* s, const ashlar_pixel* at, const float* src,
                               const float* filter, const float* bias, const float* z, float* dst) {
   const ashlar_taps rows = ashlar_taps_inside(&s->h, at->row);
   const ashlar_taps columns = ashlar_taps_inside(&s->w, at->column);
   const int32_t channels = s->in_channels;
   const int32_t products = s->h.window * s->w.window * channels;
-  const int32_t tap = s->w.dilation * s->src.column;
-  const int side_by_side = s->src.channel == 1 && tap == channels;
-  const int32_t runs = side_by_side ? 1 : columns.end - columns.begin;
-  const int32_t run = side_by_side ? (columns.end - columns.begin) * channels : channels;
+  const ashlar_runs runs = ashlar_runs_inside(&s->w, &s->src, &columns, channels);
   const float* const first =
       src + at->image * s->src.image + rows.first * s->src.row + columns.first * s->src.column;
   float* const pixel = dst + ashlar_offset_of(&s->dst, at);
@@ -50,8 +46,9 @@ static void ashlar_conv_pixel(const ashlar_conv_shape* s, const ashlar_pixel* at
       for (y = rows.begin; y < rows.end; ++y) {
         const float* const line = image + (y - rows.begin) * s->h.dilation * s->src.row;
         const float* const weights = filter + 4 * (y * s->w.window + columns.begin) * channels;
-        for (x = 0; x < runs; ++x) {
-          ashlar_dot(line + x * tap, s->src.channel, weights + 4 * x * channels, run, sums);
+        for (x = 0; x < runs.count; ++x) {
+          ashlar_dot(line + x * runs.step, s->src.channel, weights + 4 * x * channels, runs.length,
+                     sums);
         }
       }
       for (lane = 0; lane < lanes; ++lane) {

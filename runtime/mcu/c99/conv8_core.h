@@ -22,8 +22,7 @@ static inline uint8_t ashlar_conv8_byte(const ashlar_conv8_shape* s,
                    sum->zero_point);
 }
 
-// Computes all channels of a pixel. If the taps of a row are adjacent both in the image and in the
-// filter, they form one run of products.
+// Computes all channels of a pixel.
 static inline void ashlar_conv8_pixel(const ashlar_conv8_shape* s,
                                       const ashlar_conv8_sum_shape* sum, const ashlar_pixel* at,
                                       const uint8_t* src, const int8_t* filter, const int32_t* bias,
@@ -32,10 +31,7 @@ static inline void ashlar_conv8_pixel(const ashlar_conv8_shape* s,
   const ashlar_taps columns = ashlar_taps_inside(&s->w, at->column);
   const int32_t channels = s->in_channels;
   const int32_t row_bytes = 4 * ((s->w.window * channels + 3) & ~3);  // of four filters
-  const int32_t tap = s->w.dilation * s->src.column;
-  const int side_by_side = s->src.channel == 1 && tap == channels;
-  const int32_t runs = side_by_side ? 1 : columns.end - columns.begin;
-  const int32_t run = side_by_side ? (columns.end - columns.begin) * channels : channels;
+  const ashlar_runs runs = ashlar_runs_inside(&s->w, &s->src, &columns, channels);
   const uint8_t* const first =
       src + at->image * s->src.image + rows.first * s->src.row + columns.first * s->src.column;
   int32_t group, channel, y, x, lane;
@@ -51,9 +47,9 @@ static inline void ashlar_conv8_pixel(const ashlar_conv8_shape* s,
       sums[0] = sums[1] = sums[2] = sums[3] = 0;  // compilers call memset for an initialiser
       for (y = rows.begin; y < rows.end; ++y) {
         const uint8_t* const line = image + (y - rows.begin) * s->h.dilation * s->src.row;
-        for (x = 0; x < runs; ++x) {
-          ashlar_dot8(s, line + x * tap, filter + y * row_bytes, (columns.begin + x) * channels,
-                      run, sums);
+        for (x = 0; x < runs.count; ++x) {
+          ashlar_dot8(s, line + x * runs.step, filter + y * row_bytes,
+                      (columns.begin + x) * channels, runs.length, sums);
         }
       }
       for (lane = 0; lane < lanes; ++lane) {

@@ -15,6 +15,4 @@ static float ashlar_max_of_window(const ashlar_pool_shape* s, const ashlar_taps*
   return largest;
 }
 
-void ashlar_max_pool(const ashlar_pool_shape* shape, const void* src, void* dst) {
-  ashlar_pool_windows(shape, ashlar_max_of_window, (const float*)src, (float*)dst);
-}
+ASHLAR_POOL_WINDOWS(ashlar_max_pool, ashlar_pool_shape, float, ashlar_max_of_window)

@@ -1,6 +1,6 @@
 #include "runtime/mcu/c99/max_pool8.h"
 
-#include "runtime/mcu/c99/taps.h"
+#include "runtime/mcu/c99/pool_windows.h"
 
 static uint8_t ashlar_max8_of_window(const ashlar_max_pool8_shape* s, const ashlar_taps* rows,
                                      const ashlar_taps* columns, const uint8_t* src) {
@@ -15,22 +15,4 @@ static uint8_t ashlar_max8_of_window(const ashlar_max_pool8_shape* s, const ashl
   return (uint8_t)(largest ^ s->src_flip);
 }
 
-void ashlar_max_pool8(const ashlar_max_pool8_shape* shape, const void* src, void* dst) {
-  const ashlar_max_pool8_shape* const s = shape;
-  int32_t n, oh, ow, c;
-  for (n = 0; n < s->batch; ++n) {
-    for (oh = 0; oh < s->h.output; ++oh) {
-      const ashlar_taps rows = ashlar_taps_inside(&s->h, oh);
-      for (ow = 0; ow < s->w.output; ++ow) {
-        const ashlar_taps columns = ashlar_taps_inside(&s->w, ow);
-        const uint8_t* const from = (const uint8_t*)src + n * s->src.image +
-                                    rows.first * s->src.row + columns.first * s->src.column;
-        uint8_t* const to = (uint8_t*)dst + n * s->dst.image + oh * s->dst.row + ow * s->dst.column;
-        for (c = 0; c < s->channels; ++c) {
-          to[c * s->dst.channel] =
-              ashlar_max8_of_window(s, &rows, &columns, from + c * s->src.channel);
-        }
-      }
-    }
-  }
-}
+ASHLAR_POOL_WINDOWS(ashlar_max_pool8, ashlar_max_pool8_shape, uint8_t, ashlar_max8_of_window)

@@ -19,6 +19,4 @@ static float ashlar_mean_of_window(const ashlar_pool_shape* s, const ashlar_taps
   return sum / (float)(s->count == 0 ? inside : s->count);
 }
 
-void ashlar_mean_pool(const ashlar_pool_shape* shape, const void* src, void* dst) {
-  ashlar_pool_windows(shape, ashlar_mean_of_window, (const float*)src, (float*)dst);
-}
+ASHLAR_POOL_WINDOWS(ashlar_mean_pool, ashlar_pool_shape, float, ashlar_mean_of_window)

@@ -1,4 +1,4 @@
-// The taps of a window that are inside the image.
+// The taps of a window that are inside the image, and their products as runs.
 #ifndef ASHLAR_RUNTIME_MCU_C99_TAPS_H_
 #define ASHLAR_RUNTIME_MCU_C99_TAPS_H_
 
@@ -18,6 +18,28 @@ static inline ashlar_taps ashlar_taps_inside(const ashlar_axis* axis, int32_t ou
   if (taps.end < taps.begin) taps.end = taps.begin;
   taps.first = origin + taps.begin * axis->dilation;
   return taps;
+}
+
+// The products of a row of taps, as `count` runs of `length` elements, `step` elements apart.
+typedef struct {
+  int32_t count, length, step;
+} ashlar_runs;
+
+// Returns one run if the taps are adjacent both in the image and in the filter, otherwise one for
+// each tap.
+static inline ashlar_runs ashlar_runs_inside(const ashlar_axis* axis, const ashlar_steps* src,
+                                             const ashlar_taps* columns, int32_t channels) {
+  const int32_t taps = columns->end - columns->begin;
+  ashlar_runs runs;
+  runs.step = axis->dilation * src->column;
+  if (src->channel == 1 && runs.step == channels) {
+    runs.count = 1;
+    runs.length = taps * channels;
+  } else {
+    runs.count = taps;
+    runs.length = channels;
+  }
+  return runs;
 }
 
 #endif  // ASHLAR_RUNTIME_MCU_C99_TAPS_H_
