@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "graph/evaluate.h"
@@ -39,29 +37,10 @@ HostTensor RandomInput(const std::string& name, const TensorType& type) {
   return tensor;
 }
 
-// Returns the outputs in their order; nullopt if an operator fails.
-std::optional<std::vector<HostTensor>> Evaluated(const Graph& graph) {
-  std::vector<HostTensor> values(graph.vars().size());
-  for (const OperatorNode& node : graph.nodes()) {
-    if (node.op->role() == Role::kOutput) continue;
-    if (node.op->role() == Role::kInput) {
-      values[node.outputs[0]] = RandomInput(node.binding, graph.var(node.outputs[0]).type);
-      continue;
-    }
-    if (node.constant != nullptr) {
-      values[node.outputs[0]] = *node.constant;
-      continue;
-    }
-    std::vector<HostTensor> operands;
-    for (const int input : node.inputs) operands.push_back(values[input]);
-    absl::StatusOr<std::vector<HostTensor>> results =
-        EvaluateOperator(*node.op, operands, graph.OutputTypes(node));
-    if (!results.ok()) return std::nullopt;
-    for (size_t o = 0; o < results->size(); ++o) values[node.outputs[o]] = std::move((*results)[o]);
-  }
-  std::vector<HostTensor> outputs;
-  for (const Binding& output : graph.outputs()) outputs.push_back(values[output.var]);
-  return outputs;
+absl::StatusOr<std::vector<HostTensor>> Evaluated(const Graph& graph) {
+  return EvaluateNodes(graph, [&](const OperatorNode& input) {
+    return RandomInput(input.binding, graph.var(input.outputs[0]).type);
+  });
 }
 
 bool AreSame(const HostTensor& a, const HostTensor& b) {
@@ -94,7 +73,7 @@ bool HaveSameValues(const Graph& a, const Graph& b) {
   if (!SameNames(a.inputs(), b.inputs()) || !SameNames(a.outputs(), b.outputs())) return false;
   if (!IsCheap(a) || !IsCheap(b)) return false;
   const auto x = Evaluated(a), y = Evaluated(b);
-  return x && y && std::equal(x->begin(), x->end(), y->begin(), y->end(), AreSame);
+  return x.ok() && y.ok() && std::equal(x->begin(), x->end(), y->begin(), y->end(), AreSame);
 }
 
 }  // namespace ashlar

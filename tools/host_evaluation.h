@@ -2,19 +2,16 @@
 #ifndef ASHLAR_TOOLS_HOST_EVALUATION_H_
 #define ASHLAR_TOOLS_HOST_EVALUATION_H_
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "graph/graph.h"
+#include "graph/evaluate.h"
 #include "runtime/measure/measure.h"
 #include "serialization/npz.h"
 
 namespace ashlar {
 
-// Evaluates every node in order and returns the outputs by name. `visit` sees each value when it is
-// computed; an error that it returns ends the evaluation. A value is freed after its last reader.
-absl::StatusOr<NamedTensors> EvaluateOnHost(
-    const Graph& graph, const InputTensors& inputs,
-    absl::FunctionRef<absl::Status(const Var& var, const HostTensor& value)> visit);
+// Returns the outputs by name, as EvaluateNodes computes them.
+absl::StatusOr<NamedTensors> EvaluateOnHost(const Graph& graph, const InputTensors& inputs,
+                                            ValueVisitor visit = IgnoreValue);
 
 }  // namespace ashlar
 

@@ -29,10 +29,7 @@ PlanRequest WholeOf(const PlanRequest& request) {
 
 absl::StatusOr<NamedTensors> Reference(const Model& model, const PlanRequest& request,
                                        const InputTensors& inputs, bool on_host, Console& console) {
-  if (on_host) {
-    return EvaluateOnHost(model.graph, inputs,
-                          [](const Var&, const HostTensor&) { return absl::OkStatus(); });
-  }
+  if (on_host) return EvaluateOnHost(model.graph, inputs);
   ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<BoundSession> whole,
                           BoundSession::Create(model, WholeOf(request), inputs, console));
   ASHLAR_RETURN_IF_ERROR(whole->Run());

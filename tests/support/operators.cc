@@ -61,24 +61,11 @@ std::optional<int64_t> PlaceOf(const Operator& op, int input, const OwnedSite& s
 
 absl::StatusOr<std::vector<HostTensor>> EvaluateGraph(
     const Graph& graph, const absl::flat_hash_map<std::string, HostTensor>& inputs) {
-  std::vector<HostTensor> values(graph.vars().size());
-  for (const OperatorNode& node : graph.nodes()) {
-    if (node.op->role() == Role::kInput) {
-      const auto input = inputs.find(node.binding);
-      if (input == inputs.end()) return absl::NotFoundError(node.binding);
-      values[node.outputs[0]] = input->second;
-      continue;
-    }
-    std::vector<HostTensor> operands;
-    for (int var : node.inputs) operands.push_back(values[var]);
-    absl::StatusOr<std::vector<HostTensor>> outputs =
-        EvaluateOperator(*node.op, operands, graph.OutputTypes(node));
-    if (!outputs.ok()) return Annotate(outputs.status(), node.name);
-    for (size_t i = 0; i < outputs->size(); ++i) values[node.outputs[i]] = (*outputs)[i];
-  }
-  std::vector<HostTensor> results;
-  for (const Binding& output : graph.outputs()) results.push_back(values[output.var]);
-  return results;
+  return EvaluateNodes(graph, [&](const OperatorNode& node) -> absl::StatusOr<HostTensor> {
+    const auto input = inputs.find(node.binding);
+    if (input == inputs.end()) return absl::NotFoundError(node.binding);
+    return input->second;
+  });
 }
 
 }  // namespace ashlar::testing
