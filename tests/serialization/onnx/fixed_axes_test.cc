@@ -21,6 +21,15 @@ std::string OneNode(const std::string& type, const std::string& inputs, const st
                       attributes, "} ");
 }
 
+// Returns a function that reads the model at other shapes.
+auto Reading(const std::string& path) {
+  return [path](const InputShapes& shapes) {
+    OnnxReadOptions options;
+    options.shapes = shapes;
+    return ReadOnnx(path, options);
+  };
+}
+
 struct FixedAxesCase {
   const char* name;
   std::string nodes;  // from x, {1,2,4,4}, to m
@@ -50,13 +59,7 @@ std::vector<FixedAxesCase> FixedAxesCases() {
 TEST(FixedAxes, AreRefusedInWrittenFiles) {
   const TempDir dir;
   const std::string path = dir / "m.onnx", written = dir / "w.onnx";
-  OnnxReadOptions three;
-  three.shapes = {{"x", {3, 2, 4, 4}}};
-  const auto read = [&](const InputShapes& shapes) {
-    OnnxReadOptions options;
-    options.shapes = shapes;
-    return ReadOnnx(path, options);
-  };
+  const auto read = Reading(path);
   for (const FixedAxesCase& c : FixedAxesCases()) {
     SCOPED_TRACE(c.name);
     WriteWholeFile(path, Serialized(ModelText(c.nodes + OneNode("Relu", "'m'", "y"))));
@@ -67,7 +70,7 @@ TEST(FixedAxes, AreRefusedInWrittenFiles) {
     ASSERT_TRUE(IsOk(WriteOnnx(graph, written, {fixed, {}})));
     ExpectValid(ParseOnnx(written));
     EXPECT_TRUE(IsOk(ReadOnnx(written).status()));
-    const absl::Status status = ReadOnnx(written, three).status();
+    const absl::Status status = Reading(written)({{"x", {3, 2, 4, 4}}}).status();
     EXPECT_TRUE(c.is_fixed ? FailsWith(status, "depends on dimension 0") : IsOk(status));
   }
 }
@@ -77,11 +80,7 @@ TEST(FixedAxes, AreRefusedInWrittenFiles) {
 TEST(FixedAxes, OfSeveralInputsChangeTogether) {
   const TempDir dir;
   const std::string path = dir / "m.onnx";
-  const auto read = [&](const InputShapes& shapes) {
-    OnnxReadOptions options;
-    options.shapes = shapes;
-    return ReadOnnx(path, options);
-  };
+  const auto read = Reading(path);
   for (const FixedAxesCase& c : FixedAxesCases()) {
     SCOPED_TRACE(c.name);
     // The operators of the case read both images, one after the other in channels.
@@ -107,11 +106,7 @@ TEST(FixedAxes, OfSeveralInputsChangeTogether) {
 TEST(FixedAxes, OfOneSymbolOrIndexChangeTogether) {
   const TempDir dir;
   const std::string path = dir / "m.onnx";
-  const auto read = [&](const InputShapes& shapes) {
-    OnnxReadOptions options;
-    options.shapes = shapes;
-    return ReadOnnx(path, options);
-  };
+  const auto read = Reading(path);
   WriteWholeFile(
       path,
       Serialized(ModelText(
