@@ -8,10 +8,11 @@
 from ._buckets import Buckets
 from ._library import (Busy, Cancelled, DoesNotFit, Error, Internal, InvalidArgument, MissingFile, NotBound, OutOfTime,
                        RejectedFile, Unavailable, Unsupported, version)
-from ._model import Model, Plan, Session, TensorInfo, load, shared_arena
+from ._model import Model, Plan, Session, load, shared_arena
 from ._pinned import Pinned
 from ._planner import Solution, plan_memory
 from ._sizes import parse_size
+from ._tensors import TensorInfo
 from ._training import TrainingSession
 from ._watch import Progress
 

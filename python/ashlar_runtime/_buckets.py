@@ -7,7 +7,8 @@ from typing import Any, Dict, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from . import _library as c
-from ._model import Model, Plan, Session, TensorInfo, aligned_block, as_inputs
+from ._model import Model, Plan, Session
+from ._tensors import TensorInfo, aligned_block, as_inputs
 
 
 def plans_for(model: Model, batch: Sequence[int], shapes: Optional[Mapping[str, Union[str, Sequence[int]]]] = None,

@@ -4,72 +4,26 @@ copied silently.
 from __future__ import annotations
 
 import ctypes
-import difflib
 import json
-import operator
 import os
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _library as c
 from ._locks import Turns
-from ._sizes import LEAST, parse_size
+from ._options import _plan_options
+from ._tensors import (Array, Measured, TensorInfo, _OnDevice, _Tensor, _address, _by_name, _encoded, _info,
+                       _list, _memory, _numpy, _tensor, _text, aligned_block, mismatch)
+from ._training import TrainingSession
 from ._watch import ProgressFunction, watched
 
-if TYPE_CHECKING:
-    from ._training import TrainingSession
-
-# By ashlar_dtype. numpy has no bfloat16; uint16 holds its bits.
-DTYPES: Dict[int, "np.dtype[Any]"] = {
-    0: np.dtype("float32"), 1: np.dtype("float16"), 2: np.dtype("uint16"), 3: np.dtype("int64"), 4: np.dtype("int32"),
-    5: np.dtype("int8"), 6: np.dtype("uint8"), 8: np.dtype("bool"), 9: np.dtype("float64")
-}
 _BYTES_ALIGNMENT = 64  # for a model in memory
 _DEFAULT_STREAM = 1  # cudaStreamLegacy; its other name, 0, means no stream to the library
-PROOFS = ("gap", "optimal", "optimal by search")
 BUFFER_DTYPE = np.dtype([("id", "i8"), ("lower", "i8"), ("upper", "i8"), ("size", "i8"), ("alignment", "i8"),
                          ("offset", "i8"), ("inside", "i8"), ("inside_offset", "i8"), ("name", "O")])
-
-Array = Any  # numpy array, or object with __dlpack__ (host) or __cuda_array_interface__ (device)
-
-
-class TensorInfo(NamedTuple):
-    """The name, dtype, shape and bytes of an input or output."""
-    name: str
-    dtype: "np.dtype[Any]"
-    shape: Tuple[int, ...]
-    bytes: int
-
-
-class Memory(NamedTuple):
-    """The memory of a plan, in bytes."""
-    arena: int
-    arena_alignment: int
-    input: int
-    output: int
-    weights: int
-    weights_in_file: int
-    lower_bound: int
-    proof: str
-    bottleneck_step: int
-    predicted_ms: float
-    weights_shared: int  # part of `weights`: held by plans that this plan shares with
-    state: int  # of a training
-    released_input: int  # part of `arena`: donated inputs before a run
-    total: int  # estimate, without the program itself
-    total_without_budget: int  # 0: unknown, or no budget
-
-
-class Measured(NamedTuple):
-    """Bytes up to the highest byte that runs wrote; `weights` is -1 if they were packed before."""
-    arena: int
-    weights: int
-    output: int
-    heap_calls: int
-    ok: bool
 
 
 class StepInfo(NamedTuple):
@@ -81,98 +35,6 @@ class StepInfo(NamedTuple):
     scratch_bytes: int
 
 
-def _text(value: Optional[bytes]) -> str:
-    return (value or b"").decode("utf-8", "replace")
-
-
-def _encoded(value: Optional[str]) -> Optional[bytes]:
-    return None if value is None else value.encode()
-
-
-class _OnDevice:
-    """A tensor in device memory, described by its __cuda_array_interface__."""
-    __slots__ = ("source", "dtype", "shape", "address", "contiguous", "writeable")
-
-    def __init__(self, source: Array) -> None:
-        says = source.__cuda_array_interface__
-        self.source = source  # keeps the memory alive
-        self.dtype: "np.dtype[Any]" = np.dtype(says["typestr"])
-        self.shape: Tuple[int, ...] = tuple(says["shape"])
-        self.address, read_only = says["data"]
-        self.writeable = not read_only
-        dense, stride = [], self.dtype.itemsize
-        for extent in reversed(self.shape):
-            dense.append(stride)
-            stride *= extent
-        self.contiguous = says.get("strides") in (None, tuple(reversed(dense)))
-
-
-_Tensor = Union["np.ndarray[Any, Any]", _OnDevice]
-
-
-def _tensor(name: str, array: Array) -> _Tensor:
-    if not isinstance(array, np.ndarray) and hasattr(array, "__cuda_array_interface__"):
-        return _OnDevice(array)
-    return _numpy(name, array)
-
-
-def _numpy(name: str, array: Array) -> "np.ndarray[Any, Any]":
-    if isinstance(array, np.ndarray):
-        return array
-    if hasattr(array, "__dlpack__"):
-        return np.from_dlpack(array)
-    raise c.InvalidArgument(f"{name}: {type(array).__name__} is no numpy array and has no __dlpack__")
-
-
-def _address(array: "np.ndarray[Any, Any]") -> int:
-    """Return the address of a contiguous array. ndarray.ctypes takes several times as long."""
-    try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type,unused-ignore]
-    except (TypeError, ValueError):  # read-only or empty array
-        return array.ctypes.data
-
-
-def _by_name(side: str, infos: List[TensorInfo], given: Any) -> Dict[str, Array]:
-    if isinstance(given, np.ndarray) and len(infos) == 1:
-        return {infos[0].name: given}
-    if not isinstance(given, Mapping):
-        if len(infos) != 1:
-            raise c.InvalidArgument(f"one array for {len(infos)} {side}s: " + ", ".join(i.name for i in infos))
-        given = {infos[0].name: given}
-    names = [info.name for info in infos]
-    for name in given:
-        if name not in names:
-            raise c.InvalidArgument(f"no {side} '{name}'; the model has: " + ", ".join(names))
-    return dict(given)
-
-
-def mismatch(array: "np.ndarray[Any, Any]", info: TensorInfo) -> str:
-    """Return the difference between an array and the expected tensor, with advice to correct it."""
-    text = f"got {array.dtype}{list(array.shape)}, expected {info.dtype}{list(info.shape)}"
-    if array.shape == info.shape:
-        return f"{text}: x.astype('{info.dtype}') converts"
-    if len(info.shape) == 4 and array.shape == tuple(info.shape[axis] for axis in (0, 2, 3, 1)):
-        return f"{text}: channels are last, np.ascontiguousarray(x.transpose(0, 3, 1, 2)) moves them"
-    if len(info.shape) == 4 and array.shape == tuple(info.shape[axis] for axis in (0, 3, 1, 2)):
-        return f"{text}: channels are first, np.ascontiguousarray(x.transpose(0, 2, 3, 1)) moves them"
-    return text
-
-
-def as_inputs(infos: List[TensorInfo], given: Any) -> Dict[str, "np.ndarray[Any, Any]"]:
-    """Return one array, or arrays by name, as numpy arrays at the same addresses."""
-    return {name: _numpy(f"input '{name}'", array) for name, array in _by_name("input", infos, given).items()}
-
-
-def aligned_block(size: int, alignment: int) -> "np.ndarray[Any, Any]":
-    """Return a block of bytes, such as an arena, at a multiple of `alignment`.
-
-    It has at least one byte, because an empty array has no address of its own.
-    """
-    block = np.empty(size + alignment, np.uint8)
-    begin = -block.ctypes.data % alignment
-    return block[begin:begin + max(size, 1)]
-
-
 def _copied(source: Union[bytes, bytearray, memoryview]) -> "np.ndarray[Any, Any]":
     """Copy a model into memory that the library can read it from."""
     size = memoryview(source).nbytes
@@ -180,79 +42,6 @@ def _copied(source: Union[bytes, bytearray, memoryview]) -> "np.ndarray[Any, Any
     if size:
         block[:] = np.frombuffer(source, np.uint8)
     return block
-
-
-def _list(name: str, handle: c.Handle, kind: Any) -> List[Any]:
-    first, count = ctypes.POINTER(kind)(), ctypes.c_size_t()
-    c.call(name, handle.pointer, ctypes.byref(first), ctypes.byref(count))
-    return first[:count.value] if count.value else []
-
-
-def _info(tensor: Any) -> TensorInfo:
-    return TensorInfo(_text(tensor.name), DTYPES[tensor.dtype], tuple(tensor.shape[:tensor.rank]), tensor.bytes)
-
-
-def _memory(memory: c.Memory) -> Memory:
-    return Memory(memory.arena, memory.arena_alignment, memory.input, memory.output, memory.weights, memory.weights_in_file,
-                  memory.lower_bound, PROOFS[memory.proof], memory.bottleneck_step, memory.predicted_ms,
-                  memory.weights_shared, memory.state, memory.released_input, memory.total, memory.total_without_budget)
-
-
-def _plan_options(budget: Union[int, str, None] = None, threads: int = 0,
-                  shapes: Optional[Mapping[str, Union[str, Sequence[int]]]] = None, prefer: str = "speed", exact: bool = False,
-                  max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,
-                  precision: Optional[str] = None, kernel_record: Optional[str] = None,
-                  release_input: bool = False, time_limit: float = 0, passes: Optional[str] = None,
-                  **more: Union[str, int, None]) -> c.PlanOptions:
-    if prefer not in ("speed", "memory"):
-        raise c.InvalidArgument(f"prefer is {prefer!r}; expected 'speed' or 'memory'")
-    if shapes is not None and not isinstance(shapes, Mapping):
-        raise c.InvalidArgument(f"shapes is {shapes!r}; expected a dict, such as {{'data': (1, 3, 224, 224)}}")
-    given = {name: _shape(name, shape) for name, shape in (shapes or {}).items()}
-    array = (c.Shape * max(len(given), 1))()
-    for entry, (name, shape) in zip(array, given.items()):
-        if len(shape) > c.MAX_RANK:
-            raise c.InvalidArgument(f"{name}: a shape of {len(shape)} dimensions; at most {c.MAX_RANK}")
-        entry.input, entry.rank = name.encode(), len(shape)
-        entry.shape[:len(shape)] = shape
-    if budget is not None and not (budget_bytes := parse_size(budget, "budget")) >= LEAST:
-        raise c.InvalidArgument(f"budget is {budget!r}; expected bytes, a size such as '512KiB', 'min' or None")
-    return c.PlanOptions(
-        threads=threads, prefer_memory=int(prefer == "memory"), exact=int(exact),
-        memory_budget=0 if budget is None else budget_bytes,
-        max_extra_flops=0.0 if max_extra_flops is None else (max_extra_flops or -1.0), device=_encoded(device),
-        tile=_encoded(tile), precision=_encoded(precision), kernel_record=_encoded(kernel_record), shapes=array,
-        num_shapes=len(given), release_input=int(release_input), time_limit=time_limit, passes=_encoded(passes),
-        more=_encoded(" ".join(_option(name, value) for name, value in more.items() if value is not None)))
-
-
-_KEYWORDS = ("threads", "shapes", "prefer", "exact", "max_extra_flops", "tile", "device", "precision", "kernel_record",
-             "share", "release_input", "time_limit", "progress", "passes", "budget")
-
-
-def _option(name: str, value: Union[str, int, None]) -> str:
-    """Write a further planning option as the command spells it: "inplace=off"."""
-    if name in ("memory_budget", "total_budget"):
-        raise TypeError(f"{name} is no option of a plan here; the limit on its arena is `budget`")
-    names = c.plan_option_names()
-    if name not in names:
-        near = difflib.get_close_matches(name, [*_KEYWORDS, *names], 1)
-        raise TypeError(f"unexpected keyword argument {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
-    text = ("off", "on")[bool(value)] if isinstance(value, (bool, np.bool_)) else str(value)
-    if not text or not text.isprintable() or " " in text:
-        raise c.InvalidArgument(f"{name} is {value!r}; expected a word")
-    return f"{name}={text}"
-
-
-def _shape(name: str, shape: Union[str, Sequence[int]]) -> List[int]:
-    """Parse a shape: (1, 3, 224, 224), or "1x3x224x224" as on the command line."""
-    try:
-        if isinstance(shape, str):
-            return [int(size) for size in shape.split("x")]
-        return [operator.index(size) for size in shape]
-    except (TypeError, ValueError):
-        raise c.InvalidArgument(f"the shape of '{name}' is {shape!r}; expected integers, such as (1, 3, 224, 224) or "
-                                "'1x3x224x224'") from None
 
 
 class Model:
@@ -478,9 +267,8 @@ class Model:
         """
         watched(plan._options, lambda: c.call("model_pack", self._handle.pointer, ctypes.byref(plan._options), os.fsencode(path)))
 
-    def train(self, **options: Any) -> "TrainingSession":
+    def train(self, **options: Any) -> TrainingSession:
         """Create a `TrainingSession` of this model; `options` include the options of `plan`."""
-        from ._training import TrainingSession
         return TrainingSession(self, **options)
 
     def compile(self, arena: Optional[Array] = None, stream: Optional[int] = None, **plan: Any) -> "Session":

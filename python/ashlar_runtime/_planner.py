@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Optional
 import numpy as np
 
 from . import _library as c
-from ._model import PROOFS
+from ._tensors import PROOFS
 from ._watch import ProgressFunction, watched
 
 

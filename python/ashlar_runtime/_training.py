@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Dict, List, Optional, Protocol, Union
 
 import numpy as np
 
 from . import _library as c
 from ._locks import Turns
-from ._model import Array, Model, TensorInfo, _address, _encoded, _info, _list, _memory, _numpy, _plan_options, mismatch
+from ._options import _plan_options
+from ._tensors import Array, TensorInfo, _address, _encoded, _info, _list, _memory, _numpy, mismatch
 from ._watch import ProgressFunction, watched
 
 OPTIMIZERS = ("sgd", "adam", "adamw")
@@ -21,6 +22,13 @@ def _place(what: str, name: str, names: "tuple[str, ...]") -> int:
     if name not in names:
         raise c.InvalidArgument(f"{what} is {name!r}; expected " + ", ".join(names))
     return names.index(name)
+
+
+class _Model(Protocol):
+    """The part of `Model` that a training needs. The file of `Model` imports this one."""
+    _handle: c.Handle
+
+    def _warn_of_notes(self, stacklevel: int) -> None: ...
 
 
 class TrainingSession:
@@ -58,7 +66,7 @@ class TrainingSession:
     states : dict of str to TensorInfo
     """
 
-    def __init__(self, model: Model, optimizer: str = "sgd", loss: str = "cross-entropy", momentum: Optional[float] = None,
+    def __init__(self, model: _Model, optimizer: str = "sgd", loss: str = "cross-entropy", momentum: Optional[float] = None,
                  weight_decay: float = 0.0, nesterov: bool = False, frozen_batch_norm: bool = False,
                  freeze: Optional[str] = None, classes: int = 0, seed: int = 1, progress: Optional[ProgressFunction] = None,
                  **plan: Any) -> None:

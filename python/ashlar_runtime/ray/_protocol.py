@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 
 import numpy as np
 
-from .._model import TensorInfo
+from .._tensors import TensorInfo
 
 Arrays = Dict[str, "np.ndarray[Any, Any]"]
 

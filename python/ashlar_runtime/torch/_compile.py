@@ -7,7 +7,8 @@ import torch
 from torch.utils import _pytree as pytree
 
 from .. import _library as c
-from .._model import DTYPES, Memory, Model, Plan, TensorInfo
+from .._model import Model, Plan
+from .._tensors import DTYPES, Memory, TensorInfo
 from ._export import Result, Signature, export
 
 _NUMPY = {"float32": torch.float32, "float16": torch.float16, "int64": torch.int64, "int32": torch.int32, "int8": torch.int8,

@@ -11,7 +11,8 @@ from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
 from torch.utils import _pytree as pytree
 
 from .. import _library as c
-from .._model import Model, aligned_block
+from .._model import Model
+from .._tensors import aligned_block
 
 # Numbers of fields in onnx.proto.
 _MODEL_GRAPH, _GRAPH_INITIALIZER, _TENSOR_RAW_DATA = 7, 5, 9

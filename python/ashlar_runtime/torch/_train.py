@@ -8,7 +8,8 @@ from typing import Any, Dict, List, Mapping, Optional, Set, Tuple, Union
 import torch
 
 from .. import _library as c
-from .._model import Memory, Model
+from .._model import Model
+from .._tensors import Memory
 from .._training import LOSSES, OPTIMIZERS, TrainingSession
 from ._compile import as_numpy
 from ._export import export
