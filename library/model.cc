@@ -232,6 +232,11 @@ void Tell(const NoteListener& note, const std::string& text) {
 
 }  // namespace
 
+absl::StatusOr<OnnxSignature> SignatureOf(const ModelSource& source) {
+  return source.piped != nullptr ? ReadOnnxSignatureFromBytes(source.piped->bytes(), source.path)
+                                 : ReadOnnxSignature(source.path);
+}
+
 absl::StatusOr<Model> OpenModel(const ModelSource& source, const OpenOptions& options) {
   const std::string& path = source.path;
   const auto& piped = source.piped;
@@ -243,11 +248,7 @@ absl::StatusOr<Model> OpenModel(const ModelSource& source, const OpenOptions& op
     ASHLAR_ASSIGN_OR_RETURN(Model model, OpenOnnx(options, read));
     model.origin = OriginOf(
         options, [source](const OpenOptions& again) { return OpenModel(source, again); },
-        [source] {
-          return OpenAxesIn(source.piped != nullptr
-                                ? ReadOnnxSignatureFromBytes(source.piped->bytes(), source.path)
-                                : ReadOnnxSignature(source.path));
-        });
+        [source] { return OpenAxesIn(SignatureOf(source)); });
     return model;
   }
   ASHLAR_RETURN_IF_ERROR(CheckKnownKind(path, FirstBytesOf(source)));

@@ -18,6 +18,7 @@
 #include "serialization/input_shapes.h"
 #include "serialization/model_identity.h"
 #include "serialization/native/reader.h"
+#include "serialization/onnx/import/reader.h"
 
 namespace ashlar {
 
@@ -86,6 +87,9 @@ struct ModelSource {
 
 // Returns the source of a model. Reads a pipe to its end; errors are from reading it.
 absl::StatusOr<ModelSource> SourceOf(const std::string& path);
+
+// Returns the inputs and outputs that an ONNX source declares.
+absl::StatusOr<OnnxSignature> SignatureOf(const ModelSource& source);
 
 // Reads a model (.onnx, otherwise Ashlar's own) or a profile dump (.json), and sets the requested
 // shapes of its inputs. FailedPrecondition if the options do not match the model; ResourceExhausted

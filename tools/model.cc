@@ -116,9 +116,7 @@ absl::StatusOr<std::vector<std::string>> InputNamesOf(const ModelFlags& flags, C
   ASHLAR_ASSIGN_OR_RETURN(const ModelSource source, SourceOf(flags.path, console));
   std::vector<std::string> names;
   if (source.is_onnx) {
-    const absl::StatusOr<OnnxSignature> signature =
-        source.piped != nullptr ? ReadOnnxSignatureFromBytes(source.piped->bytes(), source.path)
-                                : ReadOnnxSignature(source.path);
+    const absl::StatusOr<OnnxSignature> signature = SignatureOf(source);
     if (!signature.ok()) return WithExitCode(signature.status(), ExitCode::kRejectedInput);
     for (const OnnxTensor& input : signature->inputs) names.push_back(input.name);
     return names;

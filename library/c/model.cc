@@ -71,12 +71,8 @@ void Declare(const std::vector<ashlar::OnnxTensor>& tensors, std::vector<ashlar_
 }
 
 absl::StatusOr<ashlar::OnnxSignature> SignatureOf(const ashlar_model& model) {
-  if (!model.source) {
-    return ashlar::ReadOnnxSignatureFromBytes(model.bytes, "the model in memory");
-  }
-  const auto& [path, piped, is_onnx] = *model.source;
-  return piped != nullptr ? ashlar::ReadOnnxSignatureFromBytes(piped->bytes(), path)
-                          : ashlar::ReadOnnxSignature(path);
+  if (model.source) return ashlar::SignatureOf(*model.source);
+  return ashlar::ReadOnnxSignatureFromBytes(model.bytes, "the model in memory");
 }
 
 absl::Status Declare(ashlar_model& model) {
