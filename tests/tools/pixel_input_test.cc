@@ -17,8 +17,6 @@
 namespace ashlar::testing {
 namespace {
 
-using ::testing::HasSubstr;
-
 class PixelInputTest : public CommandTest {
  protected:
   static constexpr double kMean[] = {10, 20.5, 30}, kScale[] = {0.5, 0.25, 0.125};

@@ -8,7 +8,6 @@
 namespace ashlar::testing {
 namespace {
 
-using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using RefusedInputsTest = CommandTest;
 
@@ -81,9 +80,9 @@ TEST_F(RefusedInputsTest, MemoryThatDoesNotSuffice) {
     if (result.exit_code != 3) continue;
     ++refused;
     EXPECT_THAT(result.err, HasSubstr(absl::StrCat("ulimit -v allows ", mebibytes << 20)));
-    EXPECT_THAT(result.err, AnyOf(HasSubstr(" bytes of memory are not to be had"),
-                                  HasSubstr(" bytes of addresses to be loaded and run"),
-                                  HasSubstr("the host's memory does not suffice")));
+    EXPECT_THAT(result.err, ::testing::AnyOf(HasSubstr(" bytes of memory are not to be had"),
+                                             HasSubstr(" bytes of addresses to be loaded and run"),
+                                             HasSubstr("the host's memory does not suffice")));
     EXPECT_THAT(result.err, HasSubstr("--prefer memory"));
   }
   EXPECT_GT(refused, 2);

@@ -12,7 +12,6 @@ namespace ashlar::testing {
 namespace {
 
 using nlohmann::json;
-using ::testing::HasSubstr;
 
 class SeveralModelsTest : public CommandTest {
  protected:

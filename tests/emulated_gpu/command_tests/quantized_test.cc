@@ -9,6 +9,7 @@
 #include "serialization/npz.h"
 #include "tests/emulated_gpu/command_tests/emulated_command.h"
 #include "tests/support/environment.h"
+#include "tests/support/normal_tensor.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/status.h"
@@ -25,10 +26,8 @@ class EmulatedQuantizedTest : public EmulatedCommandTest {
  protected:
   // Writes a graph and its quantised version int8.ash, with random images.
   static void Quantize(const std::string& model, const Shape& images) {
-    HostTensor data = HostTensor::Zeros(DType::kFloat32, images);
     Random random(1);
-    for (float& x : data.mutable_data<float>()) x = static_cast<float>(random.Normal());
-    ASSERT_TRUE(IsOk(WriteNpz({{"data", data}}, Path("data.npz"))));
+    ASSERT_TRUE(IsOk(WriteNpz({{"data", NormalTensor(random, images)}}, Path("data.npz"))));
     Succeed(absl::StrCat("quantize ", model, " --calibrate data.npz -o int8.ash"));
   }
   // Expects every value that both sides have to be the same, except values computed in floats.

@@ -10,7 +10,6 @@ namespace ashlar::testing {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 class SinkMovementsTest : public PassTest {
  protected:

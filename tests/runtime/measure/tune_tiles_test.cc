@@ -50,11 +50,19 @@ TunedTiles Tuned(const Graph& network, KernelRecord& record) {
   return Value(TuneTiles(network, RequestOnFake(), {.seconds = 2, .confirming_pairs = 6}, record));
 }
 
-TEST(TuneTiles, TheFasterPartsOfTheBatchGoOnRecord) {
-  InstallSized(3, 12, 48);
-  KernelRecord record;
+// Three operators and their tuned tiles, with kernels that take so many milliseconds.
+struct TunedOperators {
+  TunedOperators(int one, int two, int four) {
+    InstallSized(one, two, four);
+    tuned = Tuned(network, record);
+  }
   const Graph network = ThreeOperators();
-  const TunedTiles tuned = Tuned(network, record);
+  KernelRecord record;
+  TunedTiles tuned;
+};
+
+TEST(TuneTiles, TheFasterPartsOfTheBatchGoOnRecord) {
+  const auto& [network, record, tuned] = TunedOperators(3, 12, 48);
   ASSERT_TRUE(tuned.ratio.has_value());
   EXPECT_LT(tuned.ratio->high, 1);
   ASSERT_EQ(tuned.chosen.segments.size(), 1u) << tuned.chosen.ToString();
@@ -86,10 +94,7 @@ TEST(TuneTiles, TheFasterPartsOfTheBatchGoOnRecord) {
 }
 
 TEST(TuneTiles, WhatIsSlowerInPartsStaysWhole) {
-  InstallSized(6, 8, 9);
-  KernelRecord record;
-  const Graph network = ThreeOperators();
-  const TunedTiles tuned = Tuned(network, record);
+  const auto& [network, record, tuned] = TunedOperators(6, 8, 9);
   EXPECT_FALSE(tuned.trials.empty());
   EXPECT_TRUE(tuned.chosen.empty()) << tuned.chosen.ToString();
   EXPECT_FALSE(tuned.ratio.has_value());

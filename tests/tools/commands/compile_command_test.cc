@@ -11,6 +11,7 @@
 #include "graph/random.h"
 #include "serialization/npz.h"
 #include "tests/support/command/command_process.h"
+#include "tests/support/normal_tensor.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/status.h"
 
@@ -29,10 +30,8 @@ class CompileCommandTest : public CommandTest {
  protected:
   static void SetUpTestSuite() {
     CommandTest::SetUpTestSuite();
-    HostTensor images = HostTensor::Zeros(DType::kFloat32, {5, 3, 16, 16});
     Random random(1);
-    for (float& x : images.mutable_data<float>()) x = static_cast<float>(random.Normal());
-    ASSERT_TRUE(IsOk(WriteNpz({{"data", images}}, Path("data.npz"))));
+    ASSERT_TRUE(IsOk(WriteNpz({{"data", NormalTensor(random, {5, 3, 16, 16})}}, Path("data.npz"))));
     ASSERT_EQ(Ashlar("quantize model.ash --calibrate data.npz -o int8.ash").exit_code, 0);
   }
   void SetUp() override {

@@ -6,7 +6,6 @@
 namespace ashlar::testing {
 namespace {
 
-using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using DemoTest = CommandTest;
 
@@ -17,7 +16,7 @@ TEST_F(DemoTest, LeavesAPageThatIsThere) {
   for (const char* written : {"plan-1.html", "plan-2.html"}) {
     const ProcessResult result = Ashlar(demo);
     ASSERT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_THAT(result.out, HasSubstr(written));
+    EXPECT_THAT(result.out, ::testing::HasSubstr(written));
     EXPECT_THAT(Read(written), StartsWith("<!DOCTYPE html>"));
   }
   EXPECT_EQ(Read("plan.html"), "mine");

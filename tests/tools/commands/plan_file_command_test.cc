@@ -15,7 +15,6 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 class PlanFileTest : public CommandTest {
  protected:

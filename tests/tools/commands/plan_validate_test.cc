@@ -7,7 +7,6 @@ namespace ashlar::testing {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 using PlanValidateTest = CommandTest;
 
 // Regression: all offsets were given, and the arena was called "optimal (meets a fixed offset)".
@@ -31,7 +30,7 @@ TEST_F(PlanValidateTest, GivenOffsetsAreMeasuredAgainstTheLivenessBound) {
     const ProcessResult validated = Ashlar("plan placed.csv --validate");
     ASSERT_EQ(validated.exit_code, 0) << validated.err;
     EXPECT_THAT(validated.out, HasSubstr(test.validated));
-    EXPECT_THAT(validated.out, Not(HasSubstr("optimal")));
+    EXPECT_THAT(validated.out, ::testing::Not(HasSubstr("optimal")));
     const ProcessResult planned = Ashlar("plan placed.csv");
     EXPECT_THAT(planned.out, HasSubstr(test.arena));
     EXPECT_EQ(Ashlar("plan placed.csv --validate --json").Json()["liveness_bound_bytes"],

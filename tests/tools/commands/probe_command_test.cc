@@ -10,8 +10,6 @@
 namespace ashlar::testing {
 namespace {
 
-using ::testing::HasSubstr;
-
 class ProbeCommandTest : public CommandTest {};
 
 // Sizes recorded from other systems at 64 MiB, without workspaces and alignment. If they differ

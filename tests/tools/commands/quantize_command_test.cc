@@ -7,6 +7,7 @@
 #include "serialization/npy.h"
 #include "serialization/npz.h"
 #include "tests/support/command/command_process.h"
+#include "tests/support/normal_tensor.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/status.h"
 
@@ -19,18 +20,16 @@ class QuantizeCommandTest : public CommandTest {
  protected:
   static void SetUpTestSuite() {
     CommandTest::SetUpTestSuite();
-    HostTensor images = HostTensor::Zeros(DType::kFloat32, {5, 3, 16, 16});
     Random random(1);
-    for (float& x : images.mutable_data<float>()) x = static_cast<float>(random.Normal());
+    const HostTensor images = NormalTensor(random, {5, 3, 16, 16});
     ASSERT_TRUE(IsOk(WriteNpz({{"data", images}}, Path("data.npz"))));
     HostTensor labels = HostTensor::Zeros(DType::kInt32, {5});
     ASSERT_TRUE(IsOk(WriteNpz({{"images", images}, {"labels", labels}}, Path("labelled.npz"))));
     for (const char* name : {"one", "two", "three"}) {
       const std::string folder = std::string("samples/") + (name[0] == 'o' ? "a" : "b");
       std::filesystem::create_directories(Path(folder));
-      HostTensor image = HostTensor::Zeros(DType::kFloat32, {3, 16, 16});
-      for (float& x : image.mutable_data<float>()) x = static_cast<float>(random.Normal());
-      ASSERT_TRUE(IsOk(WriteNpy(image, Path(folder + "/" + name + ".npy"))));
+      ASSERT_TRUE(
+          IsOk(WriteNpy(NormalTensor(random, {3, 16, 16}), Path(folder + "/" + name + ".npy"))));
     }
   }
 };

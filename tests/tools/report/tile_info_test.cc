@@ -14,7 +14,6 @@ namespace ashlar::testing {
 namespace {
 
 using nlohmann::json;
-using ::testing::HasSubstr;
 
 class TileInfoTest : public CommandTest {
  protected:

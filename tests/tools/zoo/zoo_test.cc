@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graph/random.h"
+#include "tests/support/normal_tensor.h"
 #include "tests/support/operators.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/status.h"
@@ -105,9 +106,8 @@ INSTANTIATE_TEST_SUITE_P(
 // Runs two images through a network on the host.
 HostTensor RunOnHost(const Graph& graph) {
   const Binding& input = graph.inputs()[0];
-  HostTensor data = HostTensor::Zeros(DType::kFloat32, graph.var(input.var).type.shape);
   Random random(1);
-  for (float& x : data.mutable_data<float>()) x = static_cast<float>(random.Normal());
+  const HostTensor data = testing::NormalTensor(random, graph.var(input.var).type.shape);
   return Value(testing::EvaluateGraph(graph, {{input.name, data}}))[0];
 }
 

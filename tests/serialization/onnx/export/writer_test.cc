@@ -23,7 +23,6 @@
 namespace ashlar {
 namespace {
 
-using ::testing::ElementsAre;
 using testing::ExpectValid;
 using testing::GraphMaker;
 using ::testing::HasSubstr;

@@ -9,7 +9,6 @@
 namespace ashlar::testing {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 enum OnnxType { kFloat = 1, kInt64 = 7, kBool = 9 };
