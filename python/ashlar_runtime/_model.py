@@ -22,16 +22,26 @@ from ._watch import ProgressFunction, watched
 if TYPE_CHECKING:
     from ._training import TrainingSession
 
-# By ashlar_dtype. numpy has no bfloat16; uint16 holds its bits.
+# numpy has no bfloat16: a uint16 with metadata holds its bits.
+_BFLOAT16: "np.dtype[Any]" = np.dtype("uint16", metadata={"bfloat16": True})
+# By ashlar_dtype.
 DTYPES: Dict[int, "np.dtype[Any]"] = {
-    0: np.dtype("float32"), 1: np.dtype("float16"), 2: np.dtype("uint16"), 3: np.dtype("int64"), 4: np.dtype("int32"),
-    5: np.dtype("int8"), 6: np.dtype("uint8"), 8: np.dtype("bool"), 9: np.dtype("float64")
+    0: np.dtype("float32"), 1: np.dtype("float16"), 2: _BFLOAT16, 3: np.dtype("int64"), 4: np.dtype("int32"),
+    5: np.dtype("int8"), 6: np.dtype("uint8"), 8: np.dtype("bool"), 9: np.dtype("float64"), 13: np.dtype("uint16"),
+    14: np.dtype("int16"), 15: np.dtype("uint32"), 16: np.dtype("uint64")
 }
 _BYTES_ALIGNMENT = 64  # for a model in memory
 _DEFAULT_STREAM = 1  # cudaStreamLegacy; its other name, 0, means no stream to the library
 PROOFS = ("gap", "optimal", "optimal by search")
 BUFFER_DTYPE = np.dtype([("id", "i8"), ("lower", "i8"), ("upper", "i8"), ("size", "i8"), ("alignment", "i8"),
                          ("offset", "i8"), ("inside", "i8"), ("inside_offset", "i8"), ("name", "O")])
+
+
+
+def is_bfloat16(dtype: "np.dtype[Any]") -> bool:
+    """Return whether a tensor's dtype is the uint16 that holds the bits of bfloat16."""
+    return bool(dtype.metadata and dtype.metadata.get("bfloat16"))
+
 
 Array = Any  # numpy array, or object with __dlpack__ (host) or __cuda_array_interface__ (device)
 
@@ -203,7 +213,7 @@ def _plan_options(budget: Union[int, str, None] = None, threads: int = 0,
                   max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,
                   precision: Optional[str] = None, kernel_record: Optional[str] = None,
                   release_input: bool = False, time_limit: float = 0, passes: Optional[str] = None,
-                  **more: Union[str, int, None]) -> c.PlanOptions:
+                  plan_file: Optional[Union[str, "os.PathLike[str]"]] = None, **more: Union[str, int, None]) -> c.PlanOptions:
     if prefer not in ("speed", "memory"):
         raise c.InvalidArgument(f"prefer is {prefer!r}; expected 'speed' or 'memory'")
     if shapes is not None and not isinstance(shapes, Mapping):
@@ -223,11 +233,12 @@ def _plan_options(budget: Union[int, str, None] = None, threads: int = 0,
         max_extra_flops=0.0 if max_extra_flops is None else (max_extra_flops or -1.0), device=_encoded(device),
         tile=_encoded(tile), precision=_encoded(precision), kernel_record=_encoded(kernel_record), shapes=array,
         num_shapes=len(given), release_input=int(release_input), time_limit=time_limit, passes=_encoded(passes),
-        more=_encoded(" ".join(_option(name, value) for name, value in more.items() if value is not None)))
+        more=_encoded(" ".join(_option(name, value) for name, value in more.items() if value is not None)),
+        plan_file=None if plan_file is None else os.fsencode(plan_file))
 
 
 _KEYWORDS = ("threads", "shapes", "prefer", "exact", "max_extra_flops", "tile", "device", "precision", "kernel_record",
-             "share", "release_input", "time_limit", "progress", "passes", "budget")
+             "share", "release_input", "time_limit", "progress", "passes", "plan_file", "budget")
 
 
 def _option(name: str, value: Union[str, int, None]) -> str:
@@ -402,7 +413,8 @@ class Model:
              max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,
              precision: Optional[str] = None, kernel_record: Optional[str] = None, share: Optional["Plan"] = None,
              release_input: bool = False, time_limit: float = 0, progress: Optional[ProgressFunction] = None,
-             passes: Optional[str] = None, **more: Union[str, int, None]) -> "Plan":
+             passes: Optional[str] = None, plan_file: Optional[Union[str, "os.PathLike[str]"]] = None,
+             **more: Union[str, int, None]) -> "Plan":
         """Plan the memory of a run, to the byte, without allocating it.
 
         Parameters
@@ -442,6 +454,9 @@ class Model:
             planning, as Ctrl-C does.
         passes : str, optional
             The passes over the graph, in the format of the command's --passes. The default is all.
+        plan_file : str or os.PathLike, optional
+            A plan that `Plan.save` or the command stored, which is used without a search. Options
+            that it settles may not be set beside it.
         **more : str, int, bool or None
             Other planning options of the command, with underscores: planner="exact", inplace=False,
             scheduler="megengine", align=256, plan_time="1s", processor="avx2/32K/512K".
@@ -461,7 +476,7 @@ class Model:
         options = {"budget": budget, "threads": threads, "shapes": shapes, "prefer": prefer, "exact": exact,
                    "max_extra_flops": max_extra_flops, "tile": tile, "device": device, "precision": precision,
                    "kernel_record": kernel_record, "release_input": release_input, "passes": passes,
-                   **more}
+                   "plan_file": plan_file, **more}
         return Plan(self, options, share, time_limit, progress)
 
     def pack(self, path: Union[str, "os.PathLike[str]"], plan: "Plan") -> None:
@@ -584,6 +599,12 @@ class Plan:
 
         c.call("plan_export", self._handle.pointer, format.encode(), c.WRITE(write), None)
         return b"".join(parts).decode("utf-8", "replace")
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Write the plan to a file, for `Model.plan(plan_file=path)` and the command's --plan."""
+        if self._model is None:
+            raise c.InvalidArgument("the plan's model was released")
+        c.call("plan_save", self._handle.pointer, self._model._handle.pointer, os.fsencode(path))
 
     def svg(self) -> str:
         """Return the picture of the plan."""
