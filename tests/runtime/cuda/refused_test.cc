@@ -53,11 +53,11 @@ TEST(CudaRefusals, AreOfTheseOperatorsAndDTypes) {
       return;
     }
     EXPECT_TRUE(absl::IsUnimplemented(status)) << test.name << ": " << status;
-    EXPECT_TRUE(FailsWith(status, type)) << "the operator is named";
-    if (IsWide(test)) {
+    if (IsWide(test)) {  // a composition's operator is named
       wide.insert(type);
       return;
     }
+    EXPECT_TRUE(FailsWith(status, type)) << "the operator is named";
     const auto* conv = dynamic_cast<const ConvBiasForward*>(test.op.get());
     if (conv != nullptr && !conv->param().addend.absent()) return;  // a pass for CPUs makes it
     refused[type].insert(dtype);
