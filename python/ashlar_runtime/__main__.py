@@ -22,6 +22,7 @@ def find_command() -> Optional[pathlib.Path]:
     except importlib.metadata.PackageNotFoundError:
         installed = []
     places = [pathlib.Path(str(file.locate())) for file in installed if file.name == "ashlar"]
+    places.append(pathlib.Path(__file__).resolve().parent.parent / "bin/ashlar")  # of pip install --target
     places += [pathlib.Path(folder, "ashlar") for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
     return next((place for place in places if os.access(place, os.X_OK) and place.is_file()), None)
 
