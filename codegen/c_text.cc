@@ -32,6 +32,7 @@ std::string IntegerText(const char* element) {
   return absl::StrCat(value);
 }
 
+std::string Uint64Text(const char* element) { return absl::StrCat(Load<uint64_t>(element), "u"); }
 std::string Float32Text(const char* element) { return mcu::FloatText(Load<float>(element)); }
 std::string Float64Text(const char* element) {
   return absl::StrFormat("%a", Load<double>(element));
@@ -48,6 +49,10 @@ constexpr ElementRow kElements[] = {
     {DType::kByte, "uint8_t", IntegerText<uint8_t>},
     {DType::kBool, "uint8_t", IntegerText<uint8_t>},
     {DType::kFloat64, "double", Float64Text},
+    {DType::kUint16, "uint16_t", IntegerText<uint16_t>},
+    {DType::kInt16, "int16_t", IntegerText<int16_t>},
+    {DType::kUint32, "uint32_t", IntegerText<uint32_t>},
+    {DType::kUint64, "uint64_t", Uint64Text},
 };
 
 const ElementRow& RowOf(DType dtype) {

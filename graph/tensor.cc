@@ -132,6 +132,14 @@ double HostTensor::At(int64_t i) const {
       return data<int32_t>()[i];
     case DType::kInt8:
       return data<int8_t>()[i];
+    case DType::kUint16:
+      return data<uint16_t>()[i];
+    case DType::kInt16:
+      return data<int16_t>()[i];
+    case DType::kUint32:
+      return data<uint32_t>()[i];
+    case DType::kUint64:
+      return static_cast<double>(data<uint64_t>()[i]);
     case DType::kUint8:
     case DType::kByte:
     case DType::kBool:
@@ -150,6 +158,14 @@ int64_t HostTensor::IntegerAt(int64_t i) const {
       return data<int32_t>()[i];
     case DType::kInt8:
       return data<int8_t>()[i];
+    case DType::kUint16:
+      return data<uint16_t>()[i];
+    case DType::kInt16:
+      return data<int16_t>()[i];
+    case DType::kUint32:
+      return data<uint32_t>()[i];
+    case DType::kUint64:
+      return static_cast<int64_t>(data<uint64_t>()[i]);
     default:
       return data<uint8_t>()[i];
   }
@@ -165,6 +181,18 @@ void HostTensor::SetInteger(int64_t i, int64_t value) {
       break;
     case DType::kInt8:
       mutable_data<int8_t>()[i] = static_cast<int8_t>(value);
+      break;
+    case DType::kUint16:
+      mutable_data<uint16_t>()[i] = static_cast<uint16_t>(value);
+      break;
+    case DType::kInt16:
+      mutable_data<int16_t>()[i] = static_cast<int16_t>(value);
+      break;
+    case DType::kUint32:
+      mutable_data<uint32_t>()[i] = static_cast<uint32_t>(value);
+      break;
+    case DType::kUint64:
+      mutable_data<uint64_t>()[i] = static_cast<uint64_t>(value);
       break;
     case DType::kBool:
       mutable_data<uint8_t>()[i] = value != 0;
@@ -197,6 +225,18 @@ void HostTensor::Set(int64_t i, double value) {
       break;
     case DType::kInt8:
       mutable_data<int8_t>()[i] = Saturate<int8_t>(value);
+      break;
+    case DType::kUint16:
+      mutable_data<uint16_t>()[i] = Saturate<uint16_t>(value);
+      break;
+    case DType::kInt16:
+      mutable_data<int16_t>()[i] = Saturate<int16_t>(value);
+      break;
+    case DType::kUint32:
+      mutable_data<uint32_t>()[i] = Saturate<uint32_t>(value);
+      break;
+    case DType::kUint64:
+      mutable_data<uint64_t>()[i] = Saturate<uint64_t>(value);
       break;
     case DType::kUint8:
     case DType::kByte:

@@ -79,9 +79,9 @@ class HostTensor {
   // Returns the source of a deferred tensor; otherwise this tensor.
   const HostTensor& source() const;
 
-  // Returns element i as a double, for every dtype. An Int64 beyond 2^53 is rounded.
+  // Returns element i as a double, for every dtype. Integers beyond 2^53 are rounded.
   double At(int64_t i) const;
-  // Returns element i of an integer dtype or Bool exactly.
+  // Returns element i of an integer dtype or Bool exactly; a Uint64 beyond 2^63 - 1 wraps around.
   int64_t IntegerAt(int64_t i) const;
   // Stores a value, rounded and saturated to the dtype. Only for a tensor from Zeros.
   void Set(int64_t i, double value);

@@ -6,14 +6,6 @@
 #include "opr/base/strided.h"
 
 namespace ashlar {
-namespace {
-
-bool IsInteger(DType dtype) {
-  return dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kInt8 ||
-         dtype == DType::kUint8;
-}
-
-}  // namespace
 
 ASHLAR_MAKE_FROM_PARAMS(IntegerElemwise)
 
@@ -46,8 +38,8 @@ absl::StatusOr<std::vector<HostTensor>> IntegerElemwise::Evaluate(
       ForEachRow(shape, strides, Shape::kMaxBytes, [&](const auto& at, int64_t n) {
         for (int64_t i = 0; i < n; ++i) {
           const auto place = [&](int k) { return at[k] + i * strides[k].back(); };
-          to[place(0)] =
-              static_cast<A>(Apply(param().mode, first[place(1)], second[place(2)], bits));
+          to[place(0)] = static_cast<A>(
+              Apply(param().mode, Widened(first[place(1)]), Widened(second[place(2)]), bits));
         }
       });
     });

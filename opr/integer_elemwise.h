@@ -3,6 +3,8 @@
 #ifndef ASHLAR_OPR_INTEGER_ELEMWISE_H_
 #define ASHLAR_OPR_INTEGER_ELEMWISE_H_
 
+#include <type_traits>
+
 #include "opr/base/integer_functions.h"
 #include "opr/base/pointwise.h"
 
@@ -30,6 +32,12 @@ class IntegerElemwise final : public OperatorWithParam<IntegerElemwiseParam, Poi
   int64_t Computation(const Site& site) const override;
 };
 
+// The integer of 64 bits that holds any T.
+template <typename T>
+auto Widened(T integer) {
+  return static_cast<std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>>(integer);
+}
+
 // Calls visit.template operator()<T>() with the C++ type of an integer dtype.
 template <typename Visit>
 auto WithInteger(DType dtype, const Visit& visit) {
@@ -40,6 +48,14 @@ auto WithInteger(DType dtype, const Visit& visit) {
       return visit.template operator()<int32_t>();
     case DType::kInt8:
       return visit.template operator()<int8_t>();
+    case DType::kUint16:
+      return visit.template operator()<uint16_t>();
+    case DType::kInt16:
+      return visit.template operator()<int16_t>();
+    case DType::kUint32:
+      return visit.template operator()<uint32_t>();
+    case DType::kUint64:
+      return visit.template operator()<uint64_t>();
     default:
       return visit.template operator()<uint8_t>();
   }

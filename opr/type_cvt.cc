@@ -67,15 +67,18 @@ absl::StatusOr<std::vector<HostTensor>> TypeCvt::Evaluate(
     return std::vector<HostTensor>{std::move(output)};
   }
   const bool from_integers = !IsFloat(x.dtype()), to_integers = !IsFloat(type.dtype);
+  const bool to_doubles = type.dtype == DType::kFloat64;
   for (int64_t i = 0; i < x.num_elements(); ++i) {
     if (!from_integers) {
       output.Set(i, x.At(i));
     } else if (to_integers) {
       output.SetInteger(i, x.IntegerAt(i));
-    } else if (type.dtype == DType::kFloat64) {
-      output.Set(i, static_cast<double>(x.IntegerAt(i)));
+    } else if (x.dtype() == DType::kUint64) {
+      const uint64_t value = x.data<uint64_t>()[i];
+      output.Set(i, to_doubles ? static_cast<double>(value) : static_cast<float>(value));
     } else {
-      output.Set(i, static_cast<float>(x.IntegerAt(i)));
+      const int64_t value = x.IntegerAt(i);
+      output.Set(i, to_doubles ? static_cast<double>(value) : static_cast<float>(value));
     }
   }
   return std::vector<HostTensor>{std::move(output)};

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Makes the wheel: the Python sources and one shared library, for every CPython from 3.9 on.
+"""Makes the wheel: the Python sources, one shared library and the command, for every CPython from 3.9
+on.
 
-usage: wheel.py SOURCES LIBRARY FOLDER      SOURCES: the folder of pyproject.toml
+usage: wheel.py SOURCES LIBRARY COMMAND FOLDER      SOURCES: the folder of pyproject.toml
 """
 import base64
 import hashlib
@@ -19,15 +20,18 @@ EVERYWHERE = {"libc.so.6", "libm.so.6", "libmvec.so.1", "libstdc++.so.6", "libgc
               "ld-linux-x86-64.so.2"}
 
 
-def platform_tag(library):
-    """Returns manylinux_MAJOR_MINOR_MACHINE, by the newest symbol of the C library that the library
-    needs.
-    """
-    dynamic = subprocess.run(["objdump", "-p", str(library)], check=True, capture_output=True, text=True).stdout
+def newest_glibc(binary):
+    """Returns the version of the newest symbol of the C library that a binary needs."""
+    dynamic = subprocess.run(["objdump", "-p", str(binary)], check=True, capture_output=True, text=True).stdout
     others = set(re.findall(r"NEEDED\s+(\S+)", dynamic)) - EVERYWHERE
     if others:
-        sys.exit(f"{library} needs {', '.join(sorted(others))}, which wheels may not expect")
-    major, minor = max(tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_(\d+\.\d+)", dynamic))
+        sys.exit(f"{binary} needs {', '.join(sorted(others))}, which wheels may not expect")
+    return max(tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_(\d+\.\d+)", dynamic))
+
+
+def platform_tag(*binaries):
+    """Returns manylinux_MAJOR_MINOR_MACHINE."""
+    major, minor = max(map(newest_glibc, binaries))
     return f"manylinux_{major}_{minor}_{platform.machine()}"
 
 
@@ -37,15 +41,17 @@ def entry_points(project):
                    for group, points in project.get("entry-points", {}).items())
 
 
-def main(sources, library, folder):
-    sources, library = pathlib.Path(sources), pathlib.Path(library)
+def main(sources, library, command, folder):
+    sources, library, command = map(pathlib.Path, (sources, library, command))
     project = tomllib.loads((sources / "pyproject.toml").read_text())["project"]
     name = project["name"].replace("-", "_")
-    tag = f"py3-none-{platform_tag(library)}"
+    tag = f"py3-none-{platform_tag(library, command)}"
     info = f"{name}-{project['version']}.dist-info"
     files = {str(path.relative_to(sources)): path.read_bytes() for path in sorted((sources / name).rglob("*"))
              if path.suffix in (".py", ".typed")}
     files[f"{name}/{library.name}"] = library.read_bytes()
+    script = f"{name}-{project['version']}.data/scripts/{command.name}"  # pip puts it beside python
+    files[script] = command.read_bytes()
     wanted = [f"Requires-Dist: {one}" for one in project["dependencies"]]
     for extra, packages in project.get("optional-dependencies", {}).items():
         wanted += [f"Provides-Extra: {extra}"] + [f'Requires-Dist: {one}; extra == "{extra}"' for one in packages]
@@ -64,7 +70,7 @@ def main(sources, library, folder):
         for path, data in files.items():
             # A fixed date, so that wheels are reproducible.
             entry = zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0))
-            entry.external_attr = 0o100644 << 16
+            entry.external_attr = (0o100755 if path == script else 0o100644) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, data)
     print(wheel, wheel.stat().st_size, "bytes")

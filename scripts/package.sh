@@ -22,8 +22,8 @@ for kind in $what; do
       ls -l build/release/packages/*.deb
       ;;
     wheel)
-      cmake --build --preset release --target wheel_library
-      python3 packaging/wheel.py python build/release/wheel/libashlar.so.1 build/release/packages
+      cmake --build --preset release --target wheel_files
+      python3 packaging/wheel.py python build/release/wheel/libashlar.so.1 build/release/wheel/ashlar build/release/packages
       # Compresses again with another implementation of deflate: a twenty-fifth smaller.
       ! command -v advzip >/dev/null || advzip -q -z -3 build/release/packages/*.whl
       ls -l build/release/packages/*.whl

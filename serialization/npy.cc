@@ -24,7 +24,8 @@ struct ElementType {
 constexpr ElementType kElementTypes[] = {
     {"<f4", DType::kFloat32}, {"<f8", DType::kFloat64}, {"<f2", DType::kFloat16},
     {"<i8", DType::kInt64},   {"<i4", DType::kInt32},   {"|i1", DType::kInt8},
-    {"|u1", DType::kUint8},   {"|b1", DType::kBool},
+    {"|u1", DType::kUint8},   {"|b1", DType::kBool},    {"<u2", DType::kUint16},
+    {"<i2", DType::kInt16},   {"<u4", DType::kUint32},  {"<u8", DType::kUint64},
 };
 
 absl::StatusOr<ElementType> FindElementType(absl::string_view descr) {
@@ -32,7 +33,7 @@ absl::StatusOr<ElementType> FindElementType(absl::string_view descr) {
     if (descr == type.descr) return type;
   }
   return Reject("element type '", descr.substr(0, 64),
-                "', expected one of <f4 <f8 <f2 <i8 <i4 |i1 |u1 |b1",
+                "', expected one of <f4 <f8 <f2 <i8 <i4 <i2 |i1 <u8 <u4 <u2 |u1 |b1",
                 descr.substr(0, 1) == ">" ? " (big-endian)" : "",
                 descr.find('O') != absl::string_view::npos ? " (objects are never read)" : "");
 }

@@ -8,15 +8,20 @@
 namespace ashlar {
 namespace {
 
+// An integer exactly.
+__int128 IntegerOf(const HostTensor& tensor, int64_t i) {
+  if (tensor.dtype() == DType::kUint64) return tensor.data<uint64_t>()[i];
+  return tensor.IntegerAt(i);
+}
+
 // Returns the difference of two elements; exact for integers, even if doubles would round.
 double Distance(const HostTensor& actual, const HostTensor& reference, int64_t i) {
   if (!IsFloat(actual.dtype()) && !IsFloat(reference.dtype())) {
-    const __int128 distance = __int128{actual.IntegerAt(i)} - reference.IntegerAt(i);
-    return std::abs(static_cast<double>(distance));
+    return std::abs(static_cast<double>(IntegerOf(actual, i) - IntegerOf(reference, i)));
   }
-  // Beside a float, an Int64 keeps its digits.
+  // Beside a float, an integer keeps its digits.
   const auto element = [i](const HostTensor& tensor) -> long double {
-    return IsFloat(tensor.dtype()) ? tensor.At(i) : static_cast<long double>(tensor.IntegerAt(i));
+    return IsFloat(tensor.dtype()) ? tensor.At(i) : static_cast<long double>(IntegerOf(tensor, i));
   };
   const long double a = element(actual), r = element(reference);
   if (a == r || (std::isnan(a) && std::isnan(r))) return 0;

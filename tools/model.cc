@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "graph/parse.h"
 #include "graph/status.h"
+#include "library/channels_last.h"
 #include "library/join_models.h"
 #include "library/pixel_input.h"
 #include "runtime/measure/process_memory.h"
@@ -183,7 +184,7 @@ absl::StatusOr<Model> LoadJoined(const ModelFlags& flags, Console& console, Weig
 }  // namespace
 
 absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console, WeightsUse use) {
-  const bool changed = !flags.then.empty() || !flags.pixels.empty();
+  const bool changed = !flags.then.empty() || !flags.pixels.empty() || flags.channels_last;
   if (changed && use == WeightsUse::kAsItRuns) use = WeightsUse::kPlain;
   ASHLAR_ASSIGN_OR_RETURN(Model model, LoadJoined(flags, console, use));
   for (const std::string& text : flags.pixels) {
@@ -196,7 +197,10 @@ absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console, Weigh
     if (!converted.ok()) return usage(converted.status());
     model = *std::move(converted);
   }
-  return model;
+  if (!flags.channels_last) return model;
+  absl::StatusOr<Model> last = WithChannelsLast(std::move(model));
+  if (last.ok()) return last;
+  return WithExitCode(Annotate(last.status(), "--input-layout nhwc"), ExitCode::kUsage);
 }
 
 absl::Status PlanFileError(const absl::Status& status) {

@@ -242,6 +242,8 @@ void AddModelFlags(CLI::App& app, ModelFlags& flags, const std::string& what) {
               "a model that reads the outputs of the one before: both are planned as one");
   AddRepeated(model, "--pixels", flags.pixels, "NAME=480x640,...",
               "an input takes bytes {N,H,W,C}, which the model converts");
+  AddParsed(model, "--input-layout", flags.channels_last, ParseLayout, "nchw|nhwc",
+            "of the images that the model takes and gives (default nchw: {N,C,H,W})");
   // Not listed: the error of a model that needs it names it.
   app.add_flag("--allow-external-symlinks", flags.follow_links,
                "read the weights of an .onnx model through links, too")

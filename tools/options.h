@@ -91,6 +91,7 @@ struct ModelFlags {
   std::vector<std::string> values;  // "name=16000", for inputs of an ONNX model
   std::vector<std::string> then;    // models that follow, each fed by all before
   std::vector<std::string> pixels;  // "name=480x640,imagenet" (library/pixel_input.h)
+  bool channels_last = false;       // images are {N,H,W,C} (library/channels_last.h)
   uint64_t weights_seed = 0;        // for files without weights: profile dumps
   std::string outputs;  // of an ONNX model: names of the tensors to end at, separated by commas
   bool follow_links = false;  // to external data

@@ -19,7 +19,9 @@
 #include "memory/svg.h"
 #include "runtime/plan/request/request_options.h"
 #include "runtime/plan/stages/memory_need.h"
+#include "serialization/file_writer.h"
 #include "serialization/json_file.h"
+#include "serialization/plan_file.h"
 #include "viewer/plan_document.h"
 #include "viewer/plan_page.h"
 
@@ -309,6 +311,17 @@ ashlar_status ashlar_plan_export(const ashlar_plan* plan, const char* format, as
     const std::string text = std::move(out).str();
     if (write(context, text.data(), text.size()) == 0) return absl::OkStatus();
     return ashlar::c::InvalidArgument("the export was stopped by the caller's write function");
+  });
+}
+
+ashlar_status ashlar_plan_save(const ashlar_plan* plan, const ashlar_model* model,
+                               const char* path) {
+  return Call([&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(plan, "plan"));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(model, "model"));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(path, "path"));
+    ASHLAR_ASSIGN_OR_RETURN(const ashlar::Model source, ashlar::c::ModelOf(*model, *plan));
+    return ashlar::WriteFile(path, ashlar::PlanText({IdentityOf(source), plan->record}));
   });
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "graph/status.h"
@@ -11,7 +12,9 @@
 #include "library/c/objects.h"
 #include "library/execution.h"
 #include "runtime/plan/record/packing_options.h"
+#include "runtime/plan/record/plan_as_recorded.h"
 #include "runtime/plan/request/request_options.h"
+#include "serialization/plan_file.h"
 #include "training/checkpoint.h"
 
 namespace ashlar::c {
@@ -65,6 +68,39 @@ absl::StatusOr<OptionTexts> TextsOf(const ashlar_plan_options& options) {
   return texts;
 }
 
+// Returns the request of a plan file. `texts`: the other options that the caller sets, which the
+// file settles.
+absl::StatusOr<PlanRequest> RequestOfPlanFile(const Model& model,
+                                              const ashlar_plan_options& options,
+                                              const OptionTexts& texts) {
+  const bool record = options.kernel_record != nullptr && *options.kernel_record != '\0';
+  if (record || !texts.empty()) {
+    return InvalidArgument(absl::StrCat("plan_file: ", options.plan_file, " settles ",
+                                        record ? "kernel_record" : FieldOf(texts.begin()->first),
+                                        "; expected no such option beside it"));
+  }
+  absl::StatusOr<StoredPlan> file = ReadPlanFile(options.plan_file);
+  if (!file.ok()) return WithStatus(file.status(), ASHLAR_REJECTED_FILE);
+  const ModelIdentity identity = IdentityOf(model);
+  if (!(identity == file->model)) {
+    return InvalidArgument(
+        absl::StrCat("plan_file: ", options.plan_file, " is the plan of another model: of ",
+                     file->model.ToString(), "; this one has ", identity.ToString()));
+  }
+  const PlanTarget& target = file->plan.target;
+  const auto differs = [&](const char* option, const auto& given, const auto& planned) {
+    return InvalidArgument(
+        absl::StrCat(option, " is ", given, "; the plan ", options.plan_file, " is for ", planned));
+  };
+  if (options.threads != 0 && options.threads != target.threads) {
+    return differs("threads", options.threads, target.threads);
+  }
+  if (options.device != nullptr && options.device != target.comp_node.ToString()) {
+    return differs("device", options.device, target.comp_node.ToString());
+  }
+  return RequestAsRecorded(std::make_shared<const RecordedPlan>(std::move(file->plan)));
+}
+
 // Returns the requested shapes; InvalidArgument names an invalid one.
 absl::StatusOr<InputShapes> ShapesIn(const ashlar_plan_options& options) {
   InputShapes shapes;
@@ -108,8 +144,33 @@ absl::StatusOr<Model> ModelFor(const ashlar_model& model, const ashlar_plan_opti
   return opened;
 }
 
+absl::StatusOr<Model> ModelOf(const ashlar_model& model, const ashlar_plan& plan) {
+  std::vector<ashlar_shape> shapes;
+  for (const ashlar_tensor& input : plan.inputs) {
+    shapes.push_back({input.name, input.rank, {}});
+    std::copy_n(input.shape, input.rank, shapes.back().shape);
+  }
+  const Graph& graph = model.model.graph;
+  const bool its_own =
+      model.needs_shapes.ok() && absl::c_all_of(graph.inputs(), [&](const Binding& input) {
+        return absl::c_any_of(plan.inputs, [&](const ashlar_tensor& planned) {
+          return input.name == planned.name &&
+                 graph.var(input.var).type.shape.dims() ==
+                     absl::MakeConstSpan(planned.shape, static_cast<size_t>(planned.rank));
+        });
+      });
+  ashlar_plan_options options = {};
+  options.shapes = shapes.data();
+  options.num_shapes = its_own ? 0 : shapes.size();
+  return ModelFor(model, options);
+}
+
 absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_options& options,
                                        const Watched& watched) {
+  if (options.plan_file != nullptr && *options.plan_file != '\0') {
+    ASHLAR_ASSIGN_OR_RETURN(const OptionTexts beside, TextsOf(options));
+    return RequestOfPlanFile(model, options, beside);
+  }
   PlanRequest request;
   auto& [target, planning, debug] = request;
   planning.planner.limits.stop = watched.stop;

@@ -20,6 +20,9 @@ absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_opt
 // are OpenModel's.
 absl::StatusOr<Model> ModelFor(const ashlar_model& model, const ashlar_plan_options& options);
 
+// Returns the model for the shapes of a plan that was made of it.
+absl::StatusOr<Model> ModelOf(const ashlar_model& model, const ashlar_plan& plan);
+
 }  // namespace ashlar::c
 
 #endif  // ASHLAR_LIBRARY_C_PLAN_OPTIONS_H_

@@ -25,7 +25,11 @@ constexpr DataType kDataTypes[] = {{ASHLAR_F32, TRITONSERVER_TYPE_FP32, "TYPE_FP
                                    {ASHLAR_I8, TRITONSERVER_TYPE_INT8, "TYPE_INT8"},
                                    {ASHLAR_U8, TRITONSERVER_TYPE_UINT8, "TYPE_UINT8"},
                                    {ASHLAR_BOOL, TRITONSERVER_TYPE_BOOL, "TYPE_BOOL"},
-                                   {ASHLAR_F64, TRITONSERVER_TYPE_FP64, "TYPE_FP64"}};
+                                   {ASHLAR_F64, TRITONSERVER_TYPE_FP64, "TYPE_FP64"},
+                                   {ASHLAR_U16, TRITONSERVER_TYPE_UINT16, "TYPE_UINT16"},
+                                   {ASHLAR_I16, TRITONSERVER_TYPE_INT16, "TYPE_INT16"},
+                                   {ASHLAR_U32, TRITONSERVER_TYPE_UINT32, "TYPE_UINT32"},
+                                   {ASHLAR_U64, TRITONSERVER_TYPE_UINT64, "TYPE_UINT64"}};
 
 const DataType& RowOf(int32_t dtype) {
   for (const DataType& row : kDataTypes) {

@@ -117,14 +117,20 @@ template <typename T>
 ASHLAR_FORMULA T Abs(T a) {
   return std::fabs(a);
 }
-ASHLAR_FORMULA WrappingInt Abs(WrappingInt a) { return a < 0 ? -a : a; }
+template <typename Integer>
+ASHLAR_FORMULA Wrapping<Integer> Abs(Wrapping<Integer> a) {
+  return a < 0 ? -a : a;
+}
 
 // The remainder of C's division.
 template <typename T>
 ASHLAR_FORMULA T Fmod(T a, T b) {
   return std::fmod(a, b);
 }
-ASHLAR_FORMULA WrappingInt Fmod(WrappingInt a, WrappingInt b) { return a % b; }
+template <typename Integer>
+ASHLAR_FORMULA Wrapping<Integer> Fmod(Wrapping<Integer> a, Wrapping<Integer> b) {
+  return a % b;
+}
 
 // The quotient without its fraction. (a - fmod) / b is used because rounding a quotient can lose
 // its fraction.
@@ -132,7 +138,10 @@ template <typename T>
 ASHLAR_FORMULA T TruncDiv(T a, T b) {
   return std::rint((a - std::fmod(a, b)) / b);
 }
-ASHLAR_FORMULA WrappingInt TruncDiv(WrappingInt a, WrappingInt b) { return a / b; }
+template <typename Integer>
+ASHLAR_FORMULA Wrapping<Integer> TruncDiv(Wrapping<Integer> a, Wrapping<Integer> b) {
+  return a / b;
+}
 
 // The remainder of C's division, moved to the divisor's side of zero.
 template <typename T>
@@ -150,7 +159,10 @@ template <typename T>
 ASHLAR_FORMULA T Minimum(T a, T b) {
   return -Maximum(-a, -b);
 }
-ASHLAR_FORMULA WrappingInt Minimum(WrappingInt a, WrappingInt b) { return b < a ? b : a; }
+template <typename Integer>
+ASHLAR_FORMULA Wrapping<Integer> Minimum(Wrapping<Integer> a, Wrapping<Integer> b) {
+  return b < a ? b : a;
+}
 
 // The derivatives of the functions of these names.
 template <typename T, typename U>
@@ -405,8 +417,7 @@ struct Formula;
   struct Formula<ScalarFunction::k##enumerator> {                                                  \
     template <typename T, typename U>                                                              \
     ASHLAR_FORMULA static T Of([[maybe_unused]] T a, [[maybe_unused]] U b, [[maybe_unused]] U c) { \
-      if constexpr (RowOf(ScalarFunction::k##enumerator).integers ||                               \
-                    !std::is_same_v<T, WrappingInt>) {                                             \
+      if constexpr (RowOf(ScalarFunction::k##enumerator).integers || !kWraps<T>) {                 \
         return formula;                                                                            \
       } else {                                                                                     \
         return a;                                                                                  \
@@ -436,8 +447,8 @@ ASHLAR_FORMULA T Apply(ScalarFunction function, T a, T b, T c) {
 // Converts a parameter to the number type of the computation.
 template <typename Number>
 ASHLAR_ANYWHERE_CONSTEXPR Number ParameterAs(double parameter) {
-  if constexpr (std::is_same_v<Number, WrappingInt>) {
-    return WrappingInt::Truncated(parameter);
+  if constexpr (kWraps<Number>) {
+    return Number::Truncated(parameter);
   } else {
     return static_cast<Number>(parameter);
   }

@@ -36,19 +36,6 @@ void StoreRow(absl::Span<const double> row, int64_t offset, HostTensor& tensor) 
   }
 }
 
-void LoadRow(const HostTensor& tensor, int64_t offset, int64_t stride,
-             absl::Span<WrappingInt> row) {
-  for (size_t i = 0; i < row.size(); ++i) {
-    row[i] = tensor.IntegerAt(offset + static_cast<int64_t>(i) * stride);
-  }
-}
-
-void StoreRow(absl::Span<const WrappingInt> row, int64_t offset, HostTensor& tensor) {
-  for (size_t i = 0; i < row.size(); ++i) {
-    tensor.SetInteger(offset + static_cast<int64_t>(i), row[i].value);
-  }
-}
-
 void CopyStrided(const HostTensor& from, int64_t offset, const Strides& strides, HostTensor& to) {
   if (to.num_elements() == 0) return;
   const size_t size = static_cast<size_t>(SizeOf(from.dtype()));

@@ -24,28 +24,41 @@ Strides BroadcastStrides(const Shape& from, const Shape& to);
 void LoadRow(const HostTensor& tensor, int64_t offset, int64_t stride, absl::Span<double> row);
 void StoreRow(absl::Span<const double> row, int64_t offset, HostTensor& tensor);
 // The same for integers and Bool, exactly; stored values wrap around.
-void LoadRow(const HostTensor& tensor, int64_t offset, int64_t stride, absl::Span<WrappingInt> row);
-void StoreRow(absl::Span<const WrappingInt> row, int64_t offset, HostTensor& tensor);
+template <typename Integer>
+void LoadRow(const HostTensor& tensor, int64_t offset, int64_t stride,
+             absl::Span<Wrapping<Integer>> row) {
+  for (size_t i = 0; i < row.size(); ++i) {
+    row[i] = static_cast<Integer>(tensor.IntegerAt(offset + static_cast<int64_t>(i) * stride));
+  }
+}
+template <typename Integer>
+void StoreRow(absl::Span<const Wrapping<Integer>> row, int64_t offset, HostTensor& tensor) {
+  for (size_t i = 0; i < row.size(); ++i) {
+    tensor.SetInteger(offset + static_cast<int64_t>(i), static_cast<int64_t>(row[i].value));
+  }
+}
 
 // Calls visit(Number()). Number is the type in which the reference computes the dtype: double for
-// floats, WrappingInt for integers and Bool.
+// floats, WrappingUint for Uint64, WrappingInt for other integers and Bool.
 template <typename Visit>
 auto WithNumber(DType dtype, const Visit& visit) {
+  if (dtype == DType::kUint64) return visit(WrappingUint());
   return IsFloat(dtype) ? visit(double()) : visit(WrappingInt());
 }
 
 // Element i as such a number, and back.
 template <typename Number>
 Number NumberAt(const HostTensor& tensor, int64_t i) {
-  if constexpr (std::is_same_v<Number, WrappingInt>) {
-    return tensor.IntegerAt(i);
+  if constexpr (kWraps<Number>) {
+    return static_cast<decltype(Number::value)>(tensor.IntegerAt(i));
   } else {
     return tensor.At(i);
   }
 }
 inline void SetNumber(HostTensor& tensor, int64_t i, double value) { tensor.Set(i, value); }
-inline void SetNumber(HostTensor& tensor, int64_t i, WrappingInt value) {
-  tensor.SetInteger(i, value.value);
+template <typename Integer>
+void SetNumber(HostTensor& tensor, int64_t i, Wrapping<Integer> value) {
+  tensor.SetInteger(i, static_cast<int64_t>(value.value));
 }
 
 // Copies the elements of `from` from `offset` on, read with `strides` over the shape of `to`.

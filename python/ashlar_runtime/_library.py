@@ -104,7 +104,7 @@ class PlanOptions(Sized):
                 ("precision", c_char_p), ("kernel_record", c_char_p), ("shapes", POINTER(Shape)),
                 ("num_shapes", c_size_t), ("share", c_void_p), ("release_input", c_int32), ("time_limit", c_double),
                 ("progress", PROGRESS), ("progress_context", c_void_p), ("passes", c_char_p),
-                ("more", c_char_p)]
+                ("more", c_char_p), ("plan_file", c_char_p)]
 
 
 class Memory(Sized):
@@ -166,6 +166,7 @@ SIGNATURES: Dict[str, List[Any]] = {
     "model_with_pixels": [c_void_p, c_char_p, POINTER(Shape), c_size_t, POINTER(c_void_p)],
     "model_plan": [c_void_p, POINTER(PlanOptions), POINTER(c_void_p)],
     "model_pack": [c_void_p, POINTER(PlanOptions), c_char_p],
+    "plan_save": [c_void_p, c_void_p, c_char_p],
     "plan_memory": [c_void_p, POINTER(Memory)],
     "plan_choices": [c_void_p, POINTER(Choices)],
     "plan_inputs": [c_void_p, POINTER(POINTER(Tensor)), POINTER(c_size_t)],

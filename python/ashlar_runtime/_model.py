@@ -191,7 +191,8 @@ class Model:
              max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,
              precision: Optional[str] = None, kernel_record: Optional[str] = None, share: Optional["Plan"] = None,
              release_input: bool = False, time_limit: float = 0, progress: Optional[ProgressFunction] = None,
-             passes: Optional[str] = None, **more: Union[str, int, None]) -> "Plan":
+             passes: Optional[str] = None, plan_file: Optional[Union[str, "os.PathLike[str]"]] = None,
+             **more: Union[str, int, None]) -> "Plan":
         """Plan the memory of a run, to the byte, without allocating it.
 
         Parameters
@@ -231,6 +232,9 @@ class Model:
             planning, as Ctrl-C does.
         passes : str, optional
             The passes over the graph, in the format of the command's --passes. The default is all.
+        plan_file : str or os.PathLike, optional
+            A plan that `Plan.save` or the command stored, which is used without a search. Options
+            that it settles may not be set beside it.
         **more : str, int, bool or None
             Other planning options of the command, with underscores: planner="exact", inplace=False,
             scheduler="megengine", align=256, plan_time="1s", processor="avx2/32K/512K".
@@ -250,7 +254,7 @@ class Model:
         options = {"budget": budget, "threads": threads, "shapes": shapes, "prefer": prefer, "exact": exact,
                    "max_extra_flops": max_extra_flops, "tile": tile, "device": device, "precision": precision,
                    "kernel_record": kernel_record, "release_input": release_input, "passes": passes,
-                   **more}
+                   "plan_file": plan_file, **more}
         return Plan(self, options, share, time_limit, progress)
 
     def pack(self, path: Union[str, "os.PathLike[str]"], plan: "Plan") -> None:
@@ -372,6 +376,12 @@ class Plan:
 
         c.call("plan_export", self._handle.pointer, format.encode(), c.WRITE(write), None)
         return b"".join(parts).decode("utf-8", "replace")
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Write the plan to a file, for `Model.plan(plan_file=path)` and the command's --plan."""
+        if self._model is None:
+            raise c.InvalidArgument("the plan's model was released")
+        c.call("plan_save", self._handle.pointer, self._model._handle.pointer, os.fsencode(path))
 
     def svg(self) -> str:
         """Return the picture of the plan."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import difflib
 import operator
+import os
 from typing import List, Mapping, Optional, Sequence, Union
 
 import numpy as np
@@ -17,7 +18,7 @@ def _plan_options(budget: Union[int, str, None] = None, threads: int = 0,
                   max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,
                   precision: Optional[str] = None, kernel_record: Optional[str] = None,
                   release_input: bool = False, time_limit: float = 0, passes: Optional[str] = None,
-                  **more: Union[str, int, None]) -> c.PlanOptions:
+                  plan_file: Optional[Union[str, "os.PathLike[str]"]] = None, **more: Union[str, int, None]) -> c.PlanOptions:
     if prefer not in ("speed", "memory"):
         raise c.InvalidArgument(f"prefer is {prefer!r}; expected 'speed' or 'memory'")
     if shapes is not None and not isinstance(shapes, Mapping):
@@ -37,11 +38,12 @@ def _plan_options(budget: Union[int, str, None] = None, threads: int = 0,
         max_extra_flops=0.0 if max_extra_flops is None else (max_extra_flops or -1.0), device=_encoded(device),
         tile=_encoded(tile), precision=_encoded(precision), kernel_record=_encoded(kernel_record), shapes=array,
         num_shapes=len(given), release_input=int(release_input), time_limit=time_limit, passes=_encoded(passes),
-        more=_encoded(" ".join(_option(name, value) for name, value in more.items() if value is not None)))
+        more=_encoded(" ".join(_option(name, value) for name, value in more.items() if value is not None)),
+        plan_file=None if plan_file is None else os.fsencode(plan_file))
 
 
 _KEYWORDS = ("threads", "shapes", "prefer", "exact", "max_extra_flops", "tile", "device", "precision", "kernel_record",
-             "share", "release_input", "time_limit", "progress", "passes", "budget")
+             "share", "release_input", "time_limit", "progress", "passes", "plan_file", "budget")
 
 
 def _option(name: str, value: Union[str, int, None]) -> str:

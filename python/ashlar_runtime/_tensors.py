@@ -10,12 +10,21 @@ import numpy as np
 
 from . import _library as c
 
-# By ashlar_dtype. numpy has no bfloat16; uint16 holds its bits.
+# numpy has no bfloat16: a uint16 with metadata holds its bits.
+_BFLOAT16: "np.dtype[Any]" = np.dtype("uint16", metadata={"bfloat16": True})
+# By ashlar_dtype.
 DTYPES: Dict[int, "np.dtype[Any]"] = {
-    0: np.dtype("float32"), 1: np.dtype("float16"), 2: np.dtype("uint16"), 3: np.dtype("int64"), 4: np.dtype("int32"),
-    5: np.dtype("int8"), 6: np.dtype("uint8"), 8: np.dtype("bool"), 9: np.dtype("float64")
+    0: np.dtype("float32"), 1: np.dtype("float16"), 2: _BFLOAT16, 3: np.dtype("int64"), 4: np.dtype("int32"),
+    5: np.dtype("int8"), 6: np.dtype("uint8"), 8: np.dtype("bool"), 9: np.dtype("float64"), 13: np.dtype("uint16"),
+    14: np.dtype("int16"), 15: np.dtype("uint32"), 16: np.dtype("uint64")
 }
 PROOFS = ("gap", "optimal", "optimal by search")
+
+
+def is_bfloat16(dtype: "np.dtype[Any]") -> bool:
+    """Return whether a tensor's dtype is the uint16 that holds the bits of bfloat16."""
+    return bool(dtype.metadata and dtype.metadata.get("bfloat16"))
+
 
 Array = Any  # numpy array, or object with __dlpack__ (host) or __cuda_array_interface__ (device)
 

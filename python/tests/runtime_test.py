@@ -206,6 +206,29 @@ class RuntimeTest(support.ModelTest):
             with self.assertRaises(ashlar.InvalidArgument):
                 ashlar.Buckets(self.model, batch=batch)
 
+    def test_a_stored_plan_is_used_without_a_search(self):
+        plan = self.model.plan(budget="min", threads=1)
+        path = os.path.join(self.folder.name, "least.plan")
+        plan.save(path)
+        again = self.model.plan(plan_file=path)
+        np.testing.assert_array_equal(again.buffers, plan.buffers)
+        np.testing.assert_array_equal(again.session()(self.x), plan.session()(self.x))
+        subprocess.run([COMMAND, "run", self.path, "--plan", path, "-q"], check=True, stdout=subprocess.DEVNULL)
+        with self.assertRaisesRegex(ashlar.InvalidArgument, "settles memory_budget"):
+            self.model.plan(plan_file=path, budget="min")
+        with self.assertRaisesRegex(ashlar.RejectedFile, "No such file"):
+            self.model.plan(plan_file=path + "s")
+
+    def test_the_module_runs_the_command(self):
+        environment = {**os.environ, "LD_LIBRARY_PATH": os.path.dirname(COMMAND) + ":" + os.environ.get("LD_LIBRARY_PATH", "")}
+        path = os.path.join(self.folder.name, "whole.plan")
+        subprocess.run([sys.executable, "-m", "ashlar_runtime", "plan", self.path, "--threads", "1", "-o", path, "-q"],
+                       env=environment, check=True)
+        np.testing.assert_array_equal(self.model.plan(plan_file=path).buffers, self.model.plan(threads=1).buffers)
+        table = subprocess.run([sys.executable, "-m", "ashlar_runtime", self.path, "--threads", "1"], env=environment, check=True,
+                               capture_output=True, text=True).stdout
+        self.assertRegex(table, rf"arena +{self.model.plan(threads=1).memory.arena}\n")
+
     def test_choices_repeat_a_plan(self):
         for options in ({}, {"budget": "min"}, {"budget": "min", "passes": "fold_constants,fuse"},
                         {"align": "256", "inplace": False}, {"exact": True, "planner": "naive"},

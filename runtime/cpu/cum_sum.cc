@@ -1,11 +1,12 @@
-// CumSum for any numeric dtype, summed like the reference: floats in double, integers as
-// WrappingInt. The output may overwrite the input.
+// CumSum for any numeric dtype, summed like the reference: floats in double, integers as wrapping
+// ones. The output may overwrite the input.
 #include "opr/cum_sum.h"
 
 #include <algorithm>
 
 #include "graph/region.h"
 #include "graph/status.h"
+#include "opr/base/strided.h"
 #include "runtime/cpu/element.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
@@ -84,8 +85,9 @@ KernelList CumSumKernel(const CumSumParam& param, int axis, const KernelRequest&
 absl::StatusOr<KernelList> MakeCumSum(const CumSum& op, const KernelRequest& request) {
   const TensorType& x = request.inputs[0];
   ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, x.shape.rank()));
-  return IsFloat(x.dtype) ? CumSumKernel<double>(op.param(), axis, request)
-                          : CumSumKernel<WrappingInt>(op.param(), axis, request);
+  return WithNumber(x.dtype, [&]<typename Number>(Number) {
+    return CumSumKernel<Number>(op.param(), axis, request);
+  });
 }
 
 }  // namespace

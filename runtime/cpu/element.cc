@@ -60,14 +60,16 @@ void StoreRow(const double* row, int64_t n, void* data, int64_t offset, int64_t 
   }
 }
 
-template <typename T>
-void LoadIntegers(const void* data, int64_t offset, int64_t stride, int64_t n, WrappingInt* row) {
+template <typename T, typename Integer = int64_t>
+void LoadIntegers(const void* data, int64_t offset, int64_t stride, int64_t n,
+                  Wrapping<Integer>* row) {
   const T* const from = static_cast<const T*>(data) + offset;
-  for (int64_t i = 0; i < n; ++i) row[i] = from[i * stride];
+  for (int64_t i = 0; i < n; ++i) row[i] = static_cast<Integer>(from[i * stride]);
 }
 
-template <typename T>
-void StoreIntegers(const WrappingInt* row, int64_t n, void* data, int64_t offset, int64_t stride) {
+template <typename T, typename Integer = int64_t>
+void StoreIntegers(const Wrapping<Integer>* row, int64_t n, void* data, int64_t offset,
+                   int64_t stride) {
   T* const to = static_cast<T*>(data) + offset;
   for (int64_t i = 0; i < n; ++i) to[i * stride] = static_cast<T>(row[i].value);
 }
@@ -90,6 +92,14 @@ auto WithElement(DType dtype, const Visit& visit) {
       return visit.template operator()<Plain<int32_t>>();
     case DType::kInt8:
       return visit.template operator()<Plain<int8_t>>();
+    case DType::kUint16:
+      return visit.template operator()<Plain<uint16_t>>();
+    case DType::kInt16:
+      return visit.template operator()<Plain<int16_t>>();
+    case DType::kUint32:
+      return visit.template operator()<Plain<uint32_t>>();
+    case DType::kUint64:
+      return visit.template operator()<Plain<uint64_t>>();
     case DType::kUint8:
     case DType::kByte:
       return visit.template operator()<Plain<uint8_t>>();
@@ -123,5 +133,9 @@ StoreRowOf<WrappingInt> IntegerStorer(DType dtype) {
   return WithInteger(StoredAs(dtype),
                      []<typename T>() -> StoreRowOf<WrappingInt> { return StoreIntegers<T>; });
 }
+
+template <>
+RowAccess<WrappingUint>::RowAccess(DType, Isa)
+    : load(LoadIntegers<uint64_t, uint64_t>), store(StoreIntegers<uint64_t, uint64_t>) {}
 
 }  // namespace ashlar::cpu

@@ -1,4 +1,5 @@
-// Elements of any dtype as numbers: double, or WrappingInt for integers and Bool.
+// Elements of any dtype as numbers: double, WrappingInt for integers and Bool, or WrappingUint for
+// Uint64.
 #ifndef ASHLAR_RUNTIME_CPU_ELEMENT_H_
 #define ASHLAR_RUNTIME_CPU_ELEMENT_H_
 
@@ -24,7 +25,7 @@ using StoreRowFunction = StoreRowOf<double>;
 
 LoadRowFunction RowLoader(DType dtype, Isa isa);
 StoreRowFunction RowStorer(DType dtype, Isa isa);
-// For integer dtypes and Bool.
+// For integer dtypes and Bool. A Uint64 keeps its bits.
 LoadRowOf<WrappingInt> IntegerLoader(DType dtype);
 StoreRowOf<WrappingInt> IntegerStorer(DType dtype);
 
@@ -42,6 +43,8 @@ inline RowAccess<double>::RowAccess(DType dtype, Isa isa)
 template <>
 inline RowAccess<WrappingInt>::RowAccess(DType dtype, Isa)
     : load(IntegerLoader(dtype)), store(IntegerStorer(dtype)) {}
+template <>
+RowAccess<WrappingUint>::RowAccess(DType, Isa);
 
 }  // namespace ashlar::cpu
 

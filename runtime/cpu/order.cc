@@ -5,6 +5,7 @@
 #include "graph/region.h"
 #include "graph/status.h"
 #include "opr/arg_reduce.h"
+#include "opr/integer_elemwise.h"
 #include "opr/top_k.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
@@ -14,26 +15,16 @@
 namespace ashlar::cpu {
 namespace {
 
-const std::vector<DType> kOrdered = {DType::kFloat32, DType::kFloat64, DType::kInt64,
-                                     DType::kInt32,   DType::kInt8,    DType::kUint8};
+const std::vector<DType> kOrdered = {
+    DType::kFloat32, DType::kFloat64, DType::kInt64, DType::kInt32,  DType::kInt8,
+    DType::kUint8,   DType::kUint16,  DType::kInt16, DType::kUint32, DType::kUint64};
 
 // Calls visit(T()) for the dtype, which is one of kOrdered.
 template <typename Visit>
 auto WithOrdered(DType dtype, const Visit& visit) {
-  switch (dtype) {
-    case DType::kFloat64:
-      return visit(double());
-    case DType::kInt64:
-      return visit(int64_t());
-    case DType::kInt32:
-      return visit(int32_t());
-    case DType::kInt8:
-      return visit(int8_t());
-    case DType::kUint8:
-      return visit(uint8_t());
-    default:
-      return visit(float());
-  }
+  if (dtype == DType::kFloat32) return visit(float());
+  if (dtype == DType::kFloat64) return visit(double());
+  return WithInteger(dtype, [&]<typename T>() { return visit(T()); });
 }
 
 constexpr int64_t kLanes = 32;  // adjacent columns processed together

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "opr/base/strided.h"
 #include "opr/elemwise.h"
 #include "opr/integer_elemwise.h"
 #include "runtime/cpu/element.h"
@@ -153,7 +154,7 @@ void ComputeNumbers(const Number* a, const Number* b, const Number* c, Number* o
 }
 
 // Dtypes other than Float32 are computed like the reference: 16-bit floats in double, integers and
-// Bool in WrappingInt.
+// Bool in WrappingInt, Uint64 in WrappingUint.
 template <typename Number>
 KernelList NumbersKernel(std::string name, const std::vector<RowLoop<kOperands>>& loops,
                          const ElemwiseParam& param, const KernelRequest& request) {
@@ -205,9 +206,19 @@ absl::StatusOr<KernelList> MakeElemwise(const Elemwise& op, const KernelRequest&
       ZeroChannelPadding(output, args.outputs[0]);
     });
   }
-  return IsFloat(output.dtype)
-             ? NumbersKernel<double>("elementwise:double", loops, param, request)
-             : NumbersKernel<WrappingInt>("elementwise:integers", loops, param, request);
+  return WithNumber(output.dtype, [&]<typename Number>(Number) {
+    return NumbersKernel<Number>(kWraps<Number> ? "elementwise:integers" : "elementwise:double",
+                                 loops, param, request);
+  });
+}
+
+// Computes a[i] = function(a[i], b[i]). A and B are int64_t, or uint64_t for Uint64.
+template <typename A, typename B>
+void ComputeIntegers(IntegerFunction function, WrappingInt* a, const WrappingInt* b, int64_t n,
+                     int bits) {
+  for (int64_t i = 0; i < n; ++i) {
+    a[i] = Apply(function, static_cast<A>(a[i].value), static_cast<B>(b[i].value), bits);
+  }
 }
 
 absl::StatusOr<KernelList> MakeIntegerElemwise(const IntegerElemwise& op,
@@ -219,6 +230,12 @@ absl::StatusOr<KernelList> MakeIntegerElemwise(const IntegerElemwise& op,
   const std::array load = {IntegerLoader(dtypes[0]), IntegerLoader(dtypes[1])};
   const StoreRowOf<WrappingInt> store = IntegerStorer(dtypes[0]);
   const int bits = static_cast<int>(8 * SizeOf(dtypes[0]));
+  constexpr auto kUint64 = DType::kUint64;
+  const auto compute = dtypes[0] != kUint64   ? dtypes[1] != kUint64
+                                                    ? ComputeIntegers<int64_t, int64_t>
+                                                    : ComputeIntegers<int64_t, uint64_t>
+                         : dtypes[1] != kUint64 ? ComputeIntegers<uint64_t, int64_t>
+                                              : ComputeIntegers<uint64_t, uint64_t>;
   return OnlyKernel("elementwise:integers", [=](const KernelArgs& args) {
     for (const RowLoop<3>& loop : loops) {
       ParallelRows(loop, threads, kRow, [&](const std::array<int64_t, 3>& at, int64_t n) {
@@ -226,9 +243,7 @@ absl::StatusOr<KernelList> MakeIntegerElemwise(const IntegerElemwise& op,
         for (int k = 0; k < 2; ++k) {
           load[k](args.inputs[k], at[k + 1], loop.strides[k + 1].back(), n, rows[k]);
         }
-        for (int64_t i = 0; i < n; ++i) {
-          rows[0][i] = Apply(function, rows[0][i].value, rows[1][i].value, bits);
-        }
+        compute(function, rows[0], rows[1], n, bits);
         store(rows[0], n, args.outputs[0], at[0], loop.strides[0].back());
       });
     }

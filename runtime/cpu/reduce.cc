@@ -1,5 +1,5 @@
-// Reduce: folds elements into each kept element, floats in double and integers as WrappingInt. If
-// kept elements are adjacent in memory, whole rows are folded at a time. If folded elements are
+// Reduce: folds elements into each kept element, floats in double and integers as wrapping ones.
+// If kept elements are adjacent in memory, whole rows are folded at a time. If folded elements are
 // adjacent, there are 16 partial results.
 #include "opr/reduce.h"
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "opr/base/scalar_functions.h"
+#include "opr/base/strided.h"
 #include "runtime/cpu/element.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
@@ -90,7 +91,7 @@ struct ModeFunctions {
 
 template <ReduceMode kMode, typename Number>
 ModeFunctions<Number> FunctionsOf(Isa isa) {
-  if constexpr (std::is_same_v<Number, WrappingInt>) {  // too rare for more than one version
+  if constexpr (kWraps<Number>) {  // too rare for more than one version
     return {Initial<Number>(kMode), TakeEach<kMode, Number>, TakeAll<kMode, Number>};
   } else {
     return {Initial<Number>(kMode), Versions<TakeEach<kMode, Number>>::For(isa),
@@ -184,7 +185,7 @@ KernelList ReduceKernel(ReduceMode mode, const KernelRequest& request, std::stri
     }
   }
   if (mode == ReduceMode::kMean) {
-    r.divisor = static_cast<Number>(r.folded.shape.num_elements());
+    r.divisor = ParameterAs<Number>(static_cast<double>(r.folded.shape.num_elements()));
   }
   const int threads = request.threads;
   PrepareRowLoop(r.kept, threads);
@@ -193,11 +194,11 @@ KernelList ReduceKernel(ReduceMode mode, const KernelRequest& request, std::stri
 }
 
 absl::StatusOr<KernelList> MakeReduce(const Reduce& op, const KernelRequest& request) {
-  if (!IsFloat(request.inputs[0].dtype)) {
-    return ReduceKernel<WrappingInt>(op.param().mode, request, "reduce:integers");
-  }
-  return ReduceKernel<double>(op.param().mode, request,
-                              absl::StrCat("reduce:", Name(request.processor.isa)));
+  return WithNumber(request.inputs[0].dtype, [&]<typename Number>(Number) {
+    return ReduceKernel<Number>(
+        op.param().mode, request,
+        absl::StrCat("reduce:", kWraps<Number> ? "integers" : Name(request.processor.isa)));
+  });
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ KernelList IntegerConversion(std::vector<RowLoop<2>> loops, const KernelRequest&
   const int threads = request.threads;
   const LoadRowOf<WrappingInt> load = IntegerLoader(request.inputs[0].dtype);
   const bool to_floats = IsFloat(output.dtype), to_doubles = output.dtype == DType::kFloat64;
+  const bool from_uint64 = request.inputs[0].dtype == DType::kUint64;
   const StoreRowOf<WrappingInt> store = to_floats ? nullptr : IntegerStorer(output.dtype);
   const StoreRowFunction store_float =
       to_floats ? RowStorer(output.dtype, request.processor.isa) : nullptr;
@@ -54,7 +55,12 @@ KernelList IntegerConversion(std::vector<RowLoop<2>> loops, const KernelRequest&
         double floats[kRow];
         for (int64_t i = 0; i < n; ++i) {
           const int64_t value = row[i].value;
-          floats[i] = to_doubles ? static_cast<double>(value) : static_cast<float>(value);
+          const auto bits = static_cast<uint64_t>(value);
+          if (from_uint64) {
+            floats[i] = to_doubles ? static_cast<double>(bits) : static_cast<float>(bits);
+          } else {
+            floats[i] = to_doubles ? static_cast<double>(value) : static_cast<float>(value);
+          }
         }
         store_float(floats, n, args.outputs[0], at[0], loop.strides[0].back());
       });

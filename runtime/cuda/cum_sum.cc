@@ -1,4 +1,4 @@
-// CumSum, for any dtype.
+// CumSum.
 #include "opr/cum_sum.h"
 
 #include "graph/status.h"
@@ -32,7 +32,7 @@ absl::StatusOr<KernelList> MakeCumSum(const CumSum& op, const KernelRequest& req
 }  // namespace
 
 void RegisterCumSumKernels(KernelRegistry& registry, const LibraryKernels&) {
-  registry.Register<CumSum>(MakeCumSum);
+  registry.Register<CumSum>(MakeCumSum, kComputed);
 }
 
 }  // namespace ashlar::cuda

@@ -1,4 +1,4 @@
-// Gathering and scattering operators, for any dtype.
+// Gathering and scattering operators, for any dtype if elements are only moved.
 #include <algorithm>
 #include <utility>
 
@@ -75,6 +75,9 @@ absl::StatusOr<KernelList> ScatterBy(const ScatteringOperator& op, const KernelR
                           op.RunsOf(x.shape, request.inputs[ScatteringOperator::kIndices].shape));
   ScatterParams params;
   params.reduction = op.reduction();
+  if (params.reduction != ScatterReduction::kNone) {
+    ASHLAR_RETURN_IF_ERROR(CheckComputed("input 0", x.dtype));
+  }
   params.dtype = ScalarOf(x.dtype);
   params.bytes = static_cast<int>(SizeOf(x.dtype));
   if (params.reduction == ScatterReduction::kNone) params.bytes = JoinElements(runs, params.bytes);

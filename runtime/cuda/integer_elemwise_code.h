@@ -5,6 +5,7 @@
 #include "opr/base/integer_functions.h"
 #include "runtime/cuda/index.h"
 #include "runtime/cuda/launch.h"
+#include "runtime/cuda/scalar.h"
 
 namespace ashlar::cuda {
 
@@ -20,39 +21,12 @@ struct IntegerElemwiseParams {
 };
 LaunchError Launch(const IntegerElemwiseParams& params, void* stream);
 
-ASHLAR_HD int64_t LoadInteger(Scalar dtype, const void* data, int64_t index) {
-  switch (dtype) {
-    case Scalar::kInt64:
-      return static_cast<const int64_t*>(data)[index];
-    case Scalar::kInt32:
-      return static_cast<const int32_t*>(data)[index];
-    case Scalar::kInt8:
-      return static_cast<const int8_t*>(data)[index];
-    default:
-      return static_cast<const uint8_t*>(data)[index];
-  }
-}
-
-// Drops the upper bits that the dtype lacks.
-ASHLAR_HD void StoreInteger(Scalar dtype, void* data, int64_t index, int64_t value) {
-  switch (dtype) {
-    case Scalar::kInt64:
-      static_cast<int64_t*>(data)[index] = value;
-      return;
-    case Scalar::kInt32:
-      static_cast<int32_t*>(data)[index] = static_cast<int32_t>(value);
-      return;
-    default:
-      static_cast<uint8_t*>(data)[index] = static_cast<uint8_t>(value);
-      return;
-  }
-}
-
 ASHLAR_HD void IntegerElemwiseAt(const IntegerElemwiseParams& p, int64_t number) {
   int64_t at[3];
   Locate(p.walk, number, at);
-  const int64_t a = LoadInteger(p.dtype_a, p.a, at[1]), b = LoadInteger(p.dtype_b, p.b, at[2]);
-  StoreInteger(p.dtype_a, p.out, at[0], Apply(p.function, a, b, p.bits));
+  const int64_t a = LoadAs<WrappingInt>(p.dtype_a, p.a, at[1]).value;
+  const int64_t b = LoadAs<WrappingInt>(p.dtype_b, p.b, at[2]).value;
+  StoreAs(p.dtype_a, p.out, at[0], WrappingInt(Apply(p.function, a, b, p.bits)));
 }
 
 }  // namespace ashlar::cuda

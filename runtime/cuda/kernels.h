@@ -40,6 +40,15 @@ struct ConvProblem;  // conv/conv_problem.h
 // The dtypes that most floating-point kernels take.
 inline const std::vector<DType> kFloats = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
 
+// The integers that kernels compute in 64 bits with a sign, which hold no Uint64.
+inline const std::vector<DType> kIntegers = {DType::kInt64, DType::kInt32,  DType::kInt8,
+                                             DType::kUint8, DType::kUint16, DType::kInt16,
+                                             DType::kUint32};
+// The dtypes in which kernels compute; others are only moved.
+extern const std::vector<DType> kComputed;
+// Returns Unimplemented if the dtype is none of kComputed.
+absl::Status CheckComputed(absl::string_view what, DType dtype);
+
 // A library's products of signed bytes.
 struct ByteProducts {
   // Returns kernels for input 0 [m, k] times transposed input 1 [n, k], with Int32 sums [m, n].

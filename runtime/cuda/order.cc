@@ -1,4 +1,6 @@
 // TopK.
+#include <utility>
+
 #include "graph/status.h"
 #include "opr/top_k.h"
 #include "runtime/cuda/kernels.h"
@@ -29,8 +31,9 @@ absl::StatusOr<KernelList> MakeTopK(const TopK& op, const KernelRequest& request
 }  // namespace
 
 void RegisterOrderKernels(KernelRegistry& registry, const LibraryKernels&) {
-  registry.Register<TopK>(MakeTopK, {DType::kFloat32, DType::kFloat16, DType::kBFloat16,
-                                     DType::kInt64, DType::kInt32, DType::kInt8, DType::kUint8});
+  std::vector<DType> ordered = kFloats;
+  ordered.insert(ordered.end(), kIntegers.begin(), kIntegers.end());
+  registry.Register<TopK>(MakeTopK, std::move(ordered));
 }
 
 }  // namespace ashlar::cuda

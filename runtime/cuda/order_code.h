@@ -28,6 +28,9 @@ ASHLAR_HD int64_t Comparable(int64_t value) { return value; }
 ASHLAR_HD int64_t Comparable(int32_t value) { return value; }
 ASHLAR_HD int64_t Comparable(int8_t value) { return value; }
 ASHLAR_HD int64_t Comparable(uint8_t value) { return value; }
+ASHLAR_HD int64_t Comparable(uint16_t value) { return value; }
+ASHLAR_HD int64_t Comparable(int16_t value) { return value; }
+ASHLAR_HD int64_t Comparable(uint32_t value) { return value; }
 
 template <typename T>
 ASHLAR_HD void TopKAt(const TopKParams& p, int64_t number) {

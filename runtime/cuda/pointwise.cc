@@ -72,9 +72,9 @@ absl::StatusOr<KernelList> MakeIntegerElemwise(const IntegerElemwise& op,
 }  // namespace
 
 void RegisterPointwiseKernels(KernelRegistry& registry, const LibraryKernels&) {
-  registry.Register<Elemwise>(MakeElemwise);
-  registry.Register<ElemwiseChain>(MakeElemwiseChain);
-  registry.Register<IntegerElemwise>(MakeIntegerElemwise);
+  registry.Register<Elemwise>(MakeElemwise, kComputed);
+  registry.Register<ElemwiseChain>(MakeElemwiseChain, kFloats);
+  registry.Register<IntegerElemwise>(MakeIntegerElemwise, kIntegers);
 }
 
 }  // namespace ashlar::cuda

@@ -53,7 +53,7 @@ absl::StatusOr<KernelList> MakeReduce(const Reduce& op, const KernelRequest& req
 }  // namespace
 
 void RegisterReduceKernels(KernelRegistry& registry, const LibraryKernels&) {
-  registry.Register<Reduce>(MakeReduce);
+  registry.Register<Reduce>(MakeReduce, kComputed);
 }
 
 }  // namespace ashlar::cuda

@@ -39,10 +39,17 @@ enum class Scalar : uint8_t {
   kByte,
   kBool,
   kFloat64,
+  kQuantized8Asymm,
+  kQuantizedS8,
+  kQuantizedS32,
+  kUint16,
+  kInt16,
+  kUint32,
+  kUint64,
 };
 
 ASHLAR_HD bool HoldsIntegers(Scalar dtype) {
-  return dtype >= Scalar::kInt64 && dtype <= Scalar::kBool;
+  return (dtype >= Scalar::kInt64 && dtype <= Scalar::kBool) || dtype >= Scalar::kUint16;
 }
 
 struct Half {
@@ -130,6 +137,12 @@ ASHLAR_HD Real LoadAs(Scalar dtype, const void* data, int64_t index) {
       return static_cast<Real>(static_cast<const int32_t*>(data)[index]);
     case Scalar::kInt8:
       return static_cast<const int8_t*>(data)[index];
+    case Scalar::kUint16:
+      return static_cast<const uint16_t*>(data)[index];
+    case Scalar::kInt16:
+      return static_cast<const int16_t*>(data)[index];
+    case Scalar::kUint32:
+      return static_cast<Real>(static_cast<const uint32_t*>(data)[index]);
     case Scalar::kUint8:
     case Scalar::kByte:
       return static_cast<const uint8_t*>(data)[index];
@@ -147,7 +160,12 @@ ASHLAR_HD void StoreAs(Scalar dtype, void* data, int64_t index, WrappingInt valu
       static_cast<int64_t*>(data)[index] = value.value;
       return;
     case Scalar::kInt32:
+    case Scalar::kUint32:
       static_cast<int32_t*>(data)[index] = static_cast<int32_t>(value.value);
+      return;
+    case Scalar::kInt16:
+    case Scalar::kUint16:
+      static_cast<int16_t*>(data)[index] = static_cast<int16_t>(value.value);
       return;
     case Scalar::kBool:
       static_cast<uint8_t*>(data)[index] = value.value != 0 ? 1 : 0;
@@ -187,8 +205,19 @@ ASHLAR_HD void StoreAs(Scalar dtype, void* data, int64_t index, Real value) {
     case Scalar::kByte:
       static_cast<uint8_t*>(data)[index] = Saturated<uint8_t>(value, 0.0, 255.0);
       return;
+    case Scalar::kUint16:
+      static_cast<uint16_t*>(data)[index] = Saturated<uint16_t>(value, 0.0, 65535.0);
+      return;
+    case Scalar::kInt16:
+      static_cast<int16_t*>(data)[index] = Saturated<int16_t>(value, -32768.0, 32767.0);
+      return;
+    case Scalar::kUint32:
+      static_cast<uint32_t*>(data)[index] = Saturated<uint32_t>(value, 0.0, 4294967295.0);
+      return;
     case Scalar::kBool:
       static_cast<uint8_t*>(data)[index] = value != 0 ? 1 : 0;
+      return;
+    default:
       return;
   }
 }

@@ -23,6 +23,8 @@ absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
   if (quantised && StoredAs(from.dtype) != StoredAs(to.dtype)) {
     return QuantizedConversionKernels(request);
   }
+  ASHLAR_RETURN_IF_ERROR(CheckComputed("input 0", StoredAs(from.dtype)));
+  ASHLAR_RETURN_IF_ERROR(CheckComputed("the output", StoredAs(to.dtype)));
   Shape shape = to.shape;
   std::array<Strides, 2> strides = {StridesOver(to, shape), StridesOver(from, shape)};
   OrderByMemory(shape, strides);

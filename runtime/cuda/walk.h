@@ -22,7 +22,8 @@ static_assert(static_cast<int>(Scalar::kFloat32) == static_cast<int>(DType::kFlo
               static_cast<int>(Scalar::kBFloat16) == static_cast<int>(DType::kBFloat16) &&
               static_cast<int>(Scalar::kInt64) == static_cast<int>(DType::kInt64) &&
               static_cast<int>(Scalar::kBool) == static_cast<int>(DType::kBool) &&
-              static_cast<int>(Scalar::kFloat64) == static_cast<int>(DType::kFloat64));
+              static_cast<int>(Scalar::kFloat64) == static_cast<int>(DType::kFloat64) &&
+              static_cast<int>(Scalar::kUint64) == static_cast<int>(DType::kUint64));
 
 Extents ExtentsOf(const Shape& shape);
 

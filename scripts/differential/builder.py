@@ -9,10 +9,11 @@ from onnx import helper, numpy_helper
 from . import references
 
 FLOATS = ("float32", "float16", "float64")
-SIGNED = ("int64", "int32", "int8")
-INTEGERS = SIGNED + ("uint8",)
+SIGNED = ("int64", "int32", "int16", "int8")
+INTEGERS = SIGNED + ("uint64", "uint32", "uint16", "uint8")
 DTYPES = FLOATS + INTEGERS + ("bool",)
-WEIGHTS = {"float32": 10, "int64": 3, "int32": 3, "int8": 1.5, "uint8": 1.5, "bool": 1.5, "float16": 0.4, "float64": 0.4}
+WEIGHTS = {"float32": 10, "int64": 3, "int32": 3, "int16": 0.4, "int8": 1.5, "uint64": 0.4, "uint32": 0.4, "uint16": 0.4,
+           "uint8": 1.5, "bool": 1.5, "float16": 0.4, "float64": 0.4}
 _NAMES = {"tensor(float)": "float32", "tensor(double)": "float64"}
 _LARGEST = 1 << 14  # elements of a value
 

@@ -19,7 +19,7 @@ def function(b, op):
     if b.edges and b.chance(0.5):
         low = high = None
     x = b.take(op, low=low, high=high)
-    if op in ("Shrink", "ThresholdedRelu") and x.dtype == "uint8":
+    if op in ("Shrink", "ThresholdedRelu") and x.dtype.startswith("uint"):
         raise Skip("of no use")
     attributes = {k: b.integer(1, 20) * (v[1] - v[0]) / 20 + v[0] for k, v in _PARAMETERS.items()
                   if b.has(op, k) and b.chance(0.7)}

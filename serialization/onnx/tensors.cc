@@ -16,7 +16,7 @@ using onnx::TensorProto;
 static_assert(std::endian::native == std::endian::little, "ONNX stores tensors little endian");
 
 // The field of a TensorProto that holds the elements if raw_data does not.
-enum class Field { kFloats, kInt32s, kInt64s, kDoubles };
+enum class Field { kFloats, kInt32s, kInt64s, kUint64s, kDoubles };
 
 // Indexed by type number; the names are ONNX's.
 constexpr const char* kNames[] = {
@@ -45,6 +45,10 @@ constexpr TypeRow kTypes[] = {
     {TensorProto::FLOAT16, DType::kFloat16, DType::kFloat32, Field::kInt32s},
     {TensorProto::DOUBLE, DType::kFloat64, DType::kFloat64, Field::kDoubles},
     {TensorProto::BFLOAT16, DType::kBFloat16, DType::kFloat32, Field::kInt32s},
+    {TensorProto::UINT16, DType::kUint16, DType::kUint16, Field::kInt32s},
+    {TensorProto::INT16, DType::kInt16, DType::kInt16, Field::kInt32s},
+    {TensorProto::UINT32, DType::kUint32, DType::kUint32, Field::kUint64s},
+    {TensorProto::UINT64, DType::kUint64, DType::kUint64, Field::kUint64s},
 };
 
 // Returns null if there is no dtype.
@@ -104,6 +108,11 @@ HostTensor FromField(const TensorProto& tensor, const TypeRow& row, const Shape&
     case Field::kInt64s:
       copy(tensor.int64_data(), result.mutable_data<int64_t>());
       break;
+    case Field::kUint64s:
+      for (int i = 0; i < tensor.uint64_data_size(); ++i) {
+        result.SetInteger(i, static_cast<int64_t>(tensor.uint64_data(i)));
+      }
+      break;
     case Field::kDoubles:
       copy(tensor.double_data(), result.mutable_data<double>());
       break;
@@ -133,6 +142,8 @@ int FieldSize(const TensorProto& tensor, Field field) {
       return tensor.int32_data_size();
     case Field::kInt64s:
       return tensor.int64_data_size();
+    case Field::kUint64s:
+      return tensor.uint64_data_size();
     case Field::kDoubles:
       return tensor.double_data_size();
   }

@@ -13,8 +13,7 @@ void AddCases<ArgReduce>(Cases& cases) {
     for (int64_t axis = -1; axis < shape.rank(); ++axis) {
       for (const ArgReduceMode mode : {ArgReduceMode::kMax, ArgReduceMode::kMin}) {
         for (const bool last : {false, true}) {
-          for (const DType dtype :
-               {DType::kFloat32, DType::kInt64, DType::kInt32, DType::kInt8, DType::kUint8}) {
+          for (const DType dtype : cases.WithIntegers({DType::kFloat32})) {
             KernelCase test{
                 "arg_reduce", Make<ArgReduce>({mode, axis, last}), {cases.Tensor(dtype, shape)}};
             test.tolerance = test.gpu_tolerance = 0;

@@ -35,11 +35,21 @@ double ToleranceOf(DType dtype) {
 
 CaseScope CpuScope() {
   return {{Format::kNCHW16c, Format::kNHCW16c},
-          {DType::kFloat32, DType::kFloat16, DType::kBFloat16}};
+          {DType::kFloat32, DType::kFloat16, DType::kBFloat16},
+          {std::begin(kIntegerDTypes), std::end(kIntegerDTypes)}};
 }
 
 CaseScope GpuScope(bool emulated) {
-  return {{Format::kNHWC}, {DType::kFloat32, DType::kFloat16, DType::kBFloat16}, !emulated};
+  return {{Format::kNHWC},
+          {DType::kFloat32, DType::kFloat16, DType::kBFloat16},
+          {DType::kInt64, DType::kInt32, DType::kInt8, DType::kUint8, DType::kUint16, DType::kInt16,
+           DType::kUint32},
+          !emulated};
+}
+
+std::vector<DType> Cases::WithIntegers(std::vector<DType> dtypes) const {
+  dtypes.insert(dtypes.end(), scope_.integers.begin(), scope_.integers.end());
+  return dtypes;
 }
 
 KernelCase Cases::WithExpected(KernelCase test) const {

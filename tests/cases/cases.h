@@ -47,9 +47,10 @@ double ToleranceOf(DType dtype);
 
 // The device and the types for which cases are generated.
 struct CaseScope {
-  std::vector<Format> images;  // the formats of images, in addition to row-major
-  std::vector<DType> floats;   // the dtypes of operators that are mostly arithmetic
-  bool large = true;           // cases of every size
+  std::vector<Format> images;        // the formats of images, in addition to row-major
+  std::vector<DType> floats;         // the dtypes of operators that are mostly arithmetic
+  std::vector<DType> integers = {};  // of kIntegerDTypes
+  bool large = true;                 // cases of every size
 };
 
 CaseScope CpuScope();
@@ -83,6 +84,13 @@ class Cases {
   // Returns whether the device is a GPU. GPUs refuse by name the operators for which they have
   // neither a kernel nor a composition.
   bool on_gpu() const { return !blocked(); }
+
+  // Returns whether the device computes in the dtype.
+  bool Computes(DType dtype) const {
+    return !on_gpu() || (dtype != DType::kFloat64 && dtype != DType::kUint64);
+  }
+  // Returns the dtypes and the device's integers.
+  std::vector<DType> WithIntegers(std::vector<DType> dtypes) const;
 
   // Adds the case with every tensor in its given format.
   void Add(KernelCase test);

@@ -96,8 +96,7 @@ void AddInPlace(Cases& cases, ScalarFunction mode) {
 }
 
 void AddDTypes(Cases& cases, ScalarFunction mode) {
-  for (const DType dtype : {DType::kFloat16, DType::kBFloat16, DType::kInt64, DType::kInt32,
-                            DType::kInt8, DType::kUint8}) {
+  for (const DType dtype : cases.WithIntegers({DType::kFloat16, DType::kBFloat16})) {
     if (!IsFloat(dtype) && !TakesIntegers(mode)) continue;
     for (const Shape& shape : {Shape{2, 19, 3, 5}, Shape{2, 16, 3, 8}}) {
       KernelCase test = CaseOf(mode, {});
@@ -114,7 +113,7 @@ void AddDTypes(Cases& cases, ScalarFunction mode) {
 // Adds integers over their whole range, which wrap around; also as bounds of a clamp.
 void AddIntegers(Cases& cases, ScalarFunction mode) {
   if (!TakesIntegers(mode)) return;
-  for (const DType dtype : kIntegerDTypes) {
+  for (const DType dtype : cases.scope().integers) {
     KernelCase test = CaseOf(mode, {});
     if (mode == ScalarFunction::kClamp) test.op = Make<Elemwise>({mode, {-16777217, 33554433}});
     for (int i = 0; i < Arity(mode); ++i) {

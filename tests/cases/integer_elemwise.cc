@@ -10,8 +10,8 @@ void AddRandomCases(Cases& cases) {
       {{2, 3, 5}, {2, 3, 5}}, {{40, 70}, {70}}, {{3, 1, 4}, {2, 1}}, {{}, {6}}, {{0, 3}, {3}}};
   for (size_t mode = 0; mode < std::size(kIntegerFunctionNames); ++mode) {
     const auto function = static_cast<IntegerFunction>(mode);
-    for (const DType a : kIntegerDTypes) {
-      for (const DType b : kIntegerDTypes) {
+    for (const DType a : cases.scope().integers) {
+      for (const DType b : cases.scope().integers) {
         const auto& [left, right] = shapes[static_cast<size_t>(cases.Pick(0, 4))];
         KernelCase test{kIntegerFunctionNames[mode],
                         Make<IntegerElemwise>({function}),
@@ -62,6 +62,16 @@ void AddCases<IntegerElemwise>(Cases& cases) {
   AddKnownCase<uint8_t, uint8_t>(cases, F::kAdd, u8, {200}, u8, {100}, {44});
   AddKnownCase<uint8_t, uint8_t>(cases, F::kSub, u8, {3}, u8, {5}, {254});
   AddKnownCase<int8_t, int8_t>(cases, F::kMul, i8, {100}, i8, {3}, {44});
+  if (cases.Computes(DType::kUint64)) {
+    const auto u64 = DType::kUint64;
+    const uint64_t top = uint64_t{1} << 63;
+    AddKnownCase<uint64_t, uint64_t>(cases, F::kShiftRight, u64, {top + 6, top, 5}, u64,
+                                     {1, 64, top}, {top / 2 + 3, 0, 0});
+    AddKnownCase<uint64_t, uint64_t>(cases, F::kPow, u64, {3, UINT64_MAX}, u64, {40, top + 1},
+                                     {12157665459056928801u, UINT64_MAX});
+    AddKnownCase<int64_t, uint64_t>(cases, F::kPow, i64, {-1, -1}, u64, {top, top + 1}, {1, -1});
+    AddKnownCase<uint64_t, int64_t>(cases, F::kPow, u64, {UINT64_MAX, 1}, i64, {-1, -1}, {0, 1});
+  }
   const OperatorPtr op = Make<IntegerElemwise>({F::kOr});
   cases.Reject({{op, {{2}}, "1 inputs, expected 2"},
                 {op, {{2}, {2}}, "input 0 is Float32, expected integers"}});

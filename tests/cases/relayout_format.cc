@@ -12,13 +12,12 @@ void AddCases<RelayoutFormat>(Cases& cases) {
        {Shape{2, 3, 9, 11}, Shape{2, 32, 9, 11}, Shape{1, 35, 20, 41}, Shape{3, 16, 1, 1},
         Shape{1, 1, 1, 1}, Shape{2, 40, 5, 9}, Shape{2, 3, 4, 6}, Shape{1, 32, 8, 8},
         Shape{2, 15, 20, 13}, Shape{2, 300, 1, 7}}) {
-    for (int dtype = 0; dtype < kNumPlainDTypes; ++dtype) {
-      if (static_cast<DType>(dtype) == DType::kFloat64) continue;  // only the host has it
+    for (const DType dtype : kPlainDTypes) {
+      if (dtype == DType::kFloat64) continue;  // no images of doubles
       for (const Format from : formats) {
         for (const Format to : formats) {
-          KernelCase test{"relayout",
-                          Make<RelayoutFormat>({to}),
-                          {cases.Tensor(static_cast<DType>(dtype), shape, -50, 50)}};
+          KernelCase test{
+              "relayout", Make<RelayoutFormat>({to}), {cases.Tensor(dtype, shape, -50, 50)}};
           test.formats = {from};
           test.output_format = to;
           test.tolerance = test.gpu_tolerance = 0;

@@ -8,7 +8,7 @@ namespace {
 template <typename Op>
 void AddOf(Cases& cases, typename Op::Param param, const Shape& x, const HostTensor& indices,
            const Shape& updates) {
-  for (const DType dtype : {DType::kFloat32, DType::kInt64, DType::kFloat16, DType::kInt8}) {
+  for (const DType dtype : cases.WithIntegers({DType::kFloat32, DType::kFloat16})) {
     KernelCase test{"scatter",
                     Make<Op>(param),
                     {cases.Tensor(dtype, x, -9, 9), indices, cases.Tensor(dtype, updates, -9, 9)}};

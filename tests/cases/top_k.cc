@@ -11,9 +11,7 @@ void AddCases<TopK>(Cases& cases) {
       for (const int64_t k : {int64_t{0}, int64_t{1}, int64_t{5}, shape[static_cast<int>(axis)]}) {
         if (k > shape[static_cast<int>(axis)]) continue;
         for (const bool largest : {false, true}) {
-          std::vector<DType> dtypes = cases.scope().floats;
-          dtypes.insert(dtypes.end(), {DType::kInt64, DType::kInt32, DType::kInt8, DType::kUint8});
-          for (const DType dtype : dtypes) {
+          for (const DType dtype : cases.WithIntegers(cases.scope().floats)) {
             KernelCase test{"top_k",
                             Make<TopK>({axis, k, largest}),
                             {cases.Tensor(dtype, shape, -9, 9)}};  // integers are often equal

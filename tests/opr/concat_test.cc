@@ -17,7 +17,7 @@ OperatorPtr MakeConcat(int64_t axis) { return std::make_shared<const Concat>(Con
 
 TEST(Concat, RandomParts) {
   ForSeeds(150, [](int, Random& random) {
-    const DType dtype = static_cast<DType>(Pick(random, 0, kNumPlainDTypes - 1));
+    const DType dtype = kPlainDTypes[Pick(random, 0, std::size(kPlainDTypes) - 1)];
     const Shape first = RandomShape(random, 1, 4, 4);
     const int axis = static_cast<int>(Pick(random, 0, first.rank() - 1));
     std::vector<HostTensor> inputs;

@@ -31,7 +31,7 @@ std::vector<int64_t> RandomPattern(Random& random, const Shape& shape) {
 
 TEST(Dimshuffle, RandomPatterns) {
   ForSeeds(150, [](int, Random& random) {
-    const DType dtype = static_cast<DType>(Pick(random, 0, kNumPlainDTypes - 1));
+    const DType dtype = kPlainDTypes[Pick(random, 0, std::size(kPlainDTypes) - 1)];
     const HostTensor x = RandomTensor(random, dtype, RandomShape(random, 0, 5, 4), -100, 100);
     const std::vector<int64_t> pattern = RandomPattern(random, x.shape());
     const HostTensor y = Evaluate(*MakeDimshuffle(pattern), {x});

@@ -29,9 +29,23 @@ int64_t Kept(DType dtype, Wide number) {
       return static_cast<int32_t>(number);
     case DType::kInt8:
       return static_cast<int8_t>(number);
+    case DType::kUint16:
+      return static_cast<uint16_t>(number);
+    case DType::kInt16:
+      return static_cast<int16_t>(number);
+    case DType::kUint32:
+      return static_cast<uint32_t>(number);
+    case DType::kUint64:
+      return static_cast<int64_t>(static_cast<uint64_t>(number));
     default:
       return static_cast<uint8_t>(number);
   }
+}
+
+// The number that a dtype's IntegerAt returns.
+Wide Number(DType dtype, int64_t integer) {
+  if (dtype == DType::kUint64) return static_cast<uint64_t>(integer);
+  return integer;
 }
 
 HostTensor Column(DType dtype, const std::vector<int64_t>& values, const Shape& shape) {
@@ -114,9 +128,9 @@ TEST(IntegersTest, EveryFunctionOfIntegersIsExactAtTheEndsOfTheRange) {
       ASSERT_EQ(got.num_elements(), n * second * (Arity(row.function) > 2 ? third : 1));
       for (int64_t i = 0; i < got.num_elements(); ++i) {
         const int64_t last = Arity(row.function) > 2 ? n : 1;
-        const Wide a = edges[static_cast<size_t>(i / (second * last))];
-        const Wide b = edges[static_cast<size_t>(i / last % second)];
-        const Wide c = edges[static_cast<size_t>(i % last)];
+        const Wide a = Number(dtype, edges[static_cast<size_t>(i / (second * last))]);
+        const Wide b = Number(dtype, edges[static_cast<size_t>(i / last % second)]);
+        const Wide c = Number(dtype, edges[static_cast<size_t>(i % last)]);
         ASSERT_EQ(got.IntegerAt(i), Kept(dtype, row.of(a, b, c)))
             << "of " << static_cast<int64_t>(a) << ", " << static_cast<int64_t>(b) << ", "
             << static_cast<int64_t>(c);
@@ -132,12 +146,13 @@ TEST(IntegersTest, ConversionsBetweenIntegersKeepTheLowerBits) {
     for (const DType to : kIntegerDTypes) {
       const HostTensor y = Value(TypeCvt({to}).Evaluate({x}))[0];
       for (size_t i = 0; i < edges.size(); ++i) {
-        EXPECT_EQ(y.IntegerAt(static_cast<int64_t>(i)), Kept(to, edges[i])) << Name(from);
+        EXPECT_EQ(y.IntegerAt(static_cast<int64_t>(i)), Kept(to, Number(from, edges[i])))
+            << Name(from);
       }
     }
     const HostTensor floats = Value(TypeCvt({DType::kFloat32}).Evaluate({x}))[0];
     for (size_t i = 0; i < edges.size(); ++i) {
-      EXPECT_EQ(floats.data<float>()[i], static_cast<float>(edges[i]));
+      EXPECT_EQ(floats.data<float>()[i], static_cast<float>(Number(from, edges[i])));
     }
   }
 }

@@ -78,7 +78,7 @@ Cut RandomCut(Random& random, int axis, const Shape& shape, bool drops) {
 
 TEST(Subtensor, RandomCuts) {
   ForSeeds(300, [](int, Random& random) {
-    const DType dtype = static_cast<DType>(Pick(random, 0, kNumPlainDTypes - 1));
+    const DType dtype = kPlainDTypes[Pick(random, 0, std::size(kPlainDTypes) - 1)];
     const HostTensor x = RandomTensor(random, dtype, RandomShape(random, 1, 4, 5), -100, 100);
     std::vector<Cut> cuts;
     std::vector<std::vector<int64_t>> taken;

@@ -36,9 +36,8 @@ TEST(TypeCvt, RoundsAndSaturates) {
 
 TEST(TypeCvt, BetweenAllDTypes) {
   Random random(1);
-  for (int from = 0; from < kNumPlainDTypes; ++from) {
-    for (int to = 0; to < kNumPlainDTypes; ++to) {
-      const auto source = static_cast<DType>(from), target = static_cast<DType>(to);
+  for (const DType source : kPlainDTypes) {
+    for (const DType target : kPlainDTypes) {
       const InputInfo info{{source, {2, 3}}};
       if (source == DType::kByte || target == DType::kByte) {
         EXPECT_TRUE(FailsWith(TypeCvt({target}).Infer({info}).status(), "Byte is opaque"));

@@ -136,8 +136,7 @@ TEST(ReadNpy, RefusesEveryTruncationAndSurvivesEveryFlip) {
 
 TEST(WriteNpy, WritesWhatReadNpyReads) {
   TempDir dir;
-  for (int d = 0; d < kNumPlainDTypes; ++d) {
-    const DType dtype = static_cast<DType>(d);
+  for (const DType dtype : kPlainDTypes) {
     SCOPED_TRACE(Name(dtype));
     for (const Shape& shape : {Shape{}, Shape{0}, Shape{5}, Shape{2, 1, 3}}) {
       HostTensor tensor = HostTensor::Zeros(dtype, shape);

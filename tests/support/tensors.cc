@@ -78,7 +78,10 @@ double LargestDifference(const HostTensor& got, const HostTensor& want) {
 
 std::vector<int64_t> IntegerEdges(DType dtype) {
   const int bits = static_cast<int>(8 * SizeOf(dtype));
-  const bool has_signs = dtype != DType::kUint8;
+  const bool has_signs = !IsUnsigned(dtype);
+  if (dtype == DType::kUint64) {  // as bits
+    return {0, 1, 2, 3, (int64_t{1} << 53) + 1, INT64_MAX, INT64_MIN, INT64_MIN + 1, -2, -1};
+  }
   const int64_t most = static_cast<int64_t>(~uint64_t{0} >> (64 - bits + has_signs));
   const int64_t least = has_signs ? -most - 1 : 0;
   std::vector<int64_t> edges = {least, least + 1, most, most - 1};

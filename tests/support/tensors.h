@@ -11,9 +11,6 @@
 
 namespace ashlar::testing {
 
-inline constexpr DType kIntegerDTypes[] = {DType::kInt64, DType::kInt32, DType::kInt8,
-                                           DType::kUint8};
-
 // Returns uniform values in [low, high], rounded if the dtype is integral.
 HostTensor RandomTensor(std::mt19937_64& random, DType dtype, const Shape& shape, double low = -1,
                         double high = 1);
@@ -22,8 +19,8 @@ HostTensor RandomTensor(std::mt19937_64& random, DType dtype, const Shape& shape
 HostTensor RandomTensor(std::mt19937_64& random, const Shape& shape, double low = -1,
                         double high = 1);
 
-// Returns the ends of the dtype's range and numbers around 0. Also returns numbers around the
-// largest exact integer of a double, if the dtype has them.
+// Returns, as HostTensor::SetInteger takes them, the ends of the dtype's range and numbers around
+// 0. Also returns numbers around the largest exact integer of a double, if the dtype has them.
 std::vector<int64_t> IntegerEdges(DType dtype);
 // Returns integers over the dtype's whole range, every other one an edge.
 HostTensor AnyIntegers(std::mt19937_64& random, DType dtype, const Shape& shape);

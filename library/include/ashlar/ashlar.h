@@ -102,7 +102,11 @@ typedef enum ashlar_dtype { /* numbered as in the files */
                             ASHLAR_I8 = 5,
                             ASHLAR_U8 = 6,
                             ASHLAR_BOOL = 8,
-                            ASHLAR_F64 = 9
+                            ASHLAR_F64 = 9,
+                            ASHLAR_U16 = 13,
+                            ASHLAR_I16 = 14,
+                            ASHLAR_U32 = 15,
+                            ASHLAR_U64 = 16
 } ashlar_dtype;
 
 #define ASHLAR_MAX_RANK 8
@@ -173,10 +177,14 @@ typedef struct ashlar_plan_options {
                                   (ASHLAR_CANCELLED). With it or a time limit, planning runs in a
                                   separate thread */
   void* progress_context;
-  const char* passes; /* as the command's --passes; NULL: all */
-  const char* more;   /* NULL: none; other planning options of the command, separated by spaces:
-                         "planner=exact scheduler=megengine inplace=off align=256". An option with a
-                         field of its own must agree with it */
+  const char* passes;    /* as the command's --passes; NULL: all */
+  const char* more;      /* NULL: none; other planning options of the command, separated by spaces:
+                            "planner=exact scheduler=megengine inplace=off align=256". An option with a
+                            field of its own must agree with it */
+  const char* plan_file; /* NULL: none; a plan of this model, stored by ashlar_plan_save or by the
+                            command (`plan -o FILE.plan`), that is used without a search. Only
+                            shapes, share, time_limit and progress may be set beside it, and threads
+                            and device if they are the plan's */
 } ashlar_plan_options;
 
 /* Plans. All of the following is known before memory is taken. */
@@ -265,6 +273,9 @@ ASHLAR_API ashlar_status ashlar_plan_steps(const ashlar_plan* plan, const ashlar
    model's. */
 ASHLAR_API ashlar_status ashlar_plan_export(const ashlar_plan* plan, const char* format,
                                             ashlar_write_fn write, void* context);
+/* Writes the plan, made of `model`, to a file for `plan_file` and the command's --plan. */
+ASHLAR_API ashlar_status ashlar_plan_save(const ashlar_plan* plan, const ashlar_model* model,
+                                          const char* path);
 /* Packs the weights now; otherwise the first session does. */
 ASHLAR_API ashlar_status ashlar_plan_load(const ashlar_plan* plan);
 

@@ -92,6 +92,8 @@ class Session {
   std::unique_ptr<ashlar_session, Releaser<ashlar_session_release>> session_;
 };
 
+class Model;
+
 class Plan {
  public:
   ashlar_memory Memory() const {
@@ -118,6 +120,8 @@ class Plan {
     Check(ashlar_plan_export(plan_.get(), format, append, &text));
     return text;
   }
+  // Writes the plan, made of `model`, to a file for ashlar_plan_options::plan_file.
+  void Save(const Model& model, const std::string& path) const;
   // Packs the weights now; otherwise the first session does.
   void Load() const { Check(ashlar_plan_load(plan_.get())); }
   ashlar_measured Verify() const {
@@ -268,6 +272,10 @@ class Model {
   explicit Model(ashlar_model* model) : model_(model, ashlar_model_release) {}
   std::shared_ptr<ashlar_model> model_;
 };
+
+inline void Plan::Save(const Model& model, const std::string& path) const {
+  Check(ashlar_plan_save(plan_.get(), model.get(), path.c_str()));
+}
 
 // Host memory that is pinned for a device while this object lives. It and the sessions bound to it
 // are released in the order that ashlar_unpin asks for.

@@ -12,14 +12,14 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 
 import numpy as np
 
-from .._tensors import TensorInfo
+from .._tensors import TensorInfo, is_bfloat16
 
 Arrays = Dict[str, "np.ndarray[Any, Any]"]
 
 HEADER_LENGTH = "Inference-Header-Content-Length"
-# numpy has no bfloat16: uint16, which no model uses, holds its bits.
-DATATYPES = {"float32": "FP32", "float16": "FP16", "uint16": "BF16", "int64": "INT64", "int32": "INT32", "int8": "INT8",
-             "uint8": "UINT8", "bool": "BOOL", "float64": "FP64"}
+# By numpy's names.
+DATATYPES = {"float32": "FP32", "float16": "FP16", "int64": "INT64", "int32": "INT32", "int16": "INT16", "int8": "INT8",
+             "uint64": "UINT64", "uint32": "UINT32", "uint16": "UINT16", "uint8": "UINT8", "bool": "BOOL", "float64": "FP64"}
 BINARY_ONLY = {"FP16", "BF16"}  # no numbers in JSON
 
 
@@ -37,8 +37,12 @@ class Request(NamedTuple):
     outputs: List[Tuple[str, bool]]  # name, and whether to send it as binary data
 
 
+def _datatype(dtype: "np.dtype[Any]") -> str:
+    return "BF16" if is_bfloat16(dtype) else DATATYPES[dtype.name]
+
+
 def datatype(info: TensorInfo) -> str:
-    return DATATYPES[info.dtype.name]
+    return _datatype(info.dtype)
 
 
 def _json(body: bytes) -> Dict[str, Any]:
@@ -162,7 +166,7 @@ def encode(model: str, version: str, request: Request, results: Mapping[str, Any
     blobs: List[bytes] = []
     for name, binary in request.outputs:
         array = np.ascontiguousarray(results[name])
-        kind = DATATYPES[array.dtype.name]
+        kind = _datatype(array.dtype)
         entry: Dict[str, Any] = {"name": name, "datatype": kind, "shape": list(array.shape)}
         if binary:
             blobs.append(array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes())

@@ -8,12 +8,14 @@ from torch.utils import _pytree as pytree
 
 from .. import _library as c
 from .._model import Model, Plan
-from .._tensors import DTYPES, Memory, TensorInfo
+from .._tensors import Memory, TensorInfo, is_bfloat16
 from ._export import Result, Signature, export
 
-_NUMPY = {"float32": torch.float32, "float16": torch.float16, "int64": torch.int64, "int32": torch.int32, "int8": torch.int8,
-          "uint8": torch.uint8, "bool": torch.bool, "float64": torch.float64, "uint16": torch.bfloat16}
-TORCH_DTYPES = {dtype: _NUMPY[dtype.name] for dtype in DTYPES.values()}  # uint16 holds the bits of bfloat16
+
+def torch_dtype(info: TensorInfo) -> torch.dtype:
+    """Return the dtype of an input or output."""
+    dtype: torch.dtype = torch.bfloat16 if is_bfloat16(info.dtype) else getattr(torch, info.dtype.name)
+    return dtype
 
 
 def as_numpy(tensor: torch.Tensor) -> Any:
@@ -44,7 +46,7 @@ class Compiled:
 
     def _torch_dtype(self, info: TensorInfo) -> torch.dtype:
         """Return the dtype of an output, which must be the module's."""
-        got, expected = TORCH_DTYPES[info.dtype], next(
+        got, expected = torch_dtype(info), next(
             output.dtype for output in self._signature.outputs if isinstance(output, Result) and output.name == info.name)
         if got != expected:
             raise c.Unsupported(f"output '{info.name}': the plan computes {got}, expected {expected} as in PyTorch")
@@ -79,7 +81,7 @@ class Compiled:
     @staticmethod
     def _checked(info: TensorInfo, leaf: Any) -> Any:
         """Return a tensor's memory after checking its dtype and shape."""
-        expected = TORCH_DTYPES[info.dtype]
+        expected = torch_dtype(info)
         if not isinstance(leaf, torch.Tensor):
             raise c.InvalidArgument(f"input '{info.name}': got {type(leaf).__name__}, expected a tensor")
         if leaf.dtype != expected or tuple(leaf.shape) != info.shape or leaf.device.type != "cpu":

@@ -24,6 +24,12 @@ LaunchError Launch(const TopKParams& p, void* stream) {
       return StartTopK<int8_t>(p, stream);
     case Scalar::kUint8:
       return StartTopK<uint8_t>(p, stream);
+    case Scalar::kUint16:
+      return StartTopK<uint16_t>(p, stream);
+    case Scalar::kInt16:
+      return StartTopK<int16_t>(p, stream);
+    case Scalar::kUint32:
+      return StartTopK<uint32_t>(p, stream);
     default:
       return WithReal(p.dtype, [&](auto type) { return StartTopK<decltype(type)>(p, stream); });
   }

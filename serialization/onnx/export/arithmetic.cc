@@ -185,7 +185,7 @@ absl::StatusOr<OnnxValues> OnnxIntegerElemwise(OnnxEmitter& emitter) {
   const bool wide = SizeOf(dtype) >= 4 && SizeOf(other) >= 4;
   constexpr const char* kArithmetic[] = {"Add", "Sub", "Mul"};
   if (!emitter.rich()) return absl::UnimplementedError("no counterpart");
-  const bool of_signed = shift && dtype != DType::kUint8;
+  const bool of_signed = shift && !IsUnsigned(dtype);
   if ((pow ? !wide : other != dtype) || of_signed) {
     return absl::UnimplementedError(absl::StrCat(
         kIntegerFunctionNames[static_cast<size_t>(mode)], " of ", Name(dtype), " and ", Name(other),
@@ -268,9 +268,9 @@ absl::StatusOr<OnnxValues> OnnxTypeCvt(OnnxEmitter& emitter) {
     return values;
   }
   std::string value = emitter.input(0);
-  if (IsFloat(from) && to != DType::kBool && SizeOf(to) == 1) {
+  if (IsFloat(from) && IsInteger(to) && SizeOf(to) <= 2) {
     const double values = std::ldexp(1.0, static_cast<int>(8 * SizeOf(to)));
-    const double least = to == DType::kUint8 ? 0 : -values / 2;
+    const double least = IsUnsigned(to) ? 0 : -values / 2;
     const auto bound = [&](double number) {
       HostTensor scalar = HostTensor::Zeros(from, {});
       scalar.Set(0, number);

@@ -20,10 +20,11 @@ using onnx::TensorProto;
 
 // Indexed by DType.
 constexpr TensorProto::DataType kTensorTypes[] = {
-    TensorProto::FLOAT, TensorProto::FLOAT16, TensorProto::BFLOAT16, TensorProto::INT64,
-    TensorProto::INT32, TensorProto::INT8,    TensorProto::UINT8,    TensorProto::UINT8,
-    TensorProto::BOOL,  TensorProto::DOUBLE,  TensorProto::UINT8,    TensorProto::INT8,
-    TensorProto::INT32,
+    TensorProto::FLOAT,  TensorProto::FLOAT16, TensorProto::BFLOAT16, TensorProto::INT64,
+    TensorProto::INT32,  TensorProto::INT8,    TensorProto::UINT8,    TensorProto::UINT8,
+    TensorProto::BOOL,   TensorProto::DOUBLE,  TensorProto::UINT8,    TensorProto::INT8,
+    TensorProto::INT32,  TensorProto::UINT16,  TensorProto::INT16,    TensorProto::UINT32,
+    TensorProto::UINT64,
 };
 static_assert(std::size(kTensorTypes) == kNumDTypes);
 

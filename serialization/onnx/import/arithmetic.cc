@@ -57,7 +57,7 @@ OnnxVars DivOfConstants(OnnxNode& node) {
   for (int64_t i = 0; divisors != nullptr && i < divisors->num_elements(); ++i) {
     if (divisors->At(i) == 0) return node.Invalid("integers are divided by 0");
   }
-  return OnnxOfIntegers(node, node.input(0), divisor, formulas::TruncDiv);
+  return node.Function(F::kTruncDiv, {node.input(0), divisor});
 }
 
 bool AreWhole(const HostTensor& numbers) {
@@ -126,8 +126,7 @@ OnnxVars ModOfConstants(OnnxNode& node) {
   for (int64_t i = 0; divisors != nullptr && i < divisors->num_elements(); ++i) {
     if (divisors->At(i) == 0) return node.Invalid("integers are divided by 0");
   }
-  return as_c ? OnnxOfIntegers(node, a, b, formulas::Fmod)
-              : OnnxOfIntegers(node, a, b, formulas::Mod);
+  return node.Function(as_c ? F::kFmod : F::kMod, {a, b});
 }
 
 OnnxVars ImportDropout(OnnxNode& node) {

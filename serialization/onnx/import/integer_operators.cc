@@ -106,7 +106,7 @@ OperatorPtr Completed(const OnnxQuantity& quantity, const OutputType& output) {
 
 std::optional<TensorType> QuantizedTypeOf(OnnxNode& node, const OnnxQuantized& to,
                                           const Shape& shape) {
-  if (!node.ok()) return std::nullopt;
+  if (!node.ok() || SizeOf(to.dtype) != 1) return std::nullopt;
   const HostTensor* const scale = OnlyNumber(node, to.scale);
   const HostTensor* const zero = OnlyNumber(node, to.zero);
   if (scale == nullptr || (zero == nullptr && to.zero != kNoOnnxVar)) return std::nullopt;

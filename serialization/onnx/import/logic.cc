@@ -43,7 +43,8 @@ OnnxVars Bitwise(OnnxNode& node) {
 
 OnnxVars BitwiseNot(OnnxNode& node) {
   const OnnxVar x = node.input(0);
-  const OnnxVar ones = node.Scalar(node.dtype(x) == DType::kUint8 ? 255 : -1, node.dtype(x));
+  const OnnxVar ones = node.Scalar(
+      IsUnsigned(node.dtype(x)) ? std::numeric_limits<double>::infinity() : -1, node.dtype(x));
   return node.Add<IntegerElemwise>({IntegerFunction::kXor}, {x, ones});
 }
 

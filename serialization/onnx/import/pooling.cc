@@ -130,7 +130,7 @@ OnnxVars MaxPool(OnnxNode& node) {
   const std::vector<OnnxWindow> windows = OnnxWindows(node, node.shape(x), {}, true);
   if (!node.ok()) return kNoOnnxVar;
   const DType dtype = node.dtype(x);
-  if (dtype == DType::kInt32 || dtype == DType::kInt64 || dtype == DType::kBool) {
+  if (!IsFloat(dtype) && (!IsInteger(dtype) || SizeOf(dtype) > 1)) {
     return node.Invalid(
         absl::StrCat("the input is ", Name(dtype), ", expected floats, Int8 or Uint8"));
   }

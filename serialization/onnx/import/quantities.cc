@@ -43,15 +43,17 @@ void CheckShape(OnnxNode& node, const char* what, OnnxVar values, const Shape& s
                             block_size > 0 ? absl::StrCat(" in blocks of ", block_size) : ""));
 }
 
-// Returns an upper bound on the distance of 1-byte integers from their zero points.
+// Returns an upper bound on the distance of stored integers from their zero points.
 double MostOf(OnnxNode& node, OnnxVar stored, OnnxVar zero) {
-  const double least = node.dtype(stored) == DType::kInt8 ? -128 : 0;
-  if (zero == kNoOnnxVar) return std::max(-least, least + 255);
+  const DType dtype = node.dtype(stored);
+  const double range = std::ldexp(1.0, static_cast<int>(8 * SizeOf(dtype))) - 1;
+  const double least = IsUnsigned(dtype) ? 0 : -(range + 1) / 2;
+  if (zero == kNoOnnxVar) return std::max(-least, least + range);
   const HostTensor* const known = node.constant(zero);
-  if (known == nullptr) return 255;
+  if (known == nullptr) return range;
   double most = 0;
   for (int64_t i = 0; i < known->num_elements(); ++i) {
-    most = std::max({most, known->At(i) - least, least + 255 - known->At(i)});
+    most = std::max({most, known->At(i) - least, least + range - known->At(i)});
   }
   return most;
 }

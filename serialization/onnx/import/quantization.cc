@@ -13,6 +13,7 @@ namespace {
 using F = ScalarFunction;
 
 bool IsByte(DType dtype) { return dtype == DType::kInt8 || dtype == DType::kUint8; }
+bool IsOf16Bits(DType dtype) { return dtype == DType::kInt16 || dtype == DType::kUint16; }
 
 // Returns the axis along which scales and zero points are a vector; other scales have none.
 int QuantizedAxis(OnnxNode& node, int scale, const Shape& shape) {
@@ -29,7 +30,8 @@ OnnxVars DequantizeLinear(OnnxNode& node) {
   const OnnxQuantization quantization =
       QuantizationOf(node, 1, 2, shape, axis, node.Int("block_size", 0));
   if (!node.ok()) return kNoOnnxVar;
-  if (!IsByte(node.dtype(x)) && node.dtype(x) != DType::kInt32) {
+  const DType stored = node.dtype(x);
+  if (!IsByte(stored) && !IsOf16Bits(stored) && stored != DType::kInt32) {
     return node.Invalid(absl::StrCat("of ", Name(node.dtype(x))));
   }
   if (quantization.zero != kNoOnnxVar && node.dtype(quantization.zero) != node.dtype(x)) {
@@ -44,7 +46,8 @@ OnnxVars DequantizeLinear(OnnxNode& node) {
           : node.Product(integers.var, Spread(node, quantization, quantization.scale, shape));
   if (!node.ok()) return kNoOnnxVar;
   const int rank = node.rank(quantization.scale);
-  if (quantization.block_size == 0 && rank <= 1) {
+  // Operators on integers of 16 bits are computed in floats.
+  if (quantization.block_size == 0 && rank <= 1 && !IsOf16Bits(stored)) {
     OnnxQuantity quantity;
     const bool one = node.shape(quantization.scale).num_elements() == 1;
     quantity.integers = integers.var;
@@ -80,7 +83,9 @@ OnnxVars QuantizeLinear(OnnxNode& node) {
     if (!dtype.ok()) return node.Fail(dtype.status());
     to.dtype = *dtype;
   }
-  if (!IsByte(to.dtype)) return node.Unsupported(absl::StrCat("to ", Name(to.dtype)));
+  if (!IsByte(to.dtype) && !IsOf16Bits(to.dtype)) {
+    return node.Unsupported(absl::StrCat("to ", Name(to.dtype)));
+  }
   to.scale = quantization.scale;
   to.zero = quantization.zero;
   const OnnxQuantity* const noted = node.ok() ? node.quantity(x) : nullptr;
@@ -243,21 +248,21 @@ OnnxVars MatMulInteger(OnnxNode& node) {
   return node.ok() ? sums.integers.AsInt32(node) : kNoOnnxVar;
 }
 
-constexpr char kBytes[] = "of 8 bits";
+constexpr char kIntegers[] = "of 8 and 16 bits";
 constexpr char kSummed[] = "of 8 bits, sums below 2^24 by parts";
 
 constexpr OnnxRow kQuantizationRows[] = {
     OnnxRow("ConvInteger", 2, 4, ConvInteger).Limits(kSummed),
-    OnnxRow("DequantizeLinear", 2, 3, DequantizeLinear).Limits("of 8 and 32 bits"),
+    OnnxRow("DequantizeLinear", 2, 3, DequantizeLinear).Limits("of 8, 16 and 32 bits"),
     OnnxRow("DequantizeLinear", 2, 3, DequantizeLinear)
         .In(kMicrosoftDomain)
-        .Limits("of 8 and 32 bits"),
+        .Limits("of 8, 16 and 32 bits"),
     OnnxRow("DynamicQuantizeLinear", 1, 1, DynamicQuantizeLinear),
     OnnxRow("MatMulInteger", 2, 4, MatMulInteger).Limits(kSummed),
     OnnxRow("QLinearConv", 8, 9, QLinearConv).Limits(kSummed),
     OnnxRow("QLinearMatMul", 8, 8, QLinearMatMul).Limits(kSummed),
-    OnnxRow("QuantizeLinear", 2, 3, QuantizeLinear).Limits(kBytes),
-    OnnxRow("QuantizeLinear", 2, 3, QuantizeLinear).In(kMicrosoftDomain).Limits(kBytes),
+    OnnxRow("QuantizeLinear", 2, 3, QuantizeLinear).Limits(kIntegers),
+    OnnxRow("QuantizeLinear", 2, 3, QuantizeLinear).In(kMicrosoftDomain).Limits(kIntegers),
 };
 
 }  // namespace

@@ -70,26 +70,26 @@ OnnxVar OnnxSecondOperand(OnnxNode& node) {
 }
 
 bool IsExactAsDouble(const HostTensor& scalar) {
-  return IsFloat(scalar.dtype()) || WrappingInt::Truncated(scalar.At(0)) == scalar.IntegerAt(0);
-}
-
-OnnxVar OnnxOfIntegers(OnnxNode& node, OnnxVar a, OnnxVar b,
-                       WrappingInt (*function)(WrappingInt a, WrappingInt b)) {
-  if (IsFloat(node.dtype(a))) return node.Invalid("expected integers");
-  return Combined(
-      node, a, b, node.dtype(a),
-      [&](HostTensor& to, int64_t i, const HostTensor& x, int64_t l, const HostTensor& y,
-          int64_t r) { to.SetInteger(i, function(x.IntegerAt(l), y.IntegerAt(r)).value); });
+  return WithNumber(scalar.dtype(), [&]<typename Number>(Number) {
+    if constexpr (kWraps<Number>) {
+      return Number::Truncated(scalar.At(0)) == NumberAt<Number>(scalar, 0);
+    } else {
+      return true;
+    }
+  });
 }
 
 OnnxVar OnnxCompared(OnnxNode& node, OnnxVar a, OnnxVar b, bool (*integers)(int64_t a, int64_t b),
                      bool (*numbers)(double a, double b)) {
   const bool exact = !IsFloat(node.dtype(a));
+  // Moves Uint64 to numbers with a sign in the same order.
+  const int64_t sign = node.dtype(a) == DType::kUint64 ? std::numeric_limits<int64_t>::min() : 0;
   return Combined(node, a, b, DType::kBool,
                   [&](HostTensor& to, int64_t i, const HostTensor& x, int64_t l,
                       const HostTensor& y, int64_t r) {
-                    to.mutable_data<uint8_t>()[i] = exact ? integers(x.IntegerAt(l), y.IntegerAt(r))
-                                                          : numbers(x.At(l), y.At(r));
+                    to.mutable_data<uint8_t>()[i] =
+                        exact ? integers(x.IntegerAt(l) ^ sign, y.IntegerAt(r) ^ sign)
+                              : numbers(x.At(l), y.At(r));
                   });
 }
 

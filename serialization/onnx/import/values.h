@@ -17,9 +17,6 @@ OnnxVar OnnxSecondOperand(OnnxNode& node);
 // Whether converting the constant's only element to double is exact.
 bool IsExactAsDouble(const HostTensor& scalar);
 
-// Returns `function` of two constants that broadcast to each other, in the dtype of `a`.
-OnnxVar OnnxOfIntegers(OnnxNode& node, OnnxVar a, OnnxVar b,
-                       WrappingInt (*function)(WrappingInt a, WrappingInt b));
 // Returns a Bool comparison; uses `integers` if the dtype is not a float.
 OnnxVar OnnxCompared(OnnxNode& node, OnnxVar a, OnnxVar b, bool (*integers)(int64_t a, int64_t b),
                      bool (*numbers)(double a, double b));

@@ -254,6 +254,37 @@ TEST_F(PlanLibraryTest, ChoicesRepeatAPlan) {
   }
 }
 
+TEST_F(PlanLibraryTest, AStoredPlanIsUsedWithoutASearch) {
+  const Model model(path_);
+  auto options = Threads(1);
+  options.memory_budget = ASHLAR_LEAST;
+  const Plan plan = model.NewPlan(options);
+  const std::string file = path_ + ".plan";
+  plan.Save(model, file);
+  auto stored = Threads(1);
+  stored.plan_file = file.c_str();
+  const Plan again = model.NewPlan(stored);
+  EXPECT_EQ(again.Memory().arena, plan.Memory().arena);
+  ASSERT_EQ(again.Buffers().size(), plan.Buffers().size());
+  for (size_t i = 0; i < plan.Buffers().size(); ++i) {
+    EXPECT_EQ(again.Buffers()[i].offset, plan.Buffers()[i].offset);
+  }
+  // Options that the file settles may not be set beside it.
+  const auto refusal = [&](void (*change)(ashlar_plan_options&)) {
+    auto changed = stored;
+    change(changed);
+    EXPECT_EQ(StatusOf([&] { model.NewPlan(changed); }), ASHLAR_INVALID_ARGUMENT);
+    return std::string(ashlar_error_message());
+  };
+  const std::string exact = refusal([](ashlar_plan_options& o) { o.exact = 1; });
+  EXPECT_NE(exact.find("settles exact"), std::string::npos) << exact;
+  const std::string threads = refusal([](ashlar_plan_options& o) { o.threads = 2; });
+  EXPECT_NE(threads.find("threads is 2; the plan"), std::string::npos) << threads;
+  // Other files.
+  stored.plan_file = path_.c_str();
+  EXPECT_EQ(StatusOf([&] { model.NewPlan(stored); }), ASHLAR_REJECTED_FILE);
+}
+
 // Regression: choices left out all options but tiles, passes and kernels.
 TEST_F(PlanLibraryTest, ChoicesHaveAllOptionsThatShapeThePlan) {
   const Model model(path_);
