@@ -13,6 +13,10 @@ namespace {
 
 // Number of orders that are computed from the waste of the previous plan.
 constexpr int kFeedbackRounds = 2;
+// A first look has one part in this many of the work. Problems with more buffers have none: a
+// single dive takes longer.
+constexpr int64_t kLooks = 32;
+constexpr size_t kFewBuffers = 3000;
 
 class Attempts {
  public:
@@ -20,33 +24,17 @@ class Attempts {
            const OrderedPlanOptions& options)
       : graph_(graph), model_(model), workspace_(workspace), options_(options) {}
 
-  // Plans an order with all placements and overwrites; if that is not enough, with fewer.
+  // Plans an order with all placements and overwrites; if that is not enough, with fewer. First
+  // looks at each with little work: often one meets the bound at once, and others never do.
   absl::Status Try(Schedule schedule) {
-    latest_.lifetimes = ComputeLifetimes(graph_, model_, schedule.order, workspace_,
-                                         options_.alignment, options_.guard_bytes);
+    const Lifetimes all = ComputeLifetimes(graph_, model_, schedule.order, workspace_,
+                                           options_.alignment, options_.guard_bytes);
     latest_.schedule = std::move(schedule);
-    ASHLAR_RETURN_IF_ERROR(PlanLatest());
-    if (Done()) return absl::OkStatus();
-    const int64_t bound = latest_.plan.lower_bound;
-    const Lifetimes all = latest_.lifetimes;
-    const size_t relations = all.problem.inside.size();
-    for (const bool alike : {false, true}) {
+    if (all.problem.buffers.size() <= kFewBuffers) {
+      ASHLAR_RETURN_IF_ERROR(TryLifetimes(all, Depth::kLook));
       if (Done()) return absl::OkStatus();
-      Lifetimes fewer = WithoutWaitingPlacements(all, bound, alike);
-      const size_t left = fewer.problem.inside.size();
-      if (left == relations || left == latest_.lifetimes.problem.inside.size()) continue;
-      latest_.lifetimes = std::move(fewer);
-      ASHLAR_RETURN_IF_ERROR(PlanLatest());
     }
-    // Waiting storages occur in tilings of many strips, for which little more can be gained.
-    const bool waited = latest_.lifetimes.problem.inside.size() < relations;
-    if (Done() || (waited && !options_.reorder)) return absl::OkStatus();
-    Lifetimes fewer = WithoutNeedlessOverwrites(latest_.lifetimes, bound);
-    if (fewer.problem.inside.size() == latest_.lifetimes.problem.inside.size()) {
-      return absl::OkStatus();
-    }
-    latest_.lifetimes = std::move(fewer);
-    return PlanLatest();
+    return TryLifetimes(all, Depth::kSearch);
   }
 
   bool Done() const {
@@ -92,15 +80,51 @@ class Attempts {
   OrderedPlan Take() && { return std::move(best_); }
 
  private:
-  // Plans with half of the remaining work.
-  absl::Status PlanLatest() {
+  enum class Depth { kLook, kSearch };
+
+  absl::Status TryLifetimes(const Lifetimes& all, Depth depth) {
+    latest_.lifetimes = all;
+    ASHLAR_RETURN_IF_ERROR(PlanLatest(depth));
+    const int64_t bound = latest_.plan.lower_bound;
+    const size_t relations = all.problem.inside.size();
+    for (const bool alike : {false, true}) {
+      if (Done()) return absl::OkStatus();
+      Lifetimes fewer = WithoutWaitingPlacements(all, bound, alike);
+      const size_t left = fewer.problem.inside.size();
+      if (left == relations || left == latest_.lifetimes.problem.inside.size()) continue;
+      latest_.lifetimes = std::move(fewer);
+      ASHLAR_RETURN_IF_ERROR(PlanLatest(depth));
+    }
+    // Waiting storages occur in tilings of many strips, for which little more can be gained.
+    const bool waited = latest_.lifetimes.problem.inside.size() < relations;
+    if (Done() || (waited && !options_.reorder)) return absl::OkStatus();
+    Lifetimes fewer = WithoutNeedlessOverwrites(latest_.lifetimes, bound);
+    if (fewer.problem.inside.size() == latest_.lifetimes.problem.inside.size()) {
+      return absl::OkStatus();
+    }
+    latest_.lifetimes = std::move(fewer);
+    return PlanLatest(depth);
+  }
+
+  // Plans with half of the remaining work, or with little.
+  absl::Status PlanLatest(Depth depth) {
     memory::PlanOptions planner = options_.planner;
-    planner.limits.work = std::max<int64_t>(0, (options_.planner.limits.work - spent_) / 2);
+    const int64_t work = planner.limits.work;
+    planner.limits.work =
+        depth == Depth::kLook ? work / kLooks : std::max<int64_t>(0, (work - spent_) / 2);
     ASHLAR_ASSIGN_OR_RETURN(latest_.plan, memory::PlanMemory(latest_.lifetimes.problem, planner));
-    spent_ += latest_.plan.work;
-    if (!planned_ || latest_.plan.plan.arena < best_.plan.plan.arena) best_ = latest_;
+    if (depth == Depth::kSearch) spent_ += latest_.plan.work;
+    if (!planned_ || IsBetter()) best_ = latest_;
     planned_ = true;
     return absl::OkStatus();
+  }
+
+  // Returns whether the latest plan is smaller than the best, or proves more of the same lifetimes.
+  bool IsBetter() const {
+    const memory::Plan &plan = latest_.plan.plan, &best = best_.plan.plan;
+    if (plan.arena != best.arena) return plan.arena < best.arena;
+    return plan.proven_bound > best.proven_bound &&
+           latest_.lifetimes.problem.inside.size() == best_.lifetimes.problem.inside.size();
   }
 
   const Graph& graph_;

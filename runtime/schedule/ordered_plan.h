@@ -40,6 +40,10 @@ struct OrderedPlanOptions {
 // 3. orders that avoid the steps at which the plan exceeded its bound: the wasted bytes count as
 //   workspace;
 // 4. MegEngine's order.
+//
+// Each order is first looked at in all of these ways with a small share of the work: one may meet
+// the bound at once that others never meet.
+//
 // The smallest arena wins, the first of equals, so it is never larger than the plan of the given
 // order. All share the planner's work. `exact_too` plans the lifetimes of the winner.
 absl::StatusOr<OrderedPlan> PlanInOrder(const Graph& graph, const StorageModel& model,

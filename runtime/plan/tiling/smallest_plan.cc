@@ -44,12 +44,17 @@ constexpr size_t kMostNear = 8;
 
 class Smallest {
  public:
-  explicit Smallest(TiledPlans& plans)
+  Smallest(TiledPlans& plans, int64_t below)
       : plans_(plans),
+        below_(below),
         most_rolling_(std::max(kMostRolling, kRollingOperators / plans.operators())) {}
 
   absl::StatusOr<std::unique_ptr<PlannedGraph>> Find() {
-    tilings_ = &plans_.smaller_tilings();
+    tilings_ = &plans_.tilings();
+    ASHLAR_RETURN_IF_ERROR(TryTilesOfPart());
+    const bool of_part = !of_part_.spec.empty();
+    // The search of a part has tried tilings between all cuts.
+    if (!of_part) tilings_ = &plans_.smaller_tilings();
     const absl::Span<const Tiling> small = absl::MakeConstSpan(tilings_->smallest);
     const absl::Span<const Tiling> moved = absl::MakeConstSpan(tilings_->moved);
     ASHLAR_RETURN_IF_ERROR(Try(Sparing(small.subspan(0, kMostSmall))));
@@ -59,26 +64,26 @@ class Smallest {
       for (const bool low_workspace : plans_.kinds()) others.push_back({&tiling, low_workspace});
     }
     ASHLAR_RETURN_IF_ERROR(Try(others));
-    ASHLAR_RETURN_IF_ERROR(TryTilesOfPart());
     ASHLAR_RETURN_IF_ERROR(Descend());
     // For a large graph the search over a slice has tried such tiles, if there is a slice.
-    if (of_part_.spec.empty() || most_rolling_ > kMostRolling) ASHLAR_RETURN_IF_ERROR(TryRolling());
+    if (!of_part || most_rolling_ > kMostRolling) ASHLAR_RETURN_IF_ERROR(TryRolling());
     ASHLAR_RETURN_IF_ERROR(TryThoroughly());
+    if (smallest_ != nullptr) return WithFastKernels();
+    if (below_ < std::numeric_limits<int64_t>::max()) return nullptr;
     // Possibly no candidate could be tiled as estimated.
-    if (smallest_ == nullptr) return plans_.PlanUntiled(plans_.kinds().back());
-    return WithFastKernels();
+    return plans_.PlanUntiled(plans_.kinds().back());
   }
 
  private:
   using Questions = std::vector<TiledPlans::Question>;
 
-  int64_t least() const {
-    return smallest_ == nullptr ? std::numeric_limits<int64_t>::max() : smallest_->plan.plan.arena;
-  }
+  int64_t least() const { return smallest_ == nullptr ? below_ : smallest_->plan.plan.arena; }
 
-  static Questions Sparing(absl::Span<const Tiling> tilings) {
+  Questions Sparing(absl::Span<const Tiling> tilings) const {
     Questions questions;
-    for (const Tiling& tiling : tilings) questions.push_back({&tiling, /*low_workspace=*/true});
+    for (const Tiling& tiling : tilings) {
+      if (!IsOfPart(tiling.spec)) questions.push_back({&tiling, /*low_workspace=*/true});
+    }
     return questions;
   }
 
@@ -90,6 +95,14 @@ class Smallest {
                .insert(
                    {question.tiling->spec.ToString(), question.low_workspace, question.thorough})
                .second;
+  }
+
+  // Returns whether a tiling splits the batch as the tiles of a part do, whose search tried it.
+  bool IsOfPart(const TileSpec& spec) const {
+    if (of_part_.spec.empty() || spec.segments.size() != 1) return false;
+    TileSegment segment = spec.segments[0];
+    segment.inner = of_part_.spec.segments[0].inner;
+    return segment == of_part_.spec.segments[0];
   }
 
   // Plans the useful candidates; with `first`, stops after the first one that is smaller than all
@@ -176,7 +189,7 @@ class Smallest {
   }
 
   // Plans one slice alone if the tiling that is expected to be smallest splits the batch, and uses
-  // the slice's tiles for all slices. A slice is smaller, so more candidates can be planned.
+  // the slice's tiles for all slices. A plan of a slice takes a fraction of the time.
   absl::Status TryTilesOfPart() {
     const Tiling& expected = tilings_->smallest[0];
     const auto& segments = expected.spec.segments;
@@ -185,13 +198,17 @@ class Smallest {
     if (!part.ok()) return absl::OkStatus();  // it is not a graph by itself
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<TiledPlans> plans,
                             TiledPlans::Create(*part, plans_.request()));
-    ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> smallest, SmallestOf(*plans));
+    ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> smallest,
+                            SmallestOf(*plans, below_));
+    if (smallest == nullptr) return absl::OkStatus();
     const std::vector<TileSegment>& tiles = smallest->tiles.segments;
     if (!tiles.empty() && tiles[0].kind == TileKind::kBatch) return absl::OkStatus();
     of_part_ = expected;
     of_part_.spec.segments[0].inner = tiles;
     of_part_.arena_bytes = std::min(expected.arena_bytes, least() - 1);
-    return Try({{&of_part_, /*low_workspace=*/true, Thoroughness::kChosen}});
+    ASHLAR_RETURN_IF_ERROR(Try({{&of_part_, /*low_workspace=*/true, Thoroughness::kChosen}}));
+    if (tiling_ != &of_part_) of_part_ = {};
+    return absl::OkStatus();
   }
 
   absl::Status Descend() {
@@ -217,6 +234,7 @@ class Smallest {
   }
 
   TiledPlans& plans_;
+  const int64_t below_;
   const size_t most_rolling_;
   const FoundTilings* tilings_ = nullptr;
   Tiling of_part_;  // TryTilesOfPart
@@ -232,8 +250,8 @@ class Smallest {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestOf(TiledPlans& plans) {
-  return Smallest(plans).Find();
+absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestOf(TiledPlans& plans, int64_t below) {
+  return Smallest(plans, below).Find();
 }
 
 }  // namespace ashlar

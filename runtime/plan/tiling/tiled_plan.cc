@@ -93,8 +93,9 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestEitherWay(const Graph& gra
                                          {true, other.debug.measure_passes}));
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<TiledPlans> plans_without,
                             TiledPlans::Create(graph_without, other));
-    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smaller, SmallestOf(*plans_without));
-    if (smaller->plan.plan.arena < smallest->plan.plan.arena) smallest = std::move(smaller);
+    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smaller,
+                            SmallestOf(*plans_without, smallest->plan.plan.arena));
+    if (smaller != nullptr) smallest = std::move(smaller);
   }
   smallest->searched = 1 + static_cast<int>(without.size());
   return smallest;

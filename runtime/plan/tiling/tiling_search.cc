@@ -302,7 +302,7 @@ std::vector<const TilingWay*> TilingSearch::SegmentsWithin(size_t first, size_t 
 // it, if that needs less; inside a split batch if there is one. Evaluates some at a time, because
 // all together take megabytes.
 std::vector<Tiling> TilingSearch::Extended(const std::vector<const TilingWay*>& segments,
-                                           const std::optional<TileSegment>& batch) const {
+                                           const std::optional<TileSegment>& batch) {
   const auto inside = [&](std::vector<TileSegment> some) -> std::optional<TileSpec> {
     if (!batch) return TileSpec{std::move(some)};
     TileSegment split = *batch;
@@ -322,7 +322,16 @@ std::vector<Tiling> TilingSearch::Extended(const std::vector<const TilingWay*>& 
       some.clear();
     }
   };
-  add([&](const TilingWay& way) { return inside({*way.segment}); }, tilings_[0].arena_bytes);
+  // Without a split batch, untiled operators need as much as before.
+  const auto is_hopeless = [&](absl::Span<const TilingWay* const> some, int64_t below) {
+    return !batch && ways_.LargestOutside(some) >= below;
+  };
+  const int64_t whole = tilings_[0].arena_bytes;
+  const auto alone = [&](const TilingWay& way) -> std::optional<TileSpec> {
+    if (is_hopeless({&way}, whole)) return std::nullopt;
+    return inside({*way.segment});
+  };
+  add(alone, whole);
   std::stable_sort(found.begin(), found.end(),
                    [](const Tiling& a, const Tiling& b) { return a.arena_bytes < b.arena_bytes; });
   found.resize(std::min(found.size(), kKept));
@@ -333,12 +342,15 @@ std::vector<Tiling> TilingSearch::Extended(const std::vector<const TilingWay*>& 
     const TilingWay& first =
         **std::find_if(segments.begin(), segments.end(),
                        [&](const TilingWay* way) { return *way->segment == segment; });
+    const int64_t below = found[k].arena_bytes;
+    if (!batch && first.bytes == below) continue;  // the largest step is in the segment itself
     const auto with = [&](const TilingWay& other) -> std::optional<TileSpec> {
+      if (is_hopeless({&first, &other}, below)) return std::nullopt;
       if (other.begin >= first.end) return inside({segment, *other.segment});
       if (other.end <= first.begin) return inside({*other.segment, segment});
       return std::nullopt;
     };
-    add(with, found[k].arena_bytes);
+    add(with, below);
   }
   return found;
 }

@@ -52,7 +52,7 @@ class TilingSearch {
   void TryExactly();
   std::vector<const TilingWay*> SegmentsWithin(size_t first, size_t last, int64_t images) const;
   std::vector<Tiling> Extended(const std::vector<const TilingWay*>& segments,
-                               const std::optional<TileSegment>& batch) const;
+                               const std::optional<TileSegment>& batch);
   TilingPaths PathsBetween(size_t first, size_t last, int64_t images);
   void Add(const TilingPath& path, int64_t parts, size_t last, int64_t waiting,
            const TilingPath& rest);

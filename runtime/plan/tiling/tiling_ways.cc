@@ -185,6 +185,18 @@ const TilingWay& TilingWays::Whole(size_t cut, int64_t images) {
   return entry->second;
 }
 
+int64_t TilingWays::LargestOutside(absl::Span<const TilingWay* const> segments) {
+  int64_t bytes = 0;
+  for (size_t cut = 0; cut + 1 < cuts_.size(); ++cut) {
+    const bool inside = std::any_of(
+        segments.begin(), segments.end(),
+        [&](const TilingWay* segment) { return segment->begin <= cut && cut < segment->end; });
+    const int64_t whole = inside ? 0 : Whole(cut, images_).bytes;
+    if (whole < kNever) bytes = std::max(bytes, whole);
+  }
+  return bytes;
+}
+
 std::vector<const TilingWay*> TilingWays::Between(size_t first, size_t last, int64_t images) {
   std::vector<const TilingWay*> ways;
   const auto add = [&](const TilingWay& way) {

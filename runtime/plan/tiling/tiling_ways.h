@@ -115,6 +115,9 @@ class TilingWays {
   const TilingWay& Whole(size_t cut, int64_t images);
   // Evaluated segments, by their ends.
   const std::map<Ends, std::vector<TilingWay>>& segments() const { return segments_; }
+  // Returns the largest peak of the untiled options that lie in none of these segments: tilings of
+  // the whole batch with these segments alone need at least as much.
+  int64_t LargestOutside(absl::Span<const TilingWay* const> segments);
   // Returns all options between cuts `first` and `last`, by their ends.
   std::vector<const TilingWay*> Between(size_t first, size_t last, int64_t images);
   // Returns all known options.
