@@ -1,7 +1,7 @@
 // Runs the kernels of AMX's tiles and of AVX512_BF16: on their instructions, or on an emulation on
-// processors with AVX2 alone. Results of 8 bits must have the bits of the operator's own evaluation,
-// as all 8-bit kernels'. BFloat16 results are near it; in tiles they have the bits that the
-// instruction's rules give.
+// processors with AVX2 alone. Results of 8 bits must have the bits of the operator's own
+// evaluation, as all 8-bit kernels'. BFloat16 results are near it; in tiles they have the bits that
+// the instruction's rules give.
 #include <gtest/gtest.h>
 
 #include <cmath>
