@@ -36,9 +36,12 @@ constexpr SpeedRow kSpeeds[] = {
     {Isa::kAvx512, 1.35e8, 1.19e8, 2.6e7, 1.35e7},
 };
 
-// By microcontroller: the instructions, counted under emulation, of a multiplication and addition
-// in the convolutions of MLPerf Tiny's networks of 8 bits, with all around them; of a byte that is
-// copied; and of a call. A millisecond is 10^5 of them, as of 100 MHz.
+// By microcontroller, instructions of a multiplication and addition with all around it, of a byte
+// that is moved, and of a call. They only rank plans of one model, and were set by hand: products
+// from totals of small networks of 8 bits, which differ by a factor of two (on a Cortex-M7,
+// ResNet-8 has 2.9 and DS-CNN 6.1), the other two by guess. What `plan` and `compile` state is
+// fitted to counts (runtime/mcu/instructions.inc). A millisecond is 10^5 instructions, as of 100
+// MHz.
 struct InstructionsRow {
   Microcontroller microcontroller;
   double product, byte, call;
