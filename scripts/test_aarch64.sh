@@ -66,8 +66,10 @@ build_here ashlar
 for test in "${tests[@]}"; do
   arm "build/aarch64/$test" --gtest_brief=1 --gtest_filter="$filter"
 done
-# Kernels of 8 bits again, on a processor without dot products.
-QEMU_CPU=cortex-a53 arm build/aarch64/runtime_cpu_test --gtest_brief=1 --gtest_filter='QuantizedTilesTest.*:*OfEightBits*'
+# Kernels of 8 bits again, on processors without products of matrices, and without dot products.
+for processor in neoverse-n1 cortex-a53; do
+  QEMU_CPU=$processor arm build/aarch64/runtime_cpu_test --gtest_brief=1 --gtest_filter='QuantizedTilesTest.*:*OfEightBits*'
+done
 
 cd "$work"
 here=$OLDPWD/build/release/ashlar there=$OLDPWD/build/aarch64/ashlar

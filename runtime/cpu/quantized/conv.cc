@@ -292,7 +292,7 @@ void TiledConvolution::RunBlock(const Chunk& chunk, int64_t group, int64_t block
   const auto* const bias = args.Input<int32_t>(ConvBiasForward::kBias);
   const auto* const packed =
       args.Input<int8_t>(ConvBiasForward::kFilter) + outside_bytes() + panel * panel_bytes();
-  const int32_t zero_point = problem_.to.source_zero_point + TileCode::OffsetOf(problem_.is_signed);
+  const int32_t zero_point = problem_.to.source_zero_point + code_.offset[problem_.is_signed];
   int32_t start[TileCode::kMostPanels * kPanel] = {};
   StartOf(packed, panel_bytes(), bias + channel, channels, zero_point, start);
   TileCall call = {.taps = chunk.taps,

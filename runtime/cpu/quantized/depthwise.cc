@@ -46,7 +46,7 @@ class DepthwiseConvolution final : public Kernel {
     if (code != nullptr) {
       run_ = code->depthwise[problem_.is_signed];
       block_ = code->depthwise_channels;
-      offset_ = TileCode::OffsetOf(problem_.is_signed);
+      offset_ = code->offset[problem_.is_signed];
     } else {
       run_ = problem_.is_signed ? Versions<DepthwisePixels<int8_t>>::For(processor.isa)
                                 : Versions<DepthwisePixels<uint8_t>>::For(processor.isa);

@@ -19,12 +19,14 @@ const TileCode* TileCodeFor(const Processor& processor) {
   return HasAvxVnni() ? &kTileAvx2Vnni : &kTileAvx2VnniEvex;
 }
 #elif defined(__aarch64__)
-extern const TileCode kTileNeon, kTileNeonDot;
+extern const TileCode kTileNeon, kTileNeonDot, kTileNeonI8mm;
 
 const TileCode* TileCodeFor(const Processor& processor) {
   static const bool has_dot_products = (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+  static const bool has_matrices = (getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0;
   if (processor.isa != Isa::kNeon) return nullptr;
-  return has_dot_products ? &kTileNeonDot : &kTileNeon;
+  if (!has_dot_products) return &kTileNeon;
+  return has_matrices ? &kTileNeonI8mm : &kTileNeonDot;
 }
 #else
 const TileCode* TileCodeFor(const Processor&) { return nullptr; }

@@ -147,24 +147,12 @@ struct DepthwiseCall {
 inline constexpr int64_t kShared = 3;
 using DepthwiseFunction = void (*)(const DepthwiseCall& call);
 
-// Whether steps multiply signed bytes of the image, as 64-bit Arm does, or unsigned ones (x86).
-#if defined(__aarch64__)
-inline constexpr bool kSignedSteps = true;
-#else
-inline constexpr bool kSignedSteps = false;
-#endif
-// Bytes of the other kind are flipped to the kind that steps multiply.
-constexpr bool Flips(bool is_signed) { return is_signed != kSignedSteps; }
-
 // The code for one instruction set.
 struct TileCode {
   static constexpr int64_t kMostPixels = 14, kMostPanels = 2, kMostDepthwiseChannels = 64;
-  // Returns how much larger than they are bytes of the image count.
-  static constexpr int32_t OffsetOf(bool is_signed) {
-    return Flips(is_signed) ? is_signed ? 128 : -128 : 0;
-  }
   int64_t pixels, panels;      // the largest tile
   int64_t depthwise_channels;  // the most channels of a call
+  int32_t offset[2];  // by is_signed: how much larger than they are bytes of the image count
   // run[is_signed][b][p]: tiles of p pixels by b panels.
   TileFunction run[2][kMostPanels + 1][kMostPixels + 1];
   DepthwiseFunction depthwise[2];  // by is_signed

@@ -1,6 +1,6 @@
 // The innermost code of 8-bit convolutions, written with the vectors V of an instruction set
 // (vectors_256.h). A step adds four products of bytes to each sum of a vector. Weights are signed.
-// Images are unsigned, as for VNNI's vpdpbusd, or signed, as for Arm's sdot (kSignedSteps); other
+// Images are unsigned, as for VNNI's vpdpbusd, or signed, as for Arm's sdot (V::kSigned); other
 // images are read as bytes 128 larger or smaller.
 //
 // Included only by the files of instruction sets, each with its own vectors in an unnamed
@@ -21,6 +21,12 @@ __attribute__((always_inline)) inline void ForEach(const Function& function) {
     (function(std::integral_constant<int, kIndices>()), ...);
   }
   (std::make_integer_sequence<int, kCount>());
+}
+
+// Whether bytes of an image are flipped to the kind that the steps of V multiply.
+template <typename V>
+constexpr bool Flips(bool is_signed) {
+  return is_signed != V::kSigned;
 }
 
 // Rounds four vectors of sums to bytes, in the order of V::Bytes. For NaN, a minimum returns its
@@ -167,7 +173,7 @@ void RunTile(const TileCall& call) {
     }
     for (int p = 0; p < kPixels; ++p) {
       typename V::Vector x = V::Broadcast(bytes[p]);
-      if (Flips(kSigned)) x = V::Flip(x);
+      if (Flips<V>(kSigned)) x = V::Flip(x);
       for (int v = 0; v < kVectors; ++v) sums[p][v] = V::Add(sums[p][v], x, w[v]);
     }
     weights += kPanel * kDepth;
@@ -275,7 +281,7 @@ void RunDepthwise(const DepthwiseCall& call) {
   const float* const of_sums[] = {factors[0], factors[1], factors[2], factors[3]};
   for (int64_t p = 0; p < call.pixels; ++p) {
     if (call.shared != nullptr && call.shared[p] >= kTogether && call.channels == V::kBytes) {
-      RunShared<V, kTogether>(call, p, Flips(kSigned) ? 0x80808080 : 0, start, weights, of_sums);
+      RunShared<V, kTogether>(call, p, Flips<V>(kSigned) ? 0x80808080 : 0, start, weights, of_sums);
       p += call.shared[p] - 1;
       continue;
     }
@@ -290,7 +296,7 @@ void RunDepthwise(const DepthwiseCall& call) {
       typename V::Vector x[4];
       for (int i = 0; i < 4; ++i) {
         x[i] = V::LoadSome(taps[i] + channel[i], call.channels);
-        if (Flips(kSigned)) x[i] = V::Flip(x[i]);
+        if (Flips<V>(kSigned)) x[i] = V::Flip(x[i]);
       }
       typename V::Vector groups[4];
       Interleave<V>(x, groups);
@@ -319,7 +325,8 @@ constexpr void SetTiles(TileCode& code, std::integer_sequence<int, kPixels...>) 
 
 template <typename V, int kPixels, int kPanels, typename Half = V>
 constexpr TileCode MakeTileCode() {
-  TileCode code = {kPixels, kPanels, V::kBytes, {}, {}};
+  TileCode code = {kPixels, kPanels, V::kBytes, {}, {}, {}};
+  code.offset[!V::kSigned] = V::kSigned ? -128 : 128;
   using Sequence = std::make_integer_sequence<int, kPixels>;
   code.depthwise[0] = RunDepthwiseOrHalf<V, Half, false>;
   code.depthwise[1] = RunDepthwiseOrHalf<V, Half, true>;

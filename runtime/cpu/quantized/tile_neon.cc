@@ -7,6 +7,7 @@ namespace ashlar::cpu {
 namespace {
 
 struct Widened {
+  static constexpr bool kSigned = true;
   static int32x4_t Add(int32x4_t sums, int8x16_t bytes, int8x16_t weights) {
     const int16x8_t low = vmull_s8(vget_low_s8(bytes), vget_low_s8(weights));
     const int16x8_t high = vmull_high_s8(bytes, weights);

@@ -7,6 +7,7 @@ namespace ashlar::cpu {
 namespace {
 
 struct DotProduct {
+  static constexpr bool kSigned = true;
   static int32x4_t Add(int32x4_t sums, int8x16_t bytes, int8x16_t weights) {
     return vdotq_s32(sums, bytes, weights);
   }

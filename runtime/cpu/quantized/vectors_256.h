@@ -15,6 +15,7 @@ template <typename Multiply>
 struct Vectors256 {
   using Vector = __m256i;
   static constexpr int kLanes = 8, kBytes = 32;
+  static constexpr bool kSigned = false;
 
   // Returns the lanes of `count` channels, which may be 0.
   using Lanes = int64_t;

@@ -13,6 +13,7 @@ template <typename Multiply>
 struct Vectors512 {
   using Vector = __m512i;
   static constexpr int kLanes = 16, kBytes = 64;
+  static constexpr bool kSigned = false;
 
   // Returns the lanes of `count` channels, which may be 0.
   using Lanes = __mmask16;

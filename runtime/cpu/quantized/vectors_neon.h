@@ -1,4 +1,5 @@
 // 128-bit vectors of 64-bit Arm for tile_code.h. `Multiply` is a struct with
+//   static constexpr bool kSigned;  // whether it takes bytes of the image as signed
 //   static int32x4_t Add(int32x4_t sums, int8x16_t bytes, int8x16_t weights)
 // that adds the four products of each 32 bits.
 #ifndef ASHLAR_RUNTIME_CPU_QUANTIZED_VECTORS_NEON_H_
@@ -15,6 +16,7 @@ template <typename Multiply>
 struct VectorsNeon {
   using Vector = int32x4_t;
   static constexpr int kLanes = 4, kBytes = 16;
+  static constexpr bool kSigned = Multiply::kSigned;
 
   // Returns the lanes of `count` channels, which may be 0.
   using Lanes = int64_t;

@@ -65,8 +65,8 @@ struct Rounds {
 };
 
 // An image's byte as a step reads it, relative to the start of the sums.
-int32_t ValueOf(uint8_t byte, bool is_signed) {
-  return (is_signed ? static_cast<int8_t>(byte) : byte) + TileCode::OffsetOf(is_signed);
+int32_t ValueOf(const TileCode& code, uint8_t byte, bool is_signed) {
+  return (is_signed ? static_cast<int8_t>(byte) : byte) + code.offset[is_signed];
 }
 
 TEST(QuantizedTilesTest, SumProductsExactly) {
@@ -123,8 +123,9 @@ TEST(QuantizedTilesTest, SumProductsExactly) {
               const int64_t at = c / kPanel * panel_step +
                                  ((tap * steps + d / kDepth) * kPanel + c % kPanel) * kDepth +
                                  d % kDepth;
-              total += ValueOf(sources[static_cast<size_t>(tap * pixels + p)][d], is_signed) *
-                       weights[static_cast<size_t>(at)];
+              total +=
+                  ValueOf(*code, sources[static_cast<size_t>(tap * pixels + p)][d], is_signed) *
+                  weights[static_cast<size_t>(at)];
             }
           }
           float value = static_cast<float>(total) * own.factors[static_cast<size_t>(c)];
@@ -202,7 +203,7 @@ TEST(QuantizedTilesTest, SumEachChannelExactly) {
             const int64_t at = c / kPanel * panel_step +
                                (tap / kDepth * kPanel + c % kPanel) * kDepth + tap % kDepth;
             const uint8_t byte = by_pixel[static_cast<size_t>(p)][tap][c + p * channels];
-            total += ValueOf(byte, is_signed) * weights[static_cast<size_t>(at)];
+            total += ValueOf(*code, byte, is_signed) * weights[static_cast<size_t>(at)];
           }
           const float value = static_cast<float>(total) * own.factors[static_cast<size_t>(c)];
           ASSERT_EQ(dst[static_cast<size_t>(p)][c], static_cast<uint8_t>(Rounded(value, own.steps)))
