@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Runs programs of `ashlar compile` on microcontrollers that qemu emulates: the self-test of each,
-traced step by step.
+traced step by step. Beside arena and stack no memory is used.
 
 usage: cross_test.py ASHLAR SHARED [--table [MODEL OPTIONS]...]
---table: a table of sizes and instructions in Markdown, of all networks below or of the given files
+--table: a table of sizes and instructions in Markdown, of all networks below or of the given files; they are planned in
+20 ms, unless OPTIONS have another --plan-time
 Expected instructions must be within a factor of 1.25 of the counted ones.
 exit 77: no cross compiler or emulator is installed (gcc-arm-none-eabi, libnewlib-arm-none-eabi, qemu-system-arm,
 gcc-riscv64-unknown-elf, picolibc-riscv64-unknown-elf, qemu-system-misc)
@@ -82,6 +83,9 @@ def build(target, folder, optimisation, defines=()):
         if re.search(rf"\b{heap}\b", symbols):
             raise RuntimeError(f"{target.name}: {heap} is linked")
     code = sum(size_of(target, folder / name) for name in ["net.o", "ashlar_kernels.o"])
+    for name in ["net.o", "net_weights.o", "ashlar_kernels.o"]:
+        if size_of(target, folder / name, r"\.(data|bss)"):
+            raise RuntimeError(f"{target.name}: {name} has variables beside the arena")
     return elf, code
 
 
@@ -102,10 +106,10 @@ def link(target, folder, elf, objects):
          "-o", elf, *objects])
 
 
-def size_of(target, file):
-    """Returns the bytes of the code sections."""
+def size_of(target, file, sections=r"\.text"):
+    """Returns the bytes of the sections whose names begin so."""
     lines = run([target.tools + "size", "-A", file]).splitlines()
-    return sum(int(line.split()[1]) for line in lines if re.match(r"\.text", line))
+    return sum(int(line.split()[1]) for line in lines if re.match(sections, line))
 
 
 def emulate(target, elf):
@@ -123,8 +127,9 @@ class Measured:
 
     def __init__(self, ashlar, model, options, target, folder, table):
         """Raises RuntimeError if results differ from the desktop's, or more memory than stated is used."""
-        self.report = json.loads(run([ashlar, "compile", model, *options.split(), "--plan-time", "20ms", "--processor",
-                                      target.processor, "--name", "net", "-o", folder, "--json", "--quiet"]))
+        planning = options.split() + ([] if "--plan-time" in options else ["--plan-time", "20ms"])
+        self.report = json.loads(run([ashlar, "compile", model, *planning, "--processor", target.processor,
+                                      "--name", "net", "-o", folder, "--json", "--quiet"]))
         elf, _ = build(target, folder, "-O2", ["-DASHLAR_TRACE"])
         emulate(target, elf)
         self.portable = None
