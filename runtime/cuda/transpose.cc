@@ -18,8 +18,10 @@ std::optional<TransposeParams> TransposeOf(const TensorType& from, const TensorT
   params.batch = to.shape[0];
   params.rows = to_last ? channels : pixels;
   params.columns = to_last ? pixels : channels;
-  params.from = ScalarOf(StoredAs(from.dtype));
-  params.to = ScalarOf(StoredAs(to.dtype));
+  // Moved elements are as any of their size.
+  const Scalar moved = bytes == 2 ? Scalar::kFloat16 : Scalar::kFloat32;
+  params.from = moves ? moved : ScalarOf(StoredAs(from.dtype));
+  params.to = moves ? moved : ScalarOf(StoredAs(to.dtype));
   return params;
 }
 
