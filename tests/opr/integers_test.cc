@@ -69,6 +69,14 @@ struct FunctionRow {
   std::function<Wide(Wide a, Wide b, Wide c)> of;
 };
 
+// Products of two 64-bit integers and sums of them wrap around in 128 bits.
+Wide Times(Wide a, Wide b) {
+  return static_cast<Wide>(static_cast<unsigned __int128>(a) * static_cast<unsigned __int128>(b));
+}
+Wide Plus(Wide a, Wide b) {
+  return static_cast<Wide>(static_cast<unsigned __int128>(a) + static_cast<unsigned __int128>(b));
+}
+
 Wide Floored(Wide a, Wide b) {  // the remainder on the divisor's side of zero
   if (b == 0) return 0;
   const Wide rest = a % b;
@@ -84,11 +92,11 @@ const FunctionRow kFunctions[] = {
                                                                : a; }},
     {F::kAdd, [](Wide a, Wide b, Wide) { return a + b; }},
     {F::kSub, [](Wide a, Wide b, Wide) { return a - b; }},
-    {F::kMul, [](Wide a, Wide b, Wide) { return a * b; }},
+    {F::kMul, [](Wide a, Wide b, Wide) { return Times(a, b); }},
     {F::kMax, [](Wide a, Wide b, Wide) { return a < b ? b : a; }},
     {F::kMin, [](Wide a, Wide b, Wide) { return a < b ? a : b; }},
     {F::kFuseAddRelu, [](Wide a, Wide b, Wide) { return a + b < 0 ? 0 : a + b; }},
-    {F::kFuseMulAdd3, [](Wide a, Wide b, Wide c) { return a * b + c; }},
+    {F::kFuseMulAdd3, [](Wide a, Wide b, Wide c) { return Plus(Times(a, b), c); }},
     {F::kIdentity, [](Wide a, Wide, Wide) { return a; }},
     {F::kSign, [](Wide a, Wide, Wide) { return (a > 0) - (a < 0); }},
     {F::kTruncDiv, [](Wide a, Wide b, Wide) { return b == 0 ? 0 : a / b; }},
@@ -98,7 +106,7 @@ const FunctionRow kFunctions[] = {
     {F::kLess, [](Wide a, Wide b, Wide) { return a < b; }},
     {F::kLessOrEqual, [](Wide a, Wide b, Wide) { return a <= b; }},
     {F::kSelect, [](Wide a, Wide b, Wide c) { return a != 0 ? b : c; }},
-    {F::kPRelu, [](Wide a, Wide b, Wide) { return a < 0 ? a * b : a; }},
+    {F::kPRelu, [](Wide a, Wide b, Wide) { return a < 0 ? Times(a, b) : a; }},
 };
 
 // FuseAddRelu adds in 64 bits before it compares, so that of Int64 the sum wraps around first.
