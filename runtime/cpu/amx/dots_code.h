@@ -27,12 +27,10 @@ struct WeightsAhead {
   int64_t bytes = 0;
 };
 
-// The places of a group's results if they are stored from registers: by panel, the addresses of
-// pixels and an offset.
+// The places of a group's results, by panel and pixel, if they are stored from registers.
 struct DotPlaces {
-  uint8_t* const* to[kAmxPanels];
-  const uint8_t* const* z[kAmxPanels];  // if a tensor is added
-  int64_t to_offset[kAmxPanels], z_offset[kAmxPanels];
+  uint8_t* to[kAmxPanels][kMostRows];
+  const uint8_t* z[kAmxPanels][kMostRows];  // if a tensor is added
   bool adds;
   float least, most;  // bounds of results
 };
@@ -50,8 +48,8 @@ template <typename D, int kRows, int kPanels>
 #pragma GCC unroll 16
       for (int r = 0; r < kRows; ++r) {
         auto value = total[r][p];
-        if (adds) value = D::Sum(value, D::LoadHalves(places.z[p][r] + places.z_offset[p]));
-        D::StoreHalves(D::Bound(value, least, most), places.to[p][r] + places.to_offset[p]);
+        if (adds) value = D::Sum(value, D::LoadHalves(places.z[p][r]));
+        D::StoreHalves(D::Bound(value, least, most), places.to[p][r]);
       }
     }
   };
@@ -134,33 +132,18 @@ bool AreBounded(const AmxFloats& results, DotPlaces& places) {
   return results.behind == nullptr;
 }
 
-// Addresses of a tile in which some pixels have no results: these go to `nowhere`.
-struct SparseTile {
-  uint8_t* to[kAmxPanels][kMostRows];
-  const uint8_t* z[kAmxPanels][kMostRows];
-  alignas(64) uint8_t nowhere[2 * kPanel] = {};
-};
-
-// Finds the places of a tile's results.
+// Finds the places of a tile's results. Pixels without results go to `nowhere`.
 template <int kPanels>
-void FindPlaces(const AmxCall<AmxFloats>& call, int64_t tile, SparseTile& sparse,
-                DotPlaces& places) {
+void FindPlaces(const AmxCall<AmxFloats>& call, int64_t tile, uint8_t* nowhere, DotPlaces& places) {
   const AmxPixels& pixels = *call.pixels;
-  const int32_t begin = pixels.begin[tile], end = pixels.begin[tile + 1];
-  const bool whole = end - begin == call.shape.rows;
+  const int64_t first = tile % kAmxTiles * kAmxRows;
   for (int p = 0; p < kPanels; ++p) {
     const int64_t panel = call.channel / kPanel + p;
-    const int64_t to = panel * call.results.panel_step, z = panel * call.results.z_panel_step;
-    places.to[p] = whole ? pixels.dst + begin : sparse.to[p];
-    places.z[p] = whole ? pixels.z + begin : sparse.z[p];
-    places.to_offset[p] = whole ? to : 0, places.z_offset[p] = whole ? z : 0;
-    if (whole) continue;
-    for (int r = 0; r < kMostRows; ++r)
-      sparse.to[p][r] = sparse.nowhere, sparse.z[p][r] = sparse.nowhere;
-    for (int32_t i = begin; i < end; ++i) {
-      const int64_t row = pixels.row[i] - tile % kAmxTiles * kAmxRows;
-      sparse.to[p][row] = pixels.dst[i] + to;
-      if (places.adds) sparse.z[p][row] = pixels.z[i] + z;
+    for (int r = 0; r < kMostRows; ++r) places.to[p][r] = nowhere, places.z[p][r] = nowhere;
+    for (int32_t i = pixels.begin[tile]; i < pixels.begin[tile + 1]; ++i) {
+      const int64_t row = pixels.row[i] - first;
+      places.to[p][row] = pixels.dst[i] + panel * call.results.panel_step;
+      if (places.adds) places.z[p][row] = pixels.z[i] + panel * call.results.z_panel_step;
     }
   }
 }
@@ -175,14 +158,14 @@ void RunDots(const AmxCall<AmxFloats>& call, AmxState<AmxFloats>& state) {
                             ? 0
                             : CeilDivideOf(CeilDivideOf(step_bytes, pixels.tiles), kLine) * kLine;
   int64_t fetched = 0;
-  SparseTile sparse;
+  alignas(64) uint8_t nowhere[2 * kPanel] = {};
   DotPlaces places;
   const bool bounded = call.shape.rows >= kLeastStored && call.channels >= kPanels * kPanel &&
                        AreBounded(call.results, places);
   for (int64_t tile = 0; tile < pixels.tiles; ++tile) {
     int32_t* const sums = state.sums[0];
     const int64_t more = fetched + share < step_bytes ? share : step_bytes - fetched;
-    if (bounded) FindPlaces<kPanels>(call, tile, sparse, places);
+    if (bounded) FindPlaces<kPanels>(call, tile, nowhere, places);
     SumRows<D, kPanels>(call, call.shape.rows, pixels.src[tile],
                         {call.ahead + fetched, call.ahead == nullptr ? 0 : more},
                         bounded ? &places : nullptr, sums + tile % kAmxTiles * kAmxRows * kPanel);
