@@ -6,9 +6,10 @@
 // steps: 24 sums, two vectors of weights and a pair of 32. A pair of channels of a pixel is read
 // once for both panels, and a pair of weights once for all pixels of the group.
 //
-// An engine D has static functions: Load and Store of 16 Float32, LoadWeights of 16 pairs, Repeat
-// of one pair, Add(sums, pair, weights), which adds the product of the odd elements to the sum,
-// then the product of the even ones, each fused; and StoreHalves of a vector of V in BFloat16.
+// An engine D has static functions on 16 Float32: Load, Store, Broadcast, LoadHalves and
+// StoreHalves of BFloat16, Sum, and Bound, which keeps NaN; LoadWeights of 16 pairs, Repeat of one
+// pair, and Add(sums, pair, weights), which adds the product of the odd elements to the sum, then
+// the product of the even ones, each fused.
 #ifndef ASHLAR_RUNTIME_CPU_AMX_DOTS_CODE_H_
 #define ASHLAR_RUNTIME_CPU_AMX_DOTS_CODE_H_
 
@@ -153,10 +154,8 @@ template <typename D, typename V, int kPanels>
 void RunDots(const AmxCall<AmxFloats>& call, AmxState<AmxFloats>& state) {
   const AmxPixels& pixels = *call.pixels;
   // Each tile prefetches as much of every step.
-  const int64_t step_bytes = kPanels * call.shape.depth * kPanel;
-  const int64_t share = call.ahead == nullptr
-                            ? 0
-                            : CeilDivideOf(CeilDivideOf(step_bytes, pixels.tiles), kLine) * kLine;
+  const int64_t step_bytes = call.ahead == nullptr ? 0 : kPanels * call.shape.depth * kPanel;
+  const int64_t share = CeilDivideOf(CeilDivideOf(step_bytes, pixels.tiles), kLine) * kLine;
   int64_t fetched = 0;
   alignas(64) uint8_t nowhere[2 * kPanel] = {};
   DotPlaces places;
@@ -166,10 +165,9 @@ void RunDots(const AmxCall<AmxFloats>& call, AmxState<AmxFloats>& state) {
     int32_t* const sums = state.sums[0];
     const int64_t more = fetched + share < step_bytes ? share : step_bytes - fetched;
     if (bounded) FindPlaces<kPanels>(call, tile, nowhere, places);
-    SumRows<D, kPanels>(call, call.shape.rows, pixels.src[tile],
-                        {call.ahead + fetched, call.ahead == nullptr ? 0 : more},
+    SumRows<D, kPanels>(call, call.shape.rows, pixels.src[tile], {call.ahead + fetched, more},
                         bounded ? &places : nullptr, sums + tile % kAmxTiles * kAmxRows * kPanel);
-    fetched += call.ahead == nullptr ? 0 : more;
+    fetched += more;
     if (bounded) continue;
     SetPending<V, kPanels>(call, tile, 1, sums, state.pending);
     StoreSome<V>(state.pending, state.pending.pieces);
