@@ -80,7 +80,7 @@ absl::Status Serve(const Files& files, const PlanRequest& request) {
 absl::Status ReadWord(const std::string& word, PlanRequest& request) {
   if (word == "fp32") return absl::OkStatus();
   if (word == "exact") return request.planning.kernels.exact = true, absl::OkStatus();
-  if (word == "memory") return request.planning.kernels.least_memory = true, absl::OkStatus();
+  if (word == "memory") return request.planning.kernels.low_workspace = true, absl::OkStatus();
   if (word == "tf32") return request.planning.kernels.allow_tf32 = true, absl::OkStatus();
   if (word == "fp16") return request.target.precision = DType::kFloat16, absl::OkStatus();
   if (word == "bf16") return request.target.precision = DType::kBFloat16, absl::OkStatus();

@@ -107,7 +107,7 @@ absl::Status Describe(const Graph& model, const PlannedGraph& planned, std::stri
   plan.choices.tile = plan.tile.c_str();
   plan.choices.more = plan.more.c_str();
   plan.choices.passes = plan.passes.c_str();
-  plan.choices.prefer_memory = planned.planning.kernels.least_memory ? 1 : 0;
+  plan.choices.prefer_memory = planned.planning.kernels.low_workspace ? 1 : 0;
   return absl::OkStatus();
 }
 

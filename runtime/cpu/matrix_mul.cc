@@ -506,7 +506,7 @@ absl::StatusOr<KernelList> MakeKernels(const MatrixMulParam& param, const Kernel
     return kernels;
   }
   auto plain = std::make_unique<MatrixMulKernel>(param, geometry, request, alpha, false);
-  if (plain->WorthPackingA() && !request.policy.least_memory) {
+  if (plain->WorthPackingA() && !request.policy.low_workspace) {
     kernels.push_back(std::make_unique<MatrixMulKernel>(param, geometry, request, alpha, true));
   }
   kernels.push_back(std::move(plain));

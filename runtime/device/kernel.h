@@ -25,7 +25,7 @@ class Stream;
 // How kernels are chosen: the precision and memory that they may trade for time.
 struct KernelPolicy {
   bool exact = false;           // full precision: no Winograd convolution
-  bool least_memory = false;    // no weights larger than the filter, no workspace for speed
+  bool low_workspace = false;   // no weights larger than the filter, no workspace for speed
   bool allow_tf32 = false;      // round operands of Float32 products to 10 bits of fraction
   bool all_candidates = false;  // offer all kernels that may be the fastest, not only the most
                                 // likely

@@ -59,7 +59,7 @@ class TotalPlanner {
       return std::move(fastest_);
     }
     PlanRequest low_workspace = request_;
-    low_workspace.planning.kernels.least_memory = true;
+    low_workspace.planning.kernels.low_workspace = true;
     ASHLAR_ASSIGN_OR_RETURN(Planned least, Make(low_workspace));
     const int64_t fast_weights = asked->weights.memory_bytes();
     const int64_t least_weights = least->weights.memory_bytes();
@@ -169,7 +169,7 @@ class TotalPlanner {
     PlanRequest larger = request_;
     larger.target.tiles = (*tiled)->tiles;
     larger.planning.passes = (*tiled)->planning.passes;
-    if (request.planning.kernels.least_memory && !request_.planning.kernels.least_memory) {
+    if (request.planning.kernels.low_workspace && !request_.planning.kernels.low_workspace) {
       ASHLAR_RETURN_IF_ERROR(TryLimited(larger, **tiled));
     }
     Consider(*std::move(tiled));

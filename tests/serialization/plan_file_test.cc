@@ -71,7 +71,7 @@ TEST(PlanFileTest, OptionsOfOlderFilesAreRead) {
   request.planning.inplace = false;
   request.planning.planner.planner = "first_fit";
   request.planning.planner.limits.work = 1234567;
-  request.planning.kernels = {.exact = true, .least_memory = true, .allow_tf32 = true};
+  request.planning.kernels = {.exact = true, .low_workspace = true, .allow_tf32 = true};
   request.planning.extra_workspace = 77;
   request.debug.alignment = 256;
   const std::string now = PlanText(PlanOf(request));

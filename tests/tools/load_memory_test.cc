@@ -68,7 +68,7 @@ class LoadMemoryTest : public CommandTest {
 TEST_F(LoadMemoryTest, WeightsAreInMemoryOnceWhileTheyArePacked) {
   Model model = Load();
   PlanRequest request;
-  request.planning.kernels.least_memory = true;
+  request.planning.kernels.low_workspace = true;
   const int64_t added = AddedAtPeak([&] {
     const auto executable = Value(CompileModel(std::move(model), request, console_));
     EXPECT_GE(executable->planned().weights.bytes, kWeights);

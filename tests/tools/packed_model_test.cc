@@ -280,7 +280,7 @@ TEST_F(PackedModelTest, OptionsAreReadAsTheyAreWritten) {
   PlanRequest options;
   EXPECT_EQ(PackingOptionsText(options), "layouts 2, passes all");
   options.planning.passes = "fuse,layout";
-  options.planning.kernels = {.exact = true, .least_memory = true};
+  options.planning.kernels = {.exact = true, .low_workspace = true};
   options.planning.inplace = false;
   options.target.tiles = Value(TileSpec::Parse("2-180:batch10(2-96:lines14;96-117:rows2)"));
   options.target.budget = MemoryBudget{4096, 0.25, false};

@@ -48,7 +48,7 @@ Case MakeCase(uint64_t seed) {
   c.request.target.threads = 1 + static_cast<int>(seed / 2 % 2);
   c.request.planning.planner.limits.work = memory::kWorkPerMillisecond;
   c.request.planning.kernels.exact = seed % 5 == 1;
-  c.request.planning.kernels.least_memory = seed % 7 == 1;
+  c.request.planning.kernels.low_workspace = seed % 7 == 1;
   c.request.planning.inplace = seed % 11 != 1;
   if (seed % 13 == 1) c.request.planning.order = Order::kMegEngine;
   if (seed % 17 == 1) c.request.planning.planner.planner = "best_fit";
@@ -146,7 +146,7 @@ TEST_F(StoredPlansTest, PartsThatAreNotPackedArePackedAndTheOthersTaken) {
   Case c;
   c.graph = Value(BuildResNet18({.image = 64}));
   PackedModel packed = Executable::ToPacked(Value(Executable::Compile(Graph(c.graph), c.request)));
-  c.request.planning.kernels.least_memory = true;
+  c.request.planning.kernels.low_workspace = true;
   c.planned = Value(PlanGraph(c.graph, c.request));
   const auto recorded =
       std::make_shared<const RecordedPlan>(Value(RecordPlan(c.graph, *c.planned)));

@@ -245,7 +245,7 @@ class PlanCommand final : public PlanOptions {
     std::shared_ptr<const PlannedGraph> untiled = made.plan().untiled;
     if (made.packed != nullptr) {  // in the tiles that met this budget before
       request.target.tiles = TileSpec();
-      request.planning.kernels.least_memory = planning_.request.planning.kernels.least_memory;
+      request.planning.kernels.low_workspace = planning_.request.planning.kernels.low_workspace;
       absl::StatusOr<std::unique_ptr<PlannedGraph>> planned = PlanGraph(packed_graph, request);
       if (planned.ok()) untiled = *std::move(planned);
     }

@@ -173,7 +173,7 @@ class ProbeCommand final : public Command {
     PlanRequest request;
     request.target.comp_node = execution_.device;
     request.target.threads = execution_.threads;
-    request.planning.kernels.least_memory = true;
+    request.planning.kernels.low_workspace = true;
     if (!model) request.planning.passes = kRowMajorPasses;
     ASHLAR_ASSIGN_OR_RETURN(Device* const behind, OpenDevice(execution_.device));
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<LimitedDevice> device,

@@ -117,7 +117,7 @@ class FitSearch {
     request.target = target_;
     request.target.precision = RowOf(way.type).precision;
     request.target.release_input = way.donated_input;
-    request.planning.kernels.least_memory = way.small_weights;
+    request.planning.kernels.low_workspace = way.small_weights;
     request.target.budget = budget;
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> planned, PlanGraph(graph, request));
     way.arena = planned->plan.plan.arena;

@@ -46,7 +46,7 @@ void AddModelPlan(const PlannedGraph& planned, const PeakReport& peak, Json& doc
   document["kernel_record"] = RecordDocument(CountRecordUse(planned));
   document["tile"] = planned.tiles.ToString();
   document["repeat"] = OptionsToRepeat(planned);
-  document["prefer"] = planned.planning.kernels.least_memory ? "memory" : "speed";
+  document["prefer"] = planned.planning.kernels.low_workspace ? "memory" : "speed";
   if (target.budget && target.budget->bytes > 0) {
     document["budget_bytes"] = target.budget->bytes;
     document["fits"] = r.plan.arena <= target.budget->bytes;

@@ -56,7 +56,7 @@ void AddPanelConvolutions(const ConvProblem& problem, KernelList& kernels) {
 
 // The same for images of 16-bit floats. Longer runs widen fewer elements twice, but take more
 // workspace.
-void Add16BitConvolutions(const ConvProblem& problem, bool least_memory, KernelList& kernels) {
+void Add16BitConvolutions(const ConvProblem& problem, bool low_workspace, KernelList& kernels) {
   const ConvStrides strides(problem);
   struct Candidate {
     int64_t input_bytes;
@@ -75,20 +75,20 @@ void Add16BitConvolutions(const ConvProblem& problem, bool least_memory, KernelL
   }
   KernelList made;
   for (const Candidate& candidate : candidates) {
-    if (least_memory && !made.empty() && candidate.time > kAcceptable * best) continue;
+    if (low_workspace && !made.empty() && candidate.time > kAcceptable * best) continue;
     auto kernel =
         MakePanelConvolution(problem, strides, candidate.time / best, candidate.input_bytes);
     const bool more = !made.empty() && kernel->workspace_bytes() >= made.back()->workspace_bytes();
     if (!more) made.push_back(std::move(kernel));
   }
   for (auto& kernel : made) {
-    if (!least_memory || kernel == made.back()) kernels.push_back(std::move(kernel));
+    if (!low_workspace || kernel == made.back()) kernels.push_back(std::move(kernel));
   }
 }
 
 // Adds the kernel of AMX's tiles. Its results have the same bits for all sizes of copies, so plans
 // within a budget have them, too, if no other kernel is offered beside it.
-void AddAmxConvolutions(const ConvProblem& problem, bool least_memory, KernelList& kernels) {
+void AddAmxConvolutions(const ConvProblem& problem, bool low_workspace, KernelList& kernels) {
   double time = 1;
   KernelList made;
   for (const int64_t most_copied : kAmxCopies) {
@@ -99,7 +99,7 @@ void AddAmxConvolutions(const ConvProblem& problem, bool least_memory, KernelLis
     time *= kSmallerCopies;
   }
   for (auto& kernel : made) {
-    if (!least_memory || kernel == made.back()) kernels.push_back(std::move(kernel));
+    if (!low_workspace || kernel == made.back()) kernels.push_back(std::move(kernel));
   }
 }
 
@@ -122,16 +122,16 @@ template <typename Op>
 absl::StatusOr<KernelList> ConvolutionKernels(const Op& op, const KernelRequest& request) {
   ASHLAR_ASSIGN_OR_RETURN(ConvProblem problem, ReadConvolution(request, ParamOf(op)));
   KernelList kernels;
-  AddAmxConvolutions(problem, request.policy.least_memory, kernels);
+  AddAmxConvolutions(problem, request.policy.low_workspace, kernels);
   if (!kernels.empty()) return kernels;
   if (PanelConvolutionFits(problem)) {
     if (Is16BitFloat(problem.src.dtype)) {
-      Add16BitConvolutions(problem, request.policy.least_memory, kernels);
+      Add16BitConvolutions(problem, request.policy.low_workspace, kernels);
     } else {
       AddPanelConvolutions(problem, kernels);
     }
     const bool exact = request.policy.exact || problem.param.compute_mode == ComputeMode::kFloat32;
-    if (!exact && !request.policy.least_memory) {
+    if (!exact && !request.policy.low_workspace) {
       constexpr double kAny = std::numeric_limits<double>::infinity();
       AddWinogradConvolutions(problem, request.policy.packed_before ? kAny : kWorthwhile, kernels);
     }

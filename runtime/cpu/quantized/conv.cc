@@ -425,7 +425,7 @@ absl::StatusOr<KernelList> QuantizedConvolutionKernels(const ConvBiasForward& op
                        TileCodeFor(request.processor) != nullptr;
     if (kernel == nullptr) kernel = AmxConvolution(problem, request.processor);
     const bool copies = kernel != nullptr && kernel->workspace_bytes() > kNegligibleWorkspace;
-    if (tiled && copies && request.policy.least_memory) kernel = nullptr;
+    if (tiled && copies && request.policy.low_workspace) kernel = nullptr;
     if (kernel != nullptr) kernels.push_back(std::move(kernel));
     if (tiled) {
       kernels.push_back(std::make_unique<TiledConvolution>(problem, request.processor,

@@ -171,7 +171,7 @@ absl::StatusOr<KernelList> CudnnConvolutions(const ConvProblem& problem,
     }
     if (!engines->empty() && engines->front().slowdown < kLastResort) break;
   }
-  if (problem.policy.least_memory && !kernels.empty()) KeepLeastWorkspace(kernels);
+  if (problem.policy.low_workspace && !kernels.empty()) KeepLeastWorkspace(kernels);
   std::stable_sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
     return a->relative_time() < b->relative_time();
   });

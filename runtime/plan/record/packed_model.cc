@@ -30,7 +30,7 @@ absl::Status CheckPackedFor(const PackedModel& packed, const Device& device,
   PlanRequest asked = {target, planning, {}};
   if (planning.recorded != nullptr && options.target.tiles.empty()) {
     asked.target.tiles = {};
-    asked.planning.kernels.least_memory = options.planning.kernels.least_memory;
+    asked.planning.kernels.low_workspace = options.planning.kernels.low_workspace;
   }
   ASHLAR_RETURN_IF_ERROR(CheckSamePacking(options, asked));
   if (target.budget) {

@@ -21,7 +21,7 @@ std::string TilesKey(const Graph& graph, const PlanTarget& target,
   return absl::StrCat(graph.nodes().size(), " operators, ", absl::Hex(hash, absl::kZeroPad16), ", ",
                       Name(target.precision), ", ", planning.passes,
                       planning.kernels.exact ? ", exact" : "",
-                      planning.kernels.least_memory ? ", least memory" : "",
+                      planning.kernels.low_workspace ? ", least memory" : "",
                       planning.inplace ? "" : ", copies", target.release_input ? ", released" : "");
 }
 

@@ -198,11 +198,11 @@ std::vector<RequestOption> MakeOptions() {
        .set =
            [](Text t, Request& r) {
              return Store(ParseName<bool>(t, {{"speed", false}, {"memory", true}}),
-                          r.planning.kernels.least_memory);
+                          r.planning.kernels.low_workspace);
            },
        .get =
            [](const Request& r) {
-             return std::string(r.planning.kernels.least_memory ? "memory" : "speed");
+             return std::string(r.planning.kernels.low_workspace ? "memory" : "speed");
            },
        .packed = "prefer",
        .in_plan_files = InPlanFiles::kAlways,

@@ -43,7 +43,7 @@ std::string KeyOf(const KernelRequest& request) {
   }
   for (const TensorType& output : request.outputs) absl::StrAppend(&key, " > ", output.ToString());
   if (request.policy.exact) key += ", exact";
-  if (request.policy.least_memory) key += ", least memory";
+  if (request.policy.low_workspace) key += ", least memory";
   return key;
 }
 

@@ -49,7 +49,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> FastestWithin(int64_t budget, Tile
 // need the least memory.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUntiled(const Graph& graph, PlanRequest request,
                                                           bool low_workspace) {
-  request.planning.kernels.least_memory |= low_workspace;
+  request.planning.kernels.low_workspace |= low_workspace;
   ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten,
                           RewriteGraph(Graph(graph), request.target, request.planning,
                                        {.measure_passes = request.debug.measure_passes}));

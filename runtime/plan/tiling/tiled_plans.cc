@@ -28,7 +28,7 @@ ArenaModel ArenaOn(Device& device, const PlanRequest& request) {
   ArenaModel arena{StorageOn(device, request.target, request.planning), {}};
   arena.workspace = [&](const Graph& graph, const StorageModel& model) {
     KernelPolicy policy = request.planning.kernels;
-    policy.least_memory = true;
+    policy.low_workspace = true;
     absl::StatusOr<KernelCandidates> kernels = absl::UnavailableError("");
     if (device.is_host() && request.planning.workspace == WorkspaceSource::kKernel) {
       kernels = FindKernels(graph, model, device, request.target.processor, request.target.threads,
@@ -185,7 +185,7 @@ absl::Status TiledPlans::TileAs(const std::vector<const Tiling*>& tilings) {
 
 absl::StatusOr<std::unique_ptr<PlannedGraph>> TiledPlans::Answer(const Question& question) const {
   PlanRequest request = request_;
-  request.planning.kernels.least_memory |= question.low_workspace;
+  request.planning.kernels.low_workspace |= question.low_workspace;
   const TileSpec& spec = question.tiling->spec;
   if (spec.empty()) {
     request.target.tiles = spec;

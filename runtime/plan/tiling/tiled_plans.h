@@ -78,7 +78,7 @@ class TiledPlans {
   // The values of `low_workspace` (low workspace) to try for each tiling; only true if low
   // workspace is requested.
   std::vector<bool> kinds() const {
-    return request_.planning.kernels.least_memory ? std::vector{true} : std::vector{false, true};
+    return request_.planning.kernels.low_workspace ? std::vector{true} : std::vector{false, true};
   }
 
   // A candidate plan.

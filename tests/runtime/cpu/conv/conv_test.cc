@@ -114,7 +114,7 @@ TEST(ConvTest, PoliciesLeaveTheDirectKernels) {
     return absl::StartsWith(kernel->implementation(), "winograd");
   };
   for (const KernelPolicy policy :
-       {KernelPolicy{}, KernelPolicy{.exact = true}, KernelPolicy{.least_memory = true}}) {
+       {KernelPolicy{}, KernelPolicy{.exact = true}, KernelPolicy{.low_workspace = true}}) {
     const KernelList kernels = Candidates(layer, false, 1, policy);
     ASSERT_FALSE(kernels.empty());
     const bool any = std::any_of(kernels.begin(), kernels.end(), winograd);

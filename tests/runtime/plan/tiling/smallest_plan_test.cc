@@ -185,7 +185,7 @@ TEST_P(SmallestPlan, IsNoLargerThanAnySpecMakesIt) {
     const int64_t smallest = ArenaOf(graph, request);
 
     PlanRequest tiled = Request();
-    tiled.planning.kernels.least_memory = true;
+    tiled.planning.kernels.low_workspace = true;
     tiled.planning.planner.limits.work = 100'000;  // for each of thousands of plans
     const RewrittenGraph rewritten =
         Value(RewriteGraph(Graph(graph), tiled.target, tiled.planning, {.tiled = true}));

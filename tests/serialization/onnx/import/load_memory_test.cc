@@ -55,7 +55,7 @@ TEST(OnnxLoadMemory, WeightsBesideTheModelAreInMemoryOnce) {
   std::vector<std::shared_ptr<const MappedFile>> files;
   Graph graph = Value(ReadOnnx(dir / "m.onnx", {}, &files));
   PlanRequest request;
-  request.planning.kernels.least_memory = true;
+  request.planning.kernels.low_workspace = true;
   const auto executable =
       Value(Executable::Compile(std::move(graph), request, [&](const void* data, int64_t bytes) {
         for (const auto& file : files) file->DropResidentPages(data, bytes);
