@@ -345,7 +345,7 @@ def head(rows):
     first = next((str(i + 1) for i, row in enumerate(rows) if "refused" not in row and not row["compiled"]), "-")
     least = min((row["workspace"] for row in plain), default=None)
     return [str(len(rows)), str(len(rows) - len(fine)), f"{sum(row['compiled'] for row in rows)}", first,
-            order + ("" if least in (0, None) else f"; least scratch {least}")]
+            order + ("" if least in (0, None) else f"; least workspace {least}")]
 
 
 COLUMNS = ["listed", "refused as plans", "compiled", "first not compiled", "engines in their order"]

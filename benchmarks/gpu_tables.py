@@ -149,6 +149,6 @@ def planned(ashlar, folder, batches, precisions):
             lines.append([f"{precision}, batch {batch}", str(pools["arena"]),
                           f"{pools['arena'] / arena['lower_bound_bytes']:.3f}", str(arena["workspace_at_peak_bytes"]),
                           str(pools["weights"]), str(pools["input"] + pools["output"]), mib(sum(pools.values()))])
-    head = ["", "arena", "over its lower bound", "scratch at the peak", "weights", "input and output", "in all, MiB"]
+    head = ["", "arena", "over its lower bound", "workspace at the peak", "weights", "input and output", "in all, MiB"]
     return (f"{datetime.date.today()}; {facts.get('CUDA libraries', 'no CUDA libraries')}, whose heuristics chose the "
             "kernels for a described H100.\n\n" + table(head, lines))

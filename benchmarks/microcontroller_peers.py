@@ -263,7 +263,7 @@ int main(void) {{
 
 def main(shared):
     with tempfile.TemporaryDirectory() as temporary:
-        for title, row in [("TFLM, bytes of the arena | tensors and scratch | persistent", tflm_row),
+        for title, row in [("TFLM, bytes of the arena | tensors and workspace | persistent", tflm_row),
                            ("emx-onnx-cgen, bytes of heap | of stack instead | static | code | instructions", emx_row)]:
             print(f"\n| network | {title} |\n|---|" + "---:|" * (title.count("|") + 1))
             for name in NETS:

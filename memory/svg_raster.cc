@@ -59,23 +59,23 @@ std::vector<double> Coverage(const Problem& problem, const Plan& plan, const Ras
 }
 
 // Adjacent cells of one shade in a row.
-struct Stretch {
+struct ShadedRange {
   int begin = 0, end = 0, shade = 0;
-  friend auto operator<=>(const Stretch&, const Stretch&) = default;
+  friend auto operator<=>(const ShadedRange&, const ShadedRange&) = default;
 };
 
-std::vector<Stretch> StretchesOf(const double* row) {
+std::vector<ShadedRange> RangesOf(const double* row) {
   const auto shade = [&](int c) {
     return static_cast<int>(std::lround(std::min(1.0, row[c]) * kRasterShades));
   };
-  std::vector<Stretch> stretches;
+  std::vector<ShadedRange> ranges;
   for (int c = 0; c < kRasterColumns;) {
     int end = c + 1;
     while (end < kRasterColumns && shade(end) == shade(c)) ++end;
-    if (shade(c) > 0) stretches.push_back({c, end, shade(c)});
+    if (shade(c) > 0) ranges.push_back({c, end, shade(c)});
     c = end;
   }
-  return stretches;
+  return ranges;
 }
 
 }  // namespace
@@ -83,19 +83,19 @@ std::vector<Stretch> StretchesOf(const double* row) {
 std::string RasterPaths(const Problem& problem, const Plan& plan, const RasterFrame& frame) {
   const std::vector<double> cover = Coverage(problem, plan, frame);
   std::array<std::string, kRasterShades + 1> paths;
-  std::map<Stretch, int> open;  // to its first row
+  std::map<ShadedRange, int> open;  // to its first row
   for (int r = 0; r <= kRasterRows; ++r) {
-    std::map<Stretch, int> next;
+    std::map<ShadedRange, int> next;
     if (r < kRasterRows) {
-      for (const Stretch& stretch : StretchesOf(&cover[r * kStride])) {
-        const auto before = open.find(stretch);
-        next[stretch] = before == open.end() ? r : before->second;
+      for (const ShadedRange& range : RangesOf(&cover[r * kStride])) {
+        const auto before = open.find(range);
+        next[range] = before == open.end() ? r : before->second;
       }
     }
-    for (const auto& [stretch, row] : open) {
-      if (next.count(stretch) != 0) continue;
-      const int width = stretch.end - stretch.begin;
-      absl::StrAppend(&paths[stretch.shade], "M", stretch.begin, " ", row, "h", width, "v", r - row,
+    for (const auto& [range, row] : open) {
+      if (next.count(range) != 0) continue;
+      const int width = range.end - range.begin;
+      absl::StrAppend(&paths[range.shade], "M", range.begin, " ", row, "h", width, "v", r - row,
                       "h", -width, "z");
     }
     open = std::move(next);

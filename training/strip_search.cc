@@ -66,16 +66,16 @@ class StripSearch {
   TilesOfStep TilesOf(const TrainingGraph& tiled) const { return {tiled.parts, operations_}; }
 
  private:
-  struct Stretch {
+  struct Range {
     int from = 0, to = 0;  // ids
     Shape end;
   };
 
-  void FindStretches();
+  void FindRanges();
   // Returns representative tiles of a range.
-  static TileSegment UsualTiles(const Stretch& stretch);
+  static TileSegment UsualTiles(const Range& range);
   // Returns several counts of tiles for each kind.
-  std::vector<TileSegment> TilesFor(const Stretch& stretch) const;
+  std::vector<TileSegment> TilesFor(const Range& range) const;
   absl::Status Try(TileSpec spec);
   // Sorts from candidate `first` on: by the chosen point of each, or by the smallest point.
   void Sort(size_t first = 0, bool by_least = false);
@@ -91,12 +91,12 @@ class StripSearch {
   const double max_extra_flops_;
   const std::stop_token stop_;
   double operations_ = 0;  // of the untiled step
-  std::vector<Stretch> stretches_;
+  std::vector<Range> ranges_;
   std::set<std::string> tried_;
   std::vector<Candidate> found_;
 };
 
-void StripSearch::FindStretches() {
+void StripSearch::FindRanges() {
   const Graph& model = graph_.model;
   std::vector<int> order(model.nodes().size());
   std::iota(order.begin(), order.end(), 0);
@@ -123,24 +123,24 @@ void StripSearch::FindStretches() {
   for (size_t i = 0; i < cuts.size(); ++i) {
     for (size_t j = i + 1; j < cuts.size(); ++j) {
       if (is_taken_apart(cuts[i], cuts[j])) break;
-      stretches_.push_back(
+      ranges_.push_back(
           {IdOf(model, cuts[i]), IdOf(model, cuts[j]), model.var(cuts[j].var).type.shape});
     }
   }
 }
 
-TileSegment StripSearch::UsualTiles(const Stretch& stretch) {
-  const int64_t images = stretch.end[0], rows = stretch.end[2];
-  if (images > 1) return {stretch.from, stretch.to, TileKind::kBatch, images, 1, {}};
-  return {stretch.from, stretch.to, TileKind::kLines, std::min(kUsual, rows), 1, {}};
+TileSegment StripSearch::UsualTiles(const Range& range) {
+  const int64_t images = range.end[0], rows = range.end[2];
+  if (images > 1) return {range.from, range.to, TileKind::kBatch, images, 1, {}};
+  return {range.from, range.to, TileKind::kLines, std::min(kUsual, rows), 1, {}};
 }
 
-std::vector<TileSegment> StripSearch::TilesFor(const Stretch& stretch) const {
-  const int64_t images = stretch.end[0], rows = stretch.end[2], columns = stretch.end[3];
+std::vector<TileSegment> StripSearch::TilesFor(const Range& range) const {
+  const int64_t images = range.end[0], rows = range.end[2], columns = range.end[3];
   const auto nodes = static_cast<int64_t>(graph_.model.nodes().size());
   std::vector<TileSegment> tiles;
   const auto by_images = [&](int64_t parts, std::vector<TileSegment> inner) {
-    tiles.push_back({stretch.from, stretch.to, TileKind::kBatch, parts, 1, std::move(inner)});
+    tiles.push_back({range.from, range.to, TileKind::kBatch, parts, 1, std::move(inner)});
   };
   for (int64_t parts = 2; parts <= images; ++parts) {
     if (images % parts == 0) by_images(parts, {});
@@ -155,7 +155,7 @@ std::vector<TileSegment> StripSearch::TilesFor(const Stretch& stretch) const {
     for (const TileKind kind : {TileKind::kRows, TileKind::kLines, TileKind::kGrid}) {
       const bool grid = kind == TileKind::kGrid;
       if (grid && count > std::min(columns, kMostColumns)) continue;
-      const TileSegment segment = {stretch.from, stretch.to, kind, count, grid ? count : 1, {}};
+      const TileSegment segment = {range.from, range.to, kind, count, grid ? count : 1, {}};
       if (images > 1) {
         by_images(images, {segment});
       } else {
@@ -197,7 +197,7 @@ void StripSearch::Sort(size_t first, bool by_least) {
 absl::Status StripSearch::Find() {
   ASHLAR_ASSIGN_OR_RETURN(const Graph step, NormsInHalves(graph_.step));
   operations_ = StepOperations(step);
-  FindStretches();
+  FindRanges();
   std::vector<TileSegment> before;  // the best so far
   for (size_t round = 0; round < kMostSegments; ++round) {
     const auto with = [&](TileSegment segment) {
@@ -206,19 +206,19 @@ absl::Status StripSearch::Find() {
       return spec;
     };
     const int64_t peak = round == 0 ? 0 : found_[0].peak;
-    for (const Stretch& stretch : stretches_) {
-      ASHLAR_RETURN_IF_ERROR(Try(with(UsualTiles(stretch))));
+    for (const Range& range : ranges_) {
+      ASHLAR_RETURN_IF_ERROR(Try(with(UsualTiles(range))));
     }
     Sort();
-    std::vector<Stretch> refined;
+    std::vector<Range> refined;
     for (size_t i = 0; i < std::min(kRefined, found_.size()); ++i) {
       const TileSegment& last = found_[i].spec.segments.back();
-      for (const Stretch& stretch : stretches_) {
-        if (stretch.from == last.from && stretch.to == last.to) refined.push_back(stretch);
+      for (const Range& range : ranges_) {
+        if (range.from == last.from && range.to == last.to) refined.push_back(range);
       }
     }
-    for (const Stretch& stretch : refined) {
-      for (TileSegment& segment : TilesFor(stretch)) {
+    for (const Range& range : refined) {
+      for (TileSegment& segment : TilesFor(range)) {
         ASHLAR_RETURN_IF_ERROR(Try(with(std::move(segment))));
       }
     }

@@ -135,7 +135,7 @@ std::vector<int64_t> PlaceDive(const Instance& instance, LifetimeIndex& index,
     work.Spend(rule == DiveRule::kFullestSection ? kFullestWork : kValleyWork);
     if (work.spent() >= deadline) return {};
     // Valleys do not depend on each other, so the lowest need not come first.
-    const Skyline::Stretch valley = skyline.Valley();
+    const Skyline::Range valley = skyline.Valley();
     int32_t g = -1;
     if (load.has_value()) {
       const int32_t fullest = load->Fullest(valley.begin, valley.end);

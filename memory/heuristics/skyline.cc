@@ -16,7 +16,7 @@ Skyline::Skyline(const std::vector<int64_t>& levels)
   }
 }
 
-Skyline::Stretch Skyline::Valley() {
+Skyline::Range Skyline::Valley() {
   while (true) {
     const Entry& entry = at_[current_];
     if (entry.previous >= 0 && at_[entry.previous].level < entry.level) {
@@ -68,14 +68,14 @@ void Skyline::Raise(int32_t begin, int32_t end, int64_t level) {
   }
 }
 
-void Skyline::RaiseToNeighbour(const Stretch& stretch) {
-  const int32_t left = at_[stretch.begin].previous;
+void Skyline::RaiseToNeighbour(const Range& range) {
+  const int32_t left = at_[range.begin].previous;
   int64_t level = INT64_MAX;
   if (left >= 0) level = at_[left].level;
-  if (stretch.end < sections_) level = std::min(level, at_[stretch.end].level);
-  at_[stretch.begin].level = level;
-  JoinWithNext(stretch.begin);
-  current_ = JoinWithPrevious(stretch.begin);
+  if (range.end < sections_) level = std::min(level, at_[range.end].level);
+  at_[range.begin].level = level;
+  JoinWithNext(range.begin);
+  current_ = JoinWithPrevious(range.begin);
 }
 
 }  // namespace ashlar::memory

@@ -15,18 +15,18 @@ class Skyline {
   // `levels`: by section.
   explicit Skyline(const std::vector<int64_t>& levels);
 
-  struct Stretch {
+  struct Range {
     int32_t begin, end;
     int64_t level;
   };
   // Returns a range whose neighbours are higher. Walks down from the last change, so most calls are
   // cheap and touch nearby memory.
-  Stretch Valley();
+  Range Valley();
   // Lifts [begin, end) to at least `level`. The work is proportional to the number of ranges
   // between it and the last change.
   void Raise(int32_t begin, int32_t end, int64_t level);
   // Lifts a range that has neighbours to the lower of them.
-  void RaiseToNeighbour(const Stretch& stretch);
+  void RaiseToNeighbour(const Range& range);
 
  private:
   struct Entry {

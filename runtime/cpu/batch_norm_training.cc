@@ -1,5 +1,5 @@
 // BatchNormTraining, its two halves, and BatchNormBackward. Computes sums for each channel, then
-// each element from these, by short pixel ranges (batch_norm_stretch.h). Images are split into a
+// each element from these, by short pixel ranges (batch_norm_range.h). Images are split into a
 // fixed number of parts, so that results do not depend on threads.
 #include "opr/batch_norm_training.h"
 
@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "graph/region.h"
-#include "runtime/cpu/batch_norm_stretch.h"
+#include "runtime/cpu/batch_norm_range.h"
 #include "runtime/cpu/image_layout.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
@@ -50,23 +50,23 @@ struct Problem {
   }
 };
 
-// Calls visit(stretch) for each pixel range of image `n` in a block.
+// Calls visit(range) for each pixel range of image `n` in a block.
 template <typename Visit>
-void ForEachStretch(const Problem& p, const float* const (&from)[2], float* to, int64_t n,
-                    int64_t block, const Visit& visit) {
+void ForEachRange(const Problem& p, const float* const (&from)[2], float* to, int64_t n,
+                  int64_t block, const Visit& visit) {
   const int64_t c = block * p.lanes;
   for (int64_t row = 0; row < p.rows; ++row) {
-    for (int64_t begin = 0; begin < p.pixels; begin += kMostStretch) {
-      NormStretch stretch = {};
+    for (int64_t begin = 0; begin < p.pixels; begin += kMostRange) {
+      NormRange range = {};
       for (int i = 0; i < 2; ++i) {
-        if (from[i] != nullptr) stretch.from[i] = from[i] + p.at[i].Offset(n, c, row, begin);
-        stretch.step[i] = p.at[i].block;
+        if (from[i] != nullptr) range.from[i] = from[i] + p.at[i].Offset(n, c, row, begin);
+        range.step[i] = p.at[i].block;
       }
       const ImageLayout& last = p.at[kNormTensors - 1];
-      if (to != nullptr) stretch.to = to + last.Offset(n, c, row, begin);
-      stretch.step[kNormTensors - 1] = last.block;
-      stretch.pixels = std::min(kMostStretch, p.pixels - begin);
-      visit(stretch);
+      if (to != nullptr) range.to = to + last.Offset(n, c, row, begin);
+      range.step[kNormTensors - 1] = last.block;
+      range.pixels = std::min(kMostRange, p.pixels - begin);
+      visit(range);
     }
   }
 }
@@ -129,8 +129,8 @@ void MakeY(const Problem& p, const NormCode<kLanes>& code, const float* mean, co
                                 p.form.adds ? args.Input<float>(BatchNormApply::kAddend) : nullptr};
   ForEachPlane(p, [&](int64_t n, int64_t block) {
     const float* const c = coefficients + block * kLanes * kCoefficients;
-    ForEachStretch(p, from, args.Output<float>(Op::kY), n, block,
-                   [&](const NormStretch& stretch) { code.normalise(stretch, c); });
+    ForEachRange(p, from, args.Output<float>(Op::kY), n, block,
+                 [&](const NormRange& range) { code.normalise(range, c); });
   });
 }
 
@@ -147,9 +147,9 @@ void FindStatistics(const Problem& p, const NormCode<kLanes>& code, const Kernel
     std::fill_n(squares, kLanes, 0.0);
     double count = 0;
     for (int64_t n = images.begin; n < images.end; ++n) {
-      ForEachStretch(p, from, nullptr, n, block, [&](const NormStretch& stretch) {
-        code.moments(stretch, count, mean, squares);
-        count += static_cast<double>(stretch.pixels);
+      ForEachRange(p, from, nullptr, n, block, [&](const NormRange& range) {
+        code.moments(range, count, mean, squares);
+        count += static_cast<double>(range.pixels);
       });
     }
   });
@@ -200,9 +200,8 @@ void GoBack(const Problem& p, const NormCode<kLanes>& code, const KernelArgs& ar
     std::fill_n(products, kLanes, 0.0);
     const float* const c = coefficients + block * kLanes * kCoefficients;
     for (int64_t n = images.begin; n < images.end; ++n) {
-      ForEachStretch(p, from, nullptr, n, block, [&](const NormStretch& stretch) {
-        code.products(stretch, c, sums, products);
-      });
+      ForEachRange(p, from, nullptr, n, block,
+                   [&](const NormRange& range) { code.products(range, c, sums, products); });
     }
   });
   for (int64_t c = 0; c < p.channels; ++c) {
@@ -224,8 +223,8 @@ void GoBack(const Problem& p, const NormCode<kLanes>& code, const KernelArgs& ar
   }
   ForEachPlane(p, [&](int64_t n, int64_t block) {
     const float* const c = coefficients + block * kLanes * kCoefficients;
-    ForEachStretch(p, from, args.Output<float>(Op::kDX), n, block,
-                   [&](const NormStretch& stretch) { code.go_back(stretch, c); });
+    ForEachRange(p, from, args.Output<float>(Op::kDX), n, block,
+                 [&](const NormRange& range) { code.go_back(range, c); });
   });
   ZeroPadding(p, args);
 }

@@ -64,24 +64,24 @@ constexpr int64_t kLine = 64;  // bytes of a cache line
 class LinesAhead {
  public:
   LinesAhead() = default;
-  LinesAhead(const void* first, int64_t stretches, int64_t distance, int64_t bytes)
-      : stretch_(static_cast<const char*>(first)),
+  LinesAhead(const void* first, int64_t ranges, int64_t distance, int64_t bytes)
+      : range_(static_cast<const char*>(first)),
         distance_(distance),
         bytes_(bytes),
-        left_(stretches * CeilDivide(bytes, kLine)) {}
+        left_(ranges * CeilDivide(bytes, kLine)) {}
   int64_t left() const { return left_; }
   void Fetch(int64_t lines) {
     for (; lines > 0 && left_ > 0; --lines, --left_) {
-      __builtin_prefetch(stretch_ + offset_, 0, 2);
+      __builtin_prefetch(range_ + offset_, 0, 2);
       offset_ += kLine;
       if (offset_ < bytes_) continue;
       offset_ = 0;
-      stretch_ += distance_;
+      range_ += distance_;
     }
   }
 
  private:
-  const char* stretch_ = nullptr;
+  const char* range_ = nullptr;
   int64_t distance_ = 0, bytes_ = 0, offset_ = 0, left_ = 0;
 };
 

@@ -23,15 +23,15 @@ struct CumSumParams {
 LaunchError Launch(const CumSumParams& params, void* stream);
 
 // Returns the first element of the thread's range, out of `threads` ranges.
-ASHLAR_HD int64_t StretchBegin(const CumSumParams& p, int64_t thread, int64_t threads) {
+ASHLAR_HD int64_t RangeBegin(const CumSumParams& p, int64_t thread, int64_t threads) {
   return p.length * thread / threads;
 }
 
 // Returns `sum` plus the sum of a line's elements [begin, end), counted in the direction of
 // summation. If kWrites, it writes each partial sum; the output may share the input's address.
 template <bool kWrites, typename Number>
-ASHLAR_HD Number SumStretch(const CumSumParams& p, int64_t line, int64_t begin, int64_t end,
-                            Number sum) {
+ASHLAR_HD Number SumRange(const CumSumParams& p, int64_t line, int64_t begin, int64_t end,
+                          Number sum) {
   const int64_t step = p.extents.sizes[1];
   const int64_t inner = TakeCoordinate(p.extents, 1, line);
   const int64_t first = line * p.length * step + inner;
@@ -46,7 +46,7 @@ ASHLAR_HD Number SumStretch(const CumSumParams& p, int64_t line, int64_t begin, 
 
 template <typename Number>
 ASHLAR_HD void CumSumAt(const CumSumParams& p, int64_t line) {
-  SumStretch<true>(p, line, 0, p.length, Number(0));
+  SumRange<true>(p, line, 0, p.length, Number(0));
 }
 
 }  // namespace ashlar::cuda

@@ -52,7 +52,7 @@ class TilesTuning {
     start_ = Clock::now();
     ASHLAR_RETURN_IF_ERROR(Try(earlier));
     ASHLAR_RETURN_IF_ERROR(TryParts());
-    if (!tune_.stopped()) ASHLAR_RETURN_IF_ERROR(Try(BestOfStretches()));
+    if (!tune_.stopped()) ASHLAR_RETURN_IF_ERROR(Try(BestOfRanges()));
     ASHLAR_RETURN_IF_ERROR(TryExpected());
     ASHLAR_RETURN_IF_ERROR(Confirm());
     return std::move(tuned_);
@@ -161,7 +161,7 @@ class TilesTuning {
 
   // Returns the fastest assignment of numbers of slices to the ranges between cuts, by the
   // operators' times; empty if it is the untiled graph.
-  TileSpec BestOfStretches() const {
+  TileSpec BestOfRanges() const {
     if (seconds_.size() < 2) return {};
     struct Way {
       double seconds;
@@ -171,11 +171,11 @@ class TilesTuning {
     double whole = 0;
     for (const auto& [id, seconds] : seconds_.at(1)) whole += seconds;
     std::vector<std::vector<Way>> ways = {{{0, 1, nullptr}}};
-    for (size_t stretch = 0; stretch < last_; ++stretch) {
+    for (size_t range = 0; range < last_; ++range) {
       std::vector<Way> next;
       for (const auto& [parts, seconds] : seconds_) {
         double takes = 0;
-        for (int k = cuts_[stretch].position + 1; k <= cuts_[stretch + 1].position; ++k) {
+        for (int k = cuts_[range].position + 1; k <= cuts_[range + 1].position; ++k) {
           const auto found = seconds.find(rewritten_.graph.node(order_.order[k]).id);
           if (found != seconds.end()) takes += found->second;
         }

@@ -11,7 +11,7 @@ namespace ashlar {
 namespace {
 
 // Longest run of tasks that is tried before the live bytes fall.
-constexpr size_t kLongestStretch = 64;
+constexpr size_t kLongestRange = 64;
 
 }  // namespace
 
@@ -80,16 +80,16 @@ void OrderWalk::TakeFree(size_t first, int64_t budget) {
 bool OrderWalk::TryRun(int task, int64_t budget) {
   const int64_t live = arena_.live();
   int64_t peak = peak_;
-  std::vector<int> stretch;
+  std::vector<int> range;
   std::vector<int> open = {task};  // became ready during the run
   const auto add = [&](int next, int64_t step) {
-    stretch.push_back(next);
+    range.push_back(next);
     peak = std::max(peak, step);
     for (int succ : graph_.succs[next]) {
       if (CanRun(succ)) open.push_back(succ);
     }
   };
-  while (open.size() == 1 && stretch.size() < kLongestStretch && peak <= budget) {
+  while (open.size() == 1 && range.size() < kLongestRange && peak <= budget) {
     const int next = open.back();
     open.pop_back();
     add(next, arena_.Run(next));
@@ -111,22 +111,22 @@ bool OrderWalk::TryRun(int task, int64_t budget) {
     }
     if (peak <= budget && arena_.live() <= live) {
       peak_ = peak;
-      Commit(stretch);
+      Commit(range);
       return true;
     }
   }
-  arena_.Undo(stretch, live);
+  arena_.Undo(range, live);
   return false;
 }
 
-void OrderWalk::Commit(absl::Span<const int> stretch) {
-  for (int task : stretch) {
+void OrderWalk::Commit(absl::Span<const int> range) {
+  for (int task : range) {
     const auto at = std::find(ready_.begin(), ready_.end(), task);
     if (at != ready_.end()) ready_.erase(at);
     moves_.push_back(task);
   }
-  num_run_ += static_cast<int>(stretch.size());
-  for (int task : stretch) {
+  num_run_ += static_cast<int>(range.size());
+  for (int task : range) {
     const std::vector<int>& succs = graph_.succs[task];
     for (auto it = succs.rbegin(); it != succs.rend(); ++it) {
       if (CanRun(*it) && std::find(ready_.begin(), ready_.end(), *it) == ready_.end()) {

@@ -80,7 +80,7 @@ class OrderWalk {
   // Runs `task`, then the tasks that become ready while there is only one choice, until the live
   // bytes have fallen to their value before. Otherwise undoes all and returns false.
   bool TryRun(int task, int64_t budget);
-  void Commit(absl::Span<const int> stretch);
+  void Commit(absl::Span<const int> range);
 
   ArenaSimulator& arena_;
   const TaskGraph& graph_;

@@ -16,10 +16,10 @@ namespace {
 // Limits for one storage, which otherwise stays whole: its sub-buffers, and the ranges of bytes of
 // one reader.
 constexpr size_t kMostParts = 1024;
-constexpr int64_t kMostStretches = 256;
+constexpr int64_t kMostRangees = 256;
 
 // Bytes [begin, end) of a storage.
-struct Stretch {
+struct ByteRange {
   int64_t begin = 0, end = 0;
 };
 
@@ -58,13 +58,13 @@ absl::InlinedVector<Extent, 5> ExtentsOf(const TensorType& type, const Region& r
 
 // Adds the byte ranges of a region of a tensor that begins at `offset`; returns false if there are
 // too many.
-bool AddStretches(const TensorType& type, const Region& region, int64_t offset,
-                  std::vector<Stretch>& stretches) {
+bool AddByteRanges(const TensorType& type, const Region& region, int64_t offset,
+                   std::vector<ByteRange>& ranges) {
   const auto extents = ExtentsOf(type, region);
   // From the innermost dimension outwards: the region is one range as long as dimensions are whole.
   int64_t unit = 1, count = 1;
   size_t outer = extents.size();
-  Stretch run = {0, 1};
+  ByteRange run = {0, 1};
   while (outer > 0 && run.begin == 0 && run.end == unit) {
     const Extent& extent = extents[--outer];
     run = {extent.read.begin * unit, extent.read.end * unit};
@@ -73,7 +73,7 @@ bool AddStretches(const TensorType& type, const Region& region, int64_t offset,
   for (size_t i = 0; i < outer; ++i) {
     if (extents[i].read.empty()) return true;
     count *= extents[i].read.size();
-    if (count > kMostStretches) return false;
+    if (count > kMostRangees) return false;
   }
   for (int64_t k = 0; k < count; ++k) {
     int64_t at = 0, scale = unit, rest = k;
@@ -83,7 +83,7 @@ bool AddStretches(const TensorType& type, const Region& region, int64_t offset,
       rest /= read.size();
       scale *= extents[i].size;
     }
-    stretches.push_back({offset + at + run.begin, offset + at + run.end});
+    ranges.push_back({offset + at + run.begin, offset + at + run.end});
   }
   return true;
 }
@@ -136,29 +136,29 @@ class Parts {
   };
 
   // Adds the bytes of a storage that a node reads; returns false if it may read all of them.
-  bool StretchesOf(int index, int storage, std::vector<Stretch>& stretches) const {
+  bool ByteRangesOf(int index, int storage, std::vector<ByteRange>& ranges) const {
     const OperatorNode& node = graph_.node(index);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const VarView view = model_.views[node.inputs[i]];
       if (view.storage != storage) continue;
       if (node.op->input_use(static_cast<int>(i)) != InputUse::kDeviceValue) continue;
       if (IsViewed(node, index, static_cast<int>(i))) {
-        for (const int output : node.outputs) AddAll(output, stretches);
+        for (const int output : node.outputs) AddAll(output, ranges);
         continue;
       }
       const std::optional<Region> region = ReadRegion(graph_, node, i);
       if (!region) {
-        AddAll(node.inputs[i], stretches);
-      } else if (!AddStretches(graph_.var(node.inputs[i]).type, *region, view.offset, stretches)) {
+        AddAll(node.inputs[i], ranges);
+      } else if (!AddByteRanges(graph_.var(node.inputs[i]).type, *region, view.offset, ranges)) {
         return false;
       }
     }
     return true;
   }
 
-  void AddAll(int var, std::vector<Stretch>& stretches) const {
+  void AddAll(int var, std::vector<ByteRange>& ranges) const {
     const int64_t begin = model_.views[var].offset;
-    stretches.push_back({begin, begin + graph_.var(var).type.bytes()});
+    ranges.push_back({begin, begin + graph_.var(var).type.bytes()});
   }
 
   // Returns whether all outputs of a node are views of that input: then its readers count instead.
@@ -176,16 +176,16 @@ class Parts {
   // Returns the ranges of bytes with the same readers; empty if all bytes have the same readers.
   std::vector<Part> PartsOf(int storage) const {
     const int64_t bytes = model_.storages[storage].bytes;
-    std::vector<std::pair<Stretch, int>> reads;
+    std::vector<std::pair<ByteRange, int>> reads;
     std::vector<int64_t> cuts;
     for (const int reader : model_.storages[storage].readers) {
-      std::vector<Stretch> stretches;
-      if (!StretchesOf(reader, storage, stretches)) stretches = {{0, bytes}};
-      for (const Stretch& stretch : stretches) {
-        if (stretch.begin >= stretch.end) continue;
-        reads.emplace_back(stretch, reader);
-        cuts.push_back(stretch.begin);
-        cuts.push_back(stretch.end);
+      std::vector<ByteRange> ranges;
+      if (!ByteRangesOf(reader, storage, ranges)) ranges = {{0, bytes}};
+      for (const ByteRange& range : ranges) {
+        if (range.begin >= range.end) continue;
+        reads.emplace_back(range, reader);
+        cuts.push_back(range.begin);
+        cuts.push_back(range.end);
       }
     }
     std::sort(cuts.begin(), cuts.end());

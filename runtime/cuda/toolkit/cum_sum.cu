@@ -17,13 +17,13 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t thread = threadIdx.x;
   for (int64_t line = blockIdx.x; line < p.extents.elements; line += gridDim.x) {
     __syncthreads();  // the previous line's sums have been read
-    const int64_t begin = StretchBegin(p, thread, kThreads);
-    const int64_t end = StretchBegin(p, thread + 1, kThreads);
-    sums[thread] = SumStretch<false>(p, line, begin, end, Number(0));
+    const int64_t begin = RangeBegin(p, thread, kThreads);
+    const int64_t end = RangeBegin(p, thread + 1, kThreads);
+    sums[thread] = SumRange<false>(p, line, begin, end, Number(0));
     __syncthreads();
     Number before = 0;
     for (int64_t i = 0; i < thread; ++i) before += sums[i];
-    SumStretch<true>(p, line, begin, end, before);
+    SumRange<true>(p, line, begin, end, before);
   }
 }
 

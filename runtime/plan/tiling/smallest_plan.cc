@@ -57,9 +57,9 @@ class Smallest {
     if (!of_part) tilings_ = &plans_.smaller_tilings();
     const absl::Span<const Tiling> small = absl::MakeConstSpan(tilings_->smallest);
     const absl::Span<const Tiling> moved = absl::MakeConstSpan(tilings_->moved);
-    ASHLAR_RETURN_IF_ERROR(Try(Sparing(small.subspan(0, kMostSmall))));
-    ASHLAR_RETURN_IF_ERROR(Try(Sparing(moved.subspan(0, kMostMoved))));
-    Questions others;  // candidates that FastestWithin tries for budgets
+    ASHLAR_RETURN_IF_ERROR(Try(WithLowWorkspace(small.subspan(0, kMostSmall))));
+    ASHLAR_RETURN_IF_ERROR(Try(WithLowWorkspace(moved.subspan(0, kMostMoved))));
+    Candidates others;  // candidates that FastestWithin tries for budgets
     for (const Tiling& tiling : tilings_->best) {
       for (const bool low_workspace : plans_.kinds()) others.push_back({&tiling, low_workspace});
     }
@@ -75,25 +75,25 @@ class Smallest {
   }
 
  private:
-  using Questions = std::vector<TiledPlans::Question>;
+  using Candidates = std::vector<TiledPlans::Candidate>;
 
   int64_t least() const { return smallest_ == nullptr ? below_ : smallest_->plan.plan.arena; }
 
-  Questions Sparing(absl::Span<const Tiling> tilings) const {
-    Questions questions;
+  Candidates WithLowWorkspace(absl::Span<const Tiling> tilings) const {
+    Candidates candidates;
     for (const Tiling& tiling : tilings) {
-      if (!IsOfPart(tiling.spec)) questions.push_back({&tiling, /*low_workspace=*/true});
+      if (!IsOfPart(tiling.spec)) candidates.push_back({&tiling, /*low_workspace=*/true});
     }
-    return questions;
+    return candidates;
   }
 
   // Returns whether a candidate is new and may be the smallest: a plan is never smaller than its
   // peak of live bytes.
-  bool IsOfUse(const TiledPlans::Question& question) {
-    return question.tiling->arena_bytes < least() &&
+  bool IsOfUse(const TiledPlans::Candidate& candidate) {
+    return candidate.tiling->arena_bytes < least() &&
            asked_
                .insert(
-                   {question.tiling->spec.ToString(), question.low_workspace, question.thorough})
+                   {candidate.tiling->spec.ToString(), candidate.low_workspace, candidate.thorough})
                .second;
   }
 
@@ -107,14 +107,14 @@ class Smallest {
 
   // Plans the useful candidates; with `first`, stops after the first one that is smaller than all
   // before.
-  absl::Status Try(const Questions& questions, bool first = false) {
+  absl::Status Try(const Candidates& candidates, bool first = false) {
     const int64_t before = least();
-    for (size_t next = 0; next < questions.size();) {
-      Questions some;
-      const bool rolls = questions[next].tiling->spec.Has(TileKind::kRolling);
+    for (size_t next = 0; next < candidates.size();) {
+      Candidates some;
+      const bool rolls = candidates[next].tiling->spec.Has(TileKind::kRolling);
       const size_t together = rolls ? kRollingTogether : kTogether;
-      for (; next < questions.size() && some.size() < together; ++next) {
-        if (IsOfUse(questions[next])) some.push_back(questions[next]);
+      for (; next < candidates.size() && some.size() < together; ++next) {
+        if (IsOfUse(candidates[next])) some.push_back(candidates[next]);
       }
       ASHLAR_ASSIGN_OR_RETURN(auto planned, plans_.Plan(some));
       made_ += some.size();
@@ -126,13 +126,13 @@ class Smallest {
     return absl::OkStatus();
   }
 
-  void Consider(const TiledPlans::Question& question, std::unique_ptr<PlannedGraph> planned) {
+  void Consider(const TiledPlans::Candidate& candidate, std::unique_ptr<PlannedGraph> planned) {
     const int64_t arena = planned->plan.plan.arena;
-    if (planned->plan.proof == memory::Proof::kNone) unproven_.push_back({arena, question});
+    if (planned->plan.proof == memory::Proof::kNone) unproven_.push_back({arena, candidate});
     if (arena >= least()) return;
     smallest_ = std::move(planned);
-    tiling_ = question.tiling;
-    low_workspace_ = question.low_workspace;
+    tiling_ = candidate.tiling;
+    low_workspace_ = candidate.low_workspace;
   }
 
   // Tries rolling lines with early release, after all others: the search without them is not
@@ -140,16 +140,16 @@ class Smallest {
   absl::Status TryRolling() {
     tilings_ = &plans_.rolling_tilings();
     for (const std::vector<Tiling>* const list : {&tilings_->smallest, &tilings_->moved}) {
-      ASHLAR_RETURN_IF_ERROR(Try(RollingQuestions(*list, /*alone=*/true)));
-      ASHLAR_RETURN_IF_ERROR(Try(RollingQuestions(*list, /*alone=*/false)));
+      ASHLAR_RETURN_IF_ERROR(Try(RollingCandidates(*list, /*alone=*/true)));
+      ASHLAR_RETURN_IF_ERROR(Try(RollingCandidates(*list, /*alone=*/false)));
     }
     return tiling_ != nullptr && tiling_->spec.Has(TileKind::kRolling) ? Descend()
                                                                        : absl::OkStatus();
   }
 
   // Returns the first candidates with rolling lines, in one segment or in several.
-  Questions RollingQuestions(const std::vector<Tiling>& tilings, bool alone) const {
-    Questions rolling;
+  Candidates RollingCandidates(const std::vector<Tiling>& tilings, bool alone) const {
+    Candidates rolling;
     for (const Tiling& tiling : tilings) {
       if (rolling.size() == most_rolling_) break;
       if (tiling.spec.Has(TileKind::kRolling) && IsAlone(tiling.spec) == alone) {
@@ -172,20 +172,20 @@ class Smallest {
       const Tiling& tiling = *entry.second.tiling;
       return std::tuple(tiling.arena_bytes, tiling.ms, !entry.second.low_workspace);
     };
-    const TiledPlans::Question best =
+    const TiledPlans::Candidate best =
         std::min_element(unproven_.begin(), unproven_.end(), [&](const auto& a, const auto& b) {
           return expected(a) < expected(b);
         })->second;
     std::stable_sort(unproven_.begin(), unproven_.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     unproven_.resize(std::min(unproven_.size(), kThorough));
-    Questions questions;
-    for (const auto& [arena, question] : unproven_) {
-      questions.push_back({question.tiling, question.low_workspace, Thoroughness::kChosen});
+    Candidates candidates;
+    for (const auto& [arena, candidate] : unproven_) {
+      candidates.push_back({candidate.tiling, candidate.low_workspace, Thoroughness::kChosen});
     }
-    questions.push_back({best.tiling, best.low_workspace, Thoroughness::kChosen});
+    candidates.push_back({best.tiling, best.low_workspace, Thoroughness::kChosen});
     unproven_.clear();
-    return Try(questions);
+    return Try(candidates);
   }
 
   // Plans one slice alone if the tiling that is expected to be smallest splits the batch, and uses
@@ -219,7 +219,7 @@ class Smallest {
       const int64_t before = least();
       near_.push_back(TilingsNear(*tilings_, *tiling_, before, plans_.max_extra_flops()));
       const absl::Span<const Tiling> near = absl::MakeConstSpan(near_.back());
-      ASHLAR_RETURN_IF_ERROR(Try(Sparing(near.subspan(0, most - made_)), /*first=*/true));
+      ASHLAR_RETURN_IF_ERROR(Try(WithLowWorkspace(near.subspan(0, most - made_)), /*first=*/true));
       if (least() == before) break;
     }
     return absl::OkStatus();
@@ -240,9 +240,9 @@ class Smallest {
   Tiling of_part_;  // TryTilesOfPart
   std::deque<std::vector<Tiling>> near_;
   std::set<std::tuple<std::string, bool, Thoroughness>> asked_;
-  size_t made_ = 0;                                                 // plans
-  std::vector<std::pair<int64_t, TiledPlans::Question>> unproven_;  // with the sizes of their
-                                                                    // arenas
+  size_t made_ = 0;                                                  // plans
+  std::vector<std::pair<int64_t, TiledPlans::Candidate>> unproven_;  // with the sizes of their
+                                                                     // arenas
   std::unique_ptr<PlannedGraph> smallest_;
   const Tiling* tiling_ = nullptr;  // of `smallest_`
   bool low_workspace_ = false;

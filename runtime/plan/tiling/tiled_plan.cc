@@ -29,9 +29,9 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> FastestWithin(int64_t budget, Tile
   for (const Tiling& tiling : plans.tilings().best) {
     if (tiling.arena_bytes > budget) continue;
     if (tiling.ms > enough) break;
-    std::vector<TiledPlans::Question> questions;
-    for (const bool low_workspace : plans.kinds()) questions.push_back({&tiling, low_workspace});
-    ASHLAR_ASSIGN_OR_RETURN(auto planned, plans.Plan(questions));
+    std::vector<TiledPlans::Candidate> candidates;
+    for (const bool low_workspace : plans.kinds()) candidates.push_back({&tiling, low_workspace});
+    ASHLAR_ASSIGN_OR_RETURN(auto planned, plans.Plan(candidates));
     // The fast kernels come first.
     const auto fits = std::find_if(planned.begin(), planned.end(), [&](const auto& plan) {
       return plan != nullptr && plan->plan.plan.arena <= budget;

@@ -183,35 +183,36 @@ absl::Status TiledPlans::TileAs(const std::vector<const Tiling*>& tilings) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<PlannedGraph>> TiledPlans::Answer(const Question& question) const {
+absl::StatusOr<std::unique_ptr<PlannedGraph>> TiledPlans::Evaluate(
+    const Candidate& candidate) const {
   PlanRequest request = request_;
-  request.planning.kernels.low_workspace |= question.low_workspace;
-  const TileSpec& spec = question.tiling->spec;
+  request.planning.kernels.low_workspace |= candidate.low_workspace;
+  const TileSpec& spec = candidate.tiling->spec;
   if (spec.empty()) {
     request.target.tiles = spec;
     return PlanRewritten(rewritten_, request, ArrangementOf(request.planning));
   }
-  return PlanTiles(tiled_.at(question.tiling), spec, std::move(request), question.thorough);
+  return PlanTiles(tiled_.at(candidate.tiling), spec, std::move(request), candidate.thorough);
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> TiledPlans::Plan(
-    const std::vector<Question>& questions) {
+    const std::vector<Candidate>& candidates) {
   std::vector<const Tiling*> tilings;
-  for (const Question& question : questions) {
-    if (std::count(tilings.begin(), tilings.end(), question.tiling) == 0) {
-      tilings.push_back(question.tiling);
+  for (const Candidate& candidate : candidates) {
+    if (std::count(tilings.begin(), tilings.end(), candidate.tiling) == 0) {
+      tilings.push_back(candidate.tiling);
     }
   }
   ASHLAR_RETURN_IF_ERROR(TileAs(tilings));
-  std::vector<absl::StatusOr<std::unique_ptr<PlannedGraph>>> answers(questions.size());
-  ForEach(questions.size(), [&](size_t i) {
-    if (tiled_.contains(questions[i].tiling)) answers[i] = Answer(questions[i]);
+  std::vector<absl::StatusOr<std::unique_ptr<PlannedGraph>>> evaluated(candidates.size());
+  ForEach(candidates.size(), [&](size_t i) {
+    if (tiled_.contains(candidates[i].tiling)) evaluated[i] = Evaluate(candidates[i]);
   });
   std::vector<std::unique_ptr<PlannedGraph>> plans;
-  for (size_t i = 0; i < questions.size(); ++i) {
+  for (size_t i = 0; i < candidates.size(); ++i) {
     plans.emplace_back();
-    if (!tiled_.contains(questions[i].tiling)) continue;
-    ASHLAR_ASSIGN_OR_RETURN(plans.back(), std::move(answers[i]));
+    if (!tiled_.contains(candidates[i].tiling)) continue;
+    ASHLAR_ASSIGN_OR_RETURN(plans.back(), std::move(evaluated[i]));
   }
   return plans;
 }

@@ -82,7 +82,7 @@ class TiledPlans {
   }
 
   // A candidate plan.
-  struct Question {
+  struct Candidate {
     const Tiling* tiling;
     bool low_workspace;  // low workspace: kernels that need little instead of the fastest
     Thoroughness thorough = Thoroughness::kCandidate;
@@ -91,7 +91,7 @@ class TiledPlans {
   // if the graph cannot be tiled that way: a segment may compute too little for its tiles if the
   // following segment does not read all of it.
   absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> Plan(
-      const std::vector<Question>& questions);
+      const std::vector<Candidate>& candidates);
   // Returns the graph of one slice of a split batch, without its tiles; InvalidArgument if the
   // slice is not a graph by itself.
   absl::StatusOr<RewrittenGraph> PartOf(const TileSegment& batch) const;
@@ -105,7 +105,7 @@ class TiledPlans {
   // Plans the untiled graph.
   absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUntiled(bool low_workspace) const {
     const Tiling untiled;
-    return Answer({&untiled, low_workspace});
+    return Evaluate({&untiled, low_workspace});
   }
 
  private:
@@ -116,7 +116,7 @@ class TiledPlans {
   void ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const;
   // Caches the tiled graphs of these tilings only, as far as they exist: they are large.
   absl::Status TileAs(const std::vector<const Tiling*>& tilings);
-  absl::StatusOr<std::unique_ptr<PlannedGraph>> Answer(const Question& question) const;
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> Evaluate(const Candidate& candidate) const;
 
   const RewrittenGraph& rewritten_;
   const PlanRequest& request_;

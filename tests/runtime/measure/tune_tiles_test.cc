@@ -104,7 +104,7 @@ TEST(TuneTiles, WhatIsSlowerInPartsStaysWhole) {
 
 // Ranges of operators have tile counts of their own. In the first half one image at a time is
 // faster; tiles make the second half slower.
-TEST(TuneTiles, StretchesHaveTheirOwnNumbersOfParts) {
+TEST(TuneTiles, RangesHaveTheirOwnNumbersOfParts) {
   GraphMaker make;
   int var = make.Input("data", {4, 64});
   for (int i = 0; i < 2; ++i) var = make.Add<Elemwise>({ScalarFunction::kExp}, {var});

@@ -28,12 +28,12 @@ TEST_P(ZooRunsTest, AsPlannedWithoutAllocationsAndTheSameOnAnyThreads) {
     EXPECT_EQ(document["heap"]["library_calls"], 0);
   }
   const nlohmann::json plan = Ashlar("plan zoo.ash --json --quiet").Json();
-  for (const nlohmann::json& scratch : plan["workspaces"]) {
-    const int64_t bytes = scratch["bytes"], offset = scratch["offset"];
-    EXPECT_GT(bytes, 0) << scratch;
-    EXPECT_GE(offset, 0) << scratch;
-    EXPECT_LE(offset + bytes, plan["pools"]["arena"]["planned_bytes"].get<int64_t>()) << scratch;
-    EXPECT_FALSE(scratch["kernel"].get<std::string>().empty()) << scratch;
+  for (const nlohmann::json& workspace : plan["workspaces"]) {
+    const int64_t bytes = workspace["bytes"], offset = workspace["offset"];
+    EXPECT_GT(bytes, 0) << workspace;
+    EXPECT_GE(offset, 0) << workspace;
+    EXPECT_LE(offset + bytes, plan["pools"]["arena"]["planned_bytes"].get<int64_t>()) << workspace;
+    EXPECT_FALSE(workspace["kernel"].get<std::string>().empty()) << workspace;
   }
   ASSERT_EQ(Ashlar("run zoo.ash --quiet --threads 1 -o one.npz").exit_code, 0);
   for (const char* threads : {"2", "3"}) {

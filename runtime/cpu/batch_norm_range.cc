@@ -1,7 +1,7 @@
 // Sums short pixel ranges in Float32 and merges them in double. The mean and variance of a range
 // are computed around its own mean. They are merged as (count, mean, sum of squared differences),
 // after Chan, Golub and LeVeque 1983, "Algorithms for Computing the Sample Variance".
-#include "runtime/cpu/batch_norm_stretch.h"
+#include "runtime/cpu/batch_norm_range.h"
 
 #include <algorithm>
 #include <cmath>
@@ -108,7 +108,7 @@ float SumOf(const float* lanes) {
 
 // Returns how many groups of 16 adjacent pixels a single channel has, to be computed like blocks; 0
 // unless pixels are contiguous.
-int64_t GroupsOf(const NormStretch& s, int tensors) {
+int64_t GroupsOf(const NormRange& s, int tensors) {
   for (int i = 0; i < tensors; ++i) {
     if (s.step[i] != 1) return 0;
   }
@@ -118,7 +118,7 @@ int64_t GroupsOf(const NormStretch& s, int tensors) {
 // Merges a range into the moments of the `count` elements before it: mean[l], and squares[l], the
 // sum of squared differences from the mean.
 template <int kLanes>
-void AddMoments(const NormStretch& s, double count, double* mean, double* squares) {
+void AddMoments(const NormRange& s, double count, double* mean, double* squares) {
   const float* const x = s.from[0];
   const int64_t step = s.step[0];
   float centre[kNormBlock], differences[kNormBlock], of_squares[kNormBlock];
@@ -158,7 +158,7 @@ void RepeatCoefficients(const float* c, float* of_lanes) {
 
 // Adds a range's sum of diff, and its sum of diff * (x - mean).
 template <int kLanes, bool kMasked>
-void AddProducts(const NormStretch& s, const float* c, double* sums, double* products) {
+void AddProducts(const NormRange& s, const float* c, double* sums, double* products) {
   const float *const x = s.from[0], *const diff = s.from[1];
   float of_diff[kNormBlock], of_products[kNormBlock];
   if constexpr (kLanes == 1) {
@@ -191,7 +191,7 @@ constexpr bool IsBounded(Made made) { return made == Made::kBoundedY || made == 
 // Computes to = (x - mean) * of_x + diff * of_diff + plus, with one coefficient per lane. `to` may
 // be x or diff.
 template <Made kMade>
-void MakeBlocks(const NormStretch& s, const int64_t (&step)[kNormTensors], int64_t pixels,
+void MakeBlocks(const NormRange& s, const int64_t (&step)[kNormTensors], int64_t pixels,
                 const float* coefficients) {
   const float *x = s.from[0], *diff = s.from[1];
   float* to = s.to;
@@ -217,7 +217,7 @@ void MakeBlocks(const NormStretch& s, const int64_t (&step)[kNormTensors], int64
 }
 
 template <int kLanes, Made kMade>
-void MakeElements(const NormStretch& s, const float* c) {
+void MakeElements(const NormRange& s, const float* c) {
   if constexpr (kLanes == 1) {
     const int64_t groups = GroupsOf(s, kNormTensors);
     float of_lanes[kCoefficients * kNormBlock];

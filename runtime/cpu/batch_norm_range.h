@@ -1,7 +1,7 @@
-// Sums and results for a short range of pixels ("stretch") of one plane, for batch norm in
+// Sums and results for a short range of pixels of one plane, for batch norm in
 // training.
-#ifndef ASHLAR_RUNTIME_CPU_BATCH_NORM_STRETCH_H_
-#define ASHLAR_RUNTIME_CPU_BATCH_NORM_STRETCH_H_
+#ifndef ASHLAR_RUNTIME_CPU_BATCH_NORM_RANGE_H_
+#define ASHLAR_RUNTIME_CPU_BATCH_NORM_RANGE_H_
 
 #include <cstdint>
 
@@ -11,8 +11,8 @@
 namespace ashlar::cpu {
 
 inline constexpr int kNormBlock = static_cast<int>(kChannelBlock);
-inline constexpr int64_t kMostStretch = 256;  // pixels that are summed in Float32
-inline constexpr int kNormTensors = 3;        // x and two others
+inline constexpr int64_t kMostRange = 256;  // pixels that are summed in Float32
+inline constexpr int kNormTensors = 3;      // x and two others
 
 // The coefficients of the formulas below. For several channels they are stored by coefficient, then
 // by lane.
@@ -20,7 +20,7 @@ enum NormCoefficient { kMean, kOfX, kOfDiff, kPlus, kFactor, kBias, kMost, kCoef
 
 // A range of pixels in up to three tensors, for kLanes channels. step[i] is the step between pixels
 // of tensor i.
-struct NormStretch {
+struct NormRange {
   const float* from[2];
   float* to;
   int64_t step[kNormTensors];
@@ -41,17 +41,17 @@ template <int kLanes>
 struct NormCode {
   // Merges the range into the moments of the `count` elements before it: mean[l], and squares[l],
   // the sum of squared differences from the mean.
-  void (*moments)(const NormStretch&, double count, double* mean, double* squares);
+  void (*moments)(const NormRange&, double count, double* mean, double* squares);
   // Adds the range's sum of diff, and its sum of diff times (x - mean).
-  void (*products)(const NormStretch&, const float* coefficients, double* sums, double* products);
+  void (*products)(const NormRange&, const float* coefficients, double* sums, double* products);
   // `normalise` computes y from x and the addend; `go_back` computes the gradient by x from x and
   // diff.
-  void (*normalise)(const NormStretch&, const float* coefficients);
-  void (*go_back)(const NormStretch&, const float* coefficients);
+  void (*normalise)(const NormRange&, const float* coefficients);
+  void (*go_back)(const NormRange&, const float* coefficients);
 
   static NormCode For(Isa isa, const NormForm& form);
 };
 
 }  // namespace ashlar::cpu
 
-#endif  // ASHLAR_RUNTIME_CPU_BATCH_NORM_STRETCH_H_
+#endif  // ASHLAR_RUNTIME_CPU_BATCH_NORM_RANGE_H_
