@@ -93,6 +93,12 @@ std::optional<ChannelAffine> BatchNorm::AsChannelAffine(absl::Span<const InputIn
                       *inputs[kVariance].value, param().epsilon);
 }
 
+QuantizationRule BatchNorm::quantization_rule(const Site& site) const {
+  const bool known =
+      site.inputs[kX].type.dtype == DType::kFloat32 && AsChannelAffine(site.inputs).has_value();
+  return known ? QuantizationRule::kFollows : QuantizationRule::kFloats;
+}
+
 std::optional<std::vector<Region>> BatchNorm::InputRegions(const Region& output,
                                                            const Site& site) const {
   if (output[1] != Range{0, site.outputs[0].shape[1]})

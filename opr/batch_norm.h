@@ -40,6 +40,9 @@ class BatchNorm final : public OperatorWithParam<BatchNormParam> {
                                      const Site& site) const override;
   Aliasing aliasing(const Site& site) const override;
   std::optional<ChannelAffine> AsChannelAffine(absl::Span<const InputInfo> inputs) const override;
+  QuantizationRule quantization_rule(const Site& site) const override;
+  absl::StatusOr<int> MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
+                                    const QuantizationChoice& choice) const override;
 };
 
 }  // namespace ashlar

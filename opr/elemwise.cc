@@ -184,19 +184,20 @@ std::optional<ChannelAffine> Elemwise::AsChannelAffine(absl::Span<const InputInf
   }
 }
 
-// Functions that may follow a convolution become tables of 256 bytes. Sums need two computed
-// tensors of one shape.
+// Functions that may follow a convolution become tables of 256 bytes. Functions of several tensors
+// need a computed one of the output's shape: the first, or either of two factors or addends.
 QuantizationRule Elemwise::quantization_rule(const Site& site) const {
-  const ScalarFunction mode = param().mode;
-  const bool sum = mode == ScalarFunction::kAdd || mode == ScalarFunction::kFuseAddRelu;
-  if (!sum && !RowOf(mode).activation) return QuantizationRule::kFloats;
-  for (const InputInfo& input : site.inputs) {
-    if (input.value != nullptr || input.type.dtype != DType::kFloat32 ||
-        input.type.shape != site.outputs[0].shape) {
-      return QuantizationRule::kFloats;
-    }
+  const ScalarRow& row = RowOf(param().mode);
+  if (!row.activation && !HasByteFunction(param().mode)) return QuantizationRule::kFloats;
+  int first = -1;
+  for (int i = 0; i < static_cast<int>(site.inputs.size()); ++i) {
+    const InputInfo& input = site.inputs[i];
+    if (input.type.dtype != DType::kFloat32) return QuantizationRule::kFloats;
+    const bool whole = input.value == nullptr && input.type.shape == site.outputs[0].shape;
+    if (whole && first < 0) first = i;
   }
-  return QuantizationRule::kFollows;
+  const bool found = first == 0 || (first == 1 && row.commutative);
+  return found ? QuantizationRule::kFollows : QuantizationRule::kFloats;
 }
 
 std::optional<ValueRange> Elemwise::Saturation() const {
@@ -218,6 +219,8 @@ bool Elemwise::KeepsChannelScales(const Site& site) const {
     case ScalarFunction::kRelu:
     case ScalarFunction::kLeakyRelu:
       return true;
+    case ScalarFunction::kPRelu:
+      return site.inputs[1].value != nullptr;
     case ScalarFunction::kAdd:
     case ScalarFunction::kFuseAddRelu:
       return site.inputs[0].type == site.inputs[1].type && site.inputs[0].value == nullptr &&

@@ -27,6 +27,25 @@ PrecisionRule PrecisionOf(ScalarFunction function);
 // Returns the function's value; arguments beyond its arity are ignored.
 double Apply(const ElemwiseParam& param, double a, double b = 0, double c = 0);
 
+// Returns whether kernels compute this function of several tensors in 8 bits: it consists of few
+// operations, which are rounded alike everywhere.
+constexpr bool HasByteFunction(ScalarFunction mode) {
+  switch (mode) {
+    case ScalarFunction::kAdd:
+    case ScalarFunction::kFuseAddRelu:
+    case ScalarFunction::kSub:
+    case ScalarFunction::kMul:
+    case ScalarFunction::kTrueDiv:
+    case ScalarFunction::kMax:
+    case ScalarFunction::kMin:
+    case ScalarFunction::kPRelu:
+    case ScalarFunction::kFuseMulAdd3:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // The inputs broadcast to the output's shape (trailing dimensions aligned) and have its dtype.
 class Elemwise final : public OperatorWithParam<ElemwiseParam, PointwiseOperator> {
  public:

@@ -1,7 +1,12 @@
 #include "opr/elemwise_multi_type.h"
 
+#include <array>
+#include <limits>
+#include <utility>
+
 #include "opr/base/aliasing.h"
 #include "opr/base/host_value.h"
+#include "opr/base/strided.h"
 
 namespace ashlar {
 
@@ -9,14 +14,28 @@ ASHLAR_MAKE_FROM_PARAMS(ElemwiseMultiType)
 
 namespace {
 
-float Dequantized(double integer, const Quantization& quantization) {
-  return static_cast<float>(integer - quantization.zero_point()) * quantization.scale();
+float Dequantized(double number, DType dtype, const Quantization& of) {
+  if (!IsQuantized(dtype)) return static_cast<float>(number);
+  return static_cast<float>(number - of.zero_point()) * of.scale();
 }
 
-int32_t Rounded(const ElemwiseParam& param, float a, float b, const TensorType& output) {
-  const float value = static_cast<float>(Apply(param, a, b));
+// Functions of one operand are rounded once. Others consist of few operations that are exact or
+// correctly rounded.
+float InFloat32(const ElemwiseParam& param, float a, float b, float c) {
+  if (Arity(param.mode) == 1) return static_cast<float>(Apply(param, a));
+  return WithFunction(param.mode, [&](auto function) {
+    return static_cast<float>(Formula<function()>::Of(a, b, c));
+  });
+}
+
+int32_t Rounded(float value, const TensorType& output) {
   return Quantize(value / output.quantization.scale(), output.quantization.zero_point(),
                   LeastOf(output.dtype), MostOf(output.dtype));
+}
+
+bool IsBytes(const TensorType& type) {
+  return IsQuantized(type.dtype) && SizeOf(type.dtype) == 1 &&
+         type.quantization.scales().size() == 1;
 }
 
 }  // namespace
@@ -24,23 +43,18 @@ int32_t Rounded(const ElemwiseParam& param, float a, float b, const TensorType& 
 absl::StatusOr<std::vector<TensorType>> ElemwiseMultiType::Infer(
     absl::Span<const InputInfo> inputs) const {
   const ScalarRow& row = RowOf(param().mode);
-  if (row.arity > 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("mode ", row.name, " is of ", row.arity, " tensors, expected 1 or 2"));
-  }
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, static_cast<size_t>(row.arity)));
+  const Shape& shape = inputs[0].type.shape;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorType& type = inputs[i].type;
-    const bool bytes = IsQuantized(type.dtype) && SizeOf(type.dtype) == 1;
-    if (bytes && type.quantization.scales().size() == 1 && type.shape == inputs[0].type.shape) {
-      continue;
-    }
-    return absl::InvalidArgumentError(
-        absl::StrCat("input ", i, " is ", type.ToString(),
-                     ", expected a quantised one of 8 bits and one scale, of shape ",
-                     inputs[0].type.shape.ToString()));
+    const absl::StatusOr<Shape> together = Broadcast(shape, type.shape);
+    const bool fits = together.ok() && *together == shape;
+    if (fits && (IsBytes(type) || (i > 0 && type.dtype == DType::kFloat32))) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input ", i, " is ", type.ToString(), ", expected a quantised one of 8 bits and one scale",
+        i == 0 ? "" : absl::StrCat(", or Float32, that broadcasts to ", shape.ToString())));
   }
-  ASHLAR_ASSIGN_OR_RETURN(TensorType output, QuantizedType(param().output, inputs[0].type.shape));
+  ASHLAR_ASSIGN_OR_RETURN(TensorType output, QuantizedType(param().output, shape));
   return std::vector<TensorType>{std::move(output)};
 }
 
@@ -49,11 +63,27 @@ absl::StatusOr<std::vector<HostTensor>> ElemwiseMultiType::Evaluate(
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<TensorType> types, Infer(InfosOf(inputs)));
   const TensorType& type = types[0];
   HostTensor output = HostTensor::Zeros(type);
-  const HostTensor &a = inputs[0], &b = inputs[inputs.size() - 1];
-  for (int64_t i = 0; i < output.num_elements(); ++i) {
-    output.Set(i, Rounded(param(), Dequantized(a.At(i), a.quantization()),
-                          Dequantized(b.At(i), b.quantization()), type));
+  std::array<Strides, 3> strides;  // of the inputs, over the output's shape
+  strides.fill(Strides(type.shape.rank(), 0));
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    strides[k] = BroadcastStrides(inputs[k].shape(), type.shape);
   }
+  Shape shape = type.shape;
+  JoinDimensions(shape, strides);
+  int64_t at = 0;
+  ForEachRow(shape, strides, std::numeric_limits<int64_t>::max(),
+             [&](const std::array<int64_t, 3>& offsets, int64_t n) {
+               for (int64_t i = 0; i < n; ++i) {
+                 float values[3] = {};
+                 for (size_t k = 0; k < inputs.size(); ++k) {
+                   const int64_t step = strides[k].back();
+                   values[k] = Dequantized(inputs[k].At(offsets[k] + i * step), inputs[k].dtype(),
+                                           inputs[k].quantization());
+                 }
+                 output.Set(at++,
+                            Rounded(InFloat32(param(), values[0], values[1], values[2]), type));
+               }
+             });
   return std::vector<HostTensor>{std::move(output)};
 }
 
@@ -61,8 +91,8 @@ std::array<uint8_t, 256> ElemwiseMultiType::Table(const TensorType& input,
                                                   const TensorType& output) const {
   std::array<uint8_t, 256> table;
   for (int32_t integer = LeastOf(input.dtype); integer <= MostOf(input.dtype); ++integer) {
-    table[static_cast<uint8_t>(integer)] =
-        static_cast<uint8_t>(Rounded(param(), Dequantized(integer, input.quantization), 0, output));
+    table[static_cast<uint8_t>(integer)] = static_cast<uint8_t>(Rounded(
+        InFloat32(param(), Dequantized(integer, input.dtype, input.quantization), 0, 0), output));
   }
   return table;
 }
@@ -71,10 +101,12 @@ StorageRules ElemwiseMultiType::storage_rules(const Site& site) const {
   return {.format = PointwiseOperator::storage_rules(site).format};
 }
 
-// Types may differ: all integers have one size, so the output may overwrite either operand.
+// The output may overwrite any operand of its shape that has bytes, of whatever type.
 Aliasing ElemwiseMultiType::aliasing(const Site& site) const {
   Aliasing aliasing;
   for (size_t i = 0; i < site.inputs.size(); ++i) {
+    const TensorType& input = site.inputs[i].type;
+    if (!IsBytes(input) || input.shape != site.outputs[0].shape) continue;
     for (const auto& overwrite : OverwritesBytes(static_cast<int>(i), site).overwrites) {
       aliasing.overwrites.push_back(overwrite);
     }

@@ -19,9 +19,10 @@ struct ElemwiseMultiTypeParam : ElemwiseParam {
   }
 };
 
-// One input, or two of one shape, of quantised 8-bit types. Each becomes (q - zero point) * scale
-// in Float32, and the function is computed in Float32. The value is divided by the output's scale,
-// rounded half to even, and saturated.
+// Input 0 is of a quantised 8-bit type and has the output's shape. The others are such tensors or
+// Float32, and broadcast to it. An 8-bit element becomes (q - zero point) * scale in Float32. The
+// function is computed in Float32, each of its operations rounded; the value is divided by the
+// output's scale, rounded half to even, and saturated.
 class ElemwiseMultiType final
     : public OperatorWithParam<ElemwiseMultiTypeParam, PointwiseOperator> {
  public:

@@ -6,9 +6,11 @@
 
 #include "graph/graph_builder.h"
 #include "opr/base/operands.h"
+#include "opr/batch_norm.h"
 #include "opr/batch_norm_training.h"
 #include "opr/cross_entropy.h"
 #include "opr/elemwise.h"
+#include "opr/elemwise_multi_type.h"
 #include "opr/layer_norm.h"
 #include "opr/log_softmax.h"
 #include "opr/lrn_backward.h"
@@ -56,6 +58,32 @@ int AddChosen(Composition& c, int labels, const TensorType& logits) {
 constexpr int64_t kMostExactInFloat = int64_t{1} << 24;
 
 }  // namespace
+
+absl::StatusOr<int> BatchNorm::MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
+                                             const QuantizationChoice& choice) const {
+  std::vector<InputInfo> infos;
+  std::vector<HostTensor> values;
+  values.reserve(inputs.size());
+  for (const int input : inputs) {
+    const HostTensor* const value = builder.StaticValue(input);
+    values.push_back(value == nullptr ? HostTensor() : *value);
+    infos.push_back({builder.graph().var(input).type, value == nullptr ? nullptr : &values.back()});
+  }
+  const std::optional<ChannelAffine> affine = AsChannelAffine(infos);
+  if (!affine) return absl::FailedPreconditionError("its statistics are not constant");
+  const Shape by_channel = OnePerChannel(choice.output.shape);
+  Composition c(builder);
+  const auto constant = [&](const std::vector<double>& numbers) {
+    HostTensor tensor = HostTensor::Zeros(DType::kFloat32, by_channel);
+    for (size_t i = 0; i < numbers.size(); ++i) tensor.Set(static_cast<int64_t>(i), numbers[i]);
+    return c.Constant(std::move(tensor));
+  };
+  const int scale = constant(affine->scale), shift = constant(affine->shift);
+  const int made = c.Add<ElemwiseMultiType>(
+      {{ScalarFunction::kFuseMulAdd3}, OutputTypeOf(choice.output)}, {inputs[kX], scale, shift});
+  ASHLAR_RETURN_IF_ERROR(c.status());
+  return made;
+}
 
 absl::StatusOr<std::vector<int>> BatchNormTraining::Compose(GraphBuilder& builder,
                                                             absl::Span<const int> inputs) const {

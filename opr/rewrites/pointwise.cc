@@ -1,5 +1,7 @@
 // Scalar functions as chains, and in 8 bits.
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "graph/graph_builder.h"
 #include "opr/elemwise.h"
@@ -17,8 +19,14 @@ std::optional<Replacement> Elemwise::Chain(absl::Span<const InputInfo> inputs,
 absl::StatusOr<int> Elemwise::MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
                                             const QuantizationChoice& choice) const {
   Composition graph(builder);
-  const int made = graph.Add<ElemwiseMultiType>({param(), OutputTypeOf(choice.output)},
-                                                {inputs.begin(), inputs.end()});
+  std::vector<int> operands(inputs.begin(), inputs.end());
+  const TensorType& first = builder.graph().var(operands[0]).type;
+  // The tensor of the output's shape comes first; quantization_rule says when it may.
+  if (!IsQuantized(first.dtype) || first.shape != choice.output.shape) {
+    std::swap(operands[0], operands[1]);
+  }
+  const int made =
+      graph.Add<ElemwiseMultiType>({param(), OutputTypeOf(choice.output)}, std::move(operands));
   ASHLAR_RETURN_IF_ERROR(graph.status());
   return made;
 }

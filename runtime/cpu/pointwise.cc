@@ -9,6 +9,7 @@
 #include "runtime/cpu/element.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
+#include "runtime/cpu/long_rows.h"
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/vector_math.h"
 #include "runtime/cpu/walk.h"
@@ -16,10 +17,10 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int kOperands = 4;    // the output, then the inputs
+constexpr int kOperands = kLongRowOperands;
 constexpr int64_t kRow = 1024;  // elements; the rows of all operands stay in the first-level cache
 
-struct Parameters {
+struct RowParameters {
   float values[ScalarRow::kMostParameters];
 };
 
@@ -27,7 +28,7 @@ struct Parameters {
 // may be one of the inputs.
 template <ScalarFunction kFunction>
 void ComputeRow(const float* a, const float* b, const float* c, float* out, int64_t n,
-                Parameters parameters) {
+                RowParameters parameters) {
   constexpr int kArity = Arity(kFunction);
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
@@ -36,52 +37,13 @@ void ComputeRow(const float* a, const float* b, const float* c, float* out, int6
   }
 }
 
-using RowFunction = void (*)(const float*, const float*, const float*, float*, int64_t, Parameters);
+using RowFunction = void (*)(const float*, const float*, const float*, float*, int64_t,
+                             RowParameters);
 
 RowFunction RowFunctionOf(ScalarFunction function, Isa isa) {
   return WithFunction(function, [isa](auto known) -> RowFunction {
     return Versions<ComputeRow<known()>>::For(isa);
   });
-}
-
-// How a row of an operand becomes contiguous floats.
-enum class RowSource { kInPlace, kRepeatsRound, kRepeatsElements };
-
-// A loop whose rows may span several rounds of a short innermost dimension, e.g. blocks of
-// channels. Its innermost dimension then counts rounds.
-struct LongRows {
-  RowLoop<kOperands> loop;
-  int64_t period = 0;  // elements of a round in memory; 0: rows as in the loop
-  int64_t lanes = 0;   // of them, without a block's padding
-  std::array<RowSource, kOperands> sources = {};
-
-  int64_t elements_of_step() const { return std::max<int64_t>(period, 1); }
-};
-
-// Returns `loop` with long rows if each operand either goes on from round to round, as the output
-// does, or repeats one round, or one element in each round. `padded`: the output's rounds are
-// blocks of channels, whose padding may be written.
-LongRows LongRowsOf(const RowLoop<kOperands>& loop, bool padded, int threads) {
-  constexpr int64_t kShort = 64;
-  const int rank = loop.shape.rank();
-  if (rank < 2 || loop.shape[rank - 1] > kShort) return {loop};
-  LongRows rows = {loop};
-  rows.lanes = loop.shape[rank - 1];
-  rows.period = padded ? kChannelBlock : rows.lanes;
-  rows.loop.shape = Shape(loop.shape.dims().first(rank - 1));
-  for (int k = 0; k < kOperands; ++k) {
-    const int64_t inner = loop.strides[k][rank - 1], outer = loop.strides[k][rank - 2];
-    const bool in_place = inner == 1 && outer == rows.period, stays = inner == 0 && outer == 0;
-    if (!in_place && (k == 0 || (!stays && inner != 0 && (inner != 1 || outer != 0)))) {
-      return {loop};
-    }
-    rows.sources[k] = in_place     ? RowSource::kInPlace
-                      : inner == 1 ? RowSource::kRepeatsRound
-                                   : RowSource::kRepeatsElements;
-    rows.loop.strides[k].resize(rank - 1);
-  }
-  PrepareRowLoop(rows.loop, threads);
-  return rows;
 }
 
 // Returns a row of an operand as contiguous floats: in place, or copied to `buffer`.
@@ -95,30 +57,8 @@ const float* ContiguousRow(const float* data, int64_t stride, int64_t n, float* 
   return buffer;
 }
 
-// The same for `rounds` rounds. `stride` is between rounds.
-const float* ContiguousRounds(const LongRows& rows, RowSource source, const float* data,
-                              int64_t stride, int64_t rounds, float* buffer) {
-  const int64_t n = rounds * rows.period;
-  if (source == RowSource::kInPlace) return data;
-  if (source == RowSource::kRepeatsElements) {
-    if (stride == 0) {
-      std::fill_n(buffer, n, *data);
-      return buffer;
-    }
-    for (int64_t i = 0; i < rounds; ++i) {
-      std::fill_n(buffer + i * rows.period, rows.period, data[i * stride]);
-    }
-    return buffer;
-  }
-  std::fill_n(std::copy_n(data, rows.lanes, buffer), rows.period - rows.lanes, 0.0f);
-  for (int64_t filled = rows.period; filled < n; filled *= 2) {
-    std::copy_n(buffer, std::min(filled, n - filled), buffer + filled);
-  }
-  return buffer;
-}
-
 void RunFloat32(const LongRows& rows_of, int arity, int threads, RowFunction function,
-                Parameters parameters, const KernelArgs& args) {
+                RowParameters parameters, const KernelArgs& args) {
   const RowLoop<kOperands>& loop = rows_of.loop;
   float* const output = args.Output<float>(0);
   const bool rounds = rows_of.period > 0;
@@ -128,11 +68,11 @@ void RunFloat32(const LongRows& rows_of, int arity, int threads, RowFunction fun
     float buffers[kOperands][kRow];
     const float* rows[kOperands] = {};
     for (int k = 1; k <= arity; ++k) {
-      const float* const data = static_cast<const float*>(args.inputs[k - 1]) + at[k];
-      const int64_t stride = loop.strides[k].back();
-      rows[k] = rounds
-                    ? ContiguousRounds(rows_of, rows_of.sources[k], data, stride, steps, buffers[k])
-                    : ContiguousRow(data, stride, steps, buffers[k]);
+      const auto load = [&](int64_t stride, int64_t n, float* buffer) {
+        return ContiguousRow(static_cast<const float*>(args.inputs[k - 1]) + at[k], stride, n,
+                             buffer);
+      };
+      rows[k] = ContiguousRounds(rows_of, k, steps, load, buffers[k]);
     }
     float* const row = output_stride == 1 ? output + at[0] : buffers[0];
     function(rows[1], rows[2], rows[3], row, steps * step, parameters);
@@ -190,7 +130,7 @@ absl::StatusOr<KernelList> MakeElemwise(const Elemwise& op, const KernelRequest&
   const int arity = Arity(param.mode), threads = request.threads;
   const auto loops = LoopsOver<kOperands>(output, request.inputs, threads);
   if (output.dtype == DType::kFloat32) {
-    Parameters parameters;
+    RowParameters parameters;
     std::copy(param.parameters.begin(), param.parameters.end(), parameters.values);
     const RowFunction function = RowFunctionOf(param.mode, request.processor.isa);
     const std::string name = absl::StrCat("elementwise:", Name(request.processor.isa));

@@ -85,8 +85,12 @@ std::vector<RowLoop<K>> LoopsOver(const TensorType& first, absl::Span<const Tens
     loop.strides[k] = StridesOver(others[k - 1], first.shape, blocked);
   }
   int blocks = 1;
-  const auto channels_last = [](const TensorType& type) { return type.format == Format::kNHWC; };
-  if (channels_last(first) && std::all_of(others.begin(), others.end(), channels_last)) {
+  bool channels_last = first.format == Format::kNHWC;
+  for (size_t k = 1; channels_last && k <= others.size(); ++k) {
+    const bool per_channel = loop.strides[k][2] == 0 && loop.strides[k][3] == 0;
+    channels_last = others[k - 1].format == Format::kNHWC || per_channel;
+  }
+  if (channels_last) {
     loop.shape = {first.shape[0], first.shape[2], first.shape[3], first.shape[1]};
     for (Strides& strides : loop.strides)
       strides = {strides[0], strides[2], strides[3], strides[1]};

@@ -1,4 +1,4 @@
-// 8-bit conversions, pooling, sums and tables.
+// 8-bit conversions, pooling, sums, tables and functions of several tensors.
 #include "runtime/cuda/quantized.h"
 
 #include <algorithm>
@@ -23,7 +23,8 @@ Walk<kOperands> WalkOf(const KernelRequest& request) {
   std::array<Strides, kOperands> strides;
   strides[0] = StridesOver(request.outputs[0], shape);
   for (size_t k = 1; k < strides.size(); ++k) {
-    strides[k] = StridesOver(request.inputs[k - 1], shape);
+    strides[k] = k <= request.inputs.size() ? StridesOver(request.inputs[k - 1], shape)
+                                            : Strides(shape.rank(), 0);
   }
   OrderByMemory(shape, strides);
   return MakeWalk<kOperands>(shape, strides);
@@ -53,6 +54,24 @@ KernelList SumKernel(const ElemwiseMultiType& op, const KernelRequest& request) 
   return OnlyLaunch("int8:sum", params, [](ByteSumParams& bound, const KernelArgs& args) {
     bound.a = args.inputs[0];
     bound.b = args.inputs[1];
+    bound.out = args.outputs[0];
+  });
+}
+
+KernelList FunctionKernel(const ElemwiseMultiType& op, const KernelRequest& request) {
+  const TensorType& output = request.outputs[0];
+  if (output.shape.num_elements() == 0) return NoLaunch();
+  ByteFunctionParams params;
+  params.walk = WalkOf<4>(request);
+  params.function = op.param().mode;
+  params.inputs = static_cast<int>(request.inputs.size());
+  for (size_t k = 0; k < request.inputs.size(); ++k) {
+    params.floats[k] = request.inputs[k].dtype == DType::kFloat32;
+    if (!params.floats[k]) params.of_in[k] = ByteTypeOf(request.inputs[k]);
+  }
+  params.of_out = ByteTypeOf(output);
+  return OnlyLaunch("int8:function", params, [](ByteFunctionParams& bound, const KernelArgs& args) {
+    std::copy(args.inputs.begin(), args.inputs.end(), bound.in);
     bound.out = args.outputs[0];
   });
 }
@@ -98,7 +117,7 @@ absl::StatusOr<KernelList> QuantizedPoolingKernels(const PoolingForward& op,
 }
 
 void RegisterQuantizedKernels(KernelRegistry& registry, const LibraryKernels&) {
-  RegisterByteFunctions(registry, TableKernel, SumKernel);
+  RegisterByteFunctions(registry, TableKernel, SumKernel, FunctionKernel);
 }
 
 }  // namespace ashlar::cuda

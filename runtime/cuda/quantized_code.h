@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "opr/base/scalar_functions.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/window.h"
 
@@ -98,6 +99,34 @@ ASHLAR_HD void ByteSumAt(const ByteSumParams& p, int64_t number) {
   Locate(p.walk, number, at);
   const float sum = RoundedSum(RealAt(p.of_a, p.a, at[1]), RealAt(p.of_b, p.b, at[2]));
   static_cast<uint8_t*>(p.out)[at[0]] = ByteOf(p.of_out, RoundedQuotient(sum, p.of_out.scale));
+}
+
+// The parameters of out = function(in...). Input 0 and the output have 8 bits; others may be
+// Float32.
+struct ByteFunctionParams {
+  Walk<4> walk;
+  ScalarFunction function = ScalarFunction::kMul;
+  int inputs = 2;
+  bool floats[3] = {};
+  ByteType of_in[3], of_out;
+  const void* in[3] = {};
+  void* out = nullptr;
+};
+
+ASHLAR_HD void ByteFunctionAt(const ByteFunctionParams& p, int64_t number) {
+  int64_t at[4];
+  Locate(p.walk, number, at);
+  float values[3] = {};
+  ASHLAR_UNROLL
+  for (int k = 0; k < 3; ++k) {
+    if (k >= p.inputs) continue;
+    values[k] = p.floats[k] ? static_cast<const float*>(p.in[k])[at[k + 1]]
+                            : RealAt(p.of_in[k], p.in[k], at[k + 1]);
+  }
+  const float value = p.function == ScalarFunction::kFuseMulAdd3
+                          ? RoundedSum(RoundedProduct(values[0], values[1]), values[2])
+                          : Apply(p.function, values[0], values[1], values[2]);
+  static_cast<uint8_t*>(p.out)[at[0]] = ByteOf(p.of_out, RoundedQuotient(value, p.of_out.scale));
 }
 
 enum class BytePoolKind { kMax, kExactMean, kMean };
@@ -228,6 +257,7 @@ ASHLAR_HD void ByteConvAt(const ByteConvParams& p, int64_t number) {
 LaunchError Launch(const ByteConvertParams& params, void* stream);
 LaunchError Launch(const ByteTableParams& params, void* stream);
 LaunchError Launch(const ByteSumParams& params, void* stream);
+LaunchError Launch(const ByteFunctionParams& params, void* stream);
 LaunchError Launch(const BytePoolParams& params, void* stream);
 LaunchError Launch(const ByteConvParams& params, void* stream);
 

@@ -28,6 +28,37 @@ void AddCases<ElemwiseMultiType>(Cases& cases) {
       AddQuantized(cases, test, {true, true});
     }
   }
+  // Functions of operands that broadcast, and of floats: a slope, a scale and a shift by channel.
+  for (const OutputType& output : outputs) {
+    for (const Shape& shape : {Shape{2, 5, 3, 7}, Shape{1, 16, 4, 5}, Shape{2, 70, 3, 3}}) {
+      const HostTensor a = QuantizedTensor(cases, DType::kQuantized8Asymm, shape, {0.125f}, 7);
+      const HostTensor b = QuantizedTensor(cases, DType::kQuantizedS8, shape, {0.3f}, -12);
+      const HostTensor gate =
+          QuantizedTensor(cases, DType::kQuantized8Asymm, {shape[0], shape[1], 1, 1}, {0.0039f}, 0);
+      const HostTensor row = QuantizedTensor(cases, DType::kQuantizedS8, {shape[3]}, {0.02f}, 3);
+      const HostTensor one = cases.Tensor({1}), by_channel = cases.Tensor({shape[1], 1, 1}),
+                       shift = cases.Tensor({1, shape[1], 1, 1});
+      const auto add = [&](ScalarFunction function, std::vector<HostTensor> inputs,
+                           std::vector<bool> images) {
+        KernelCase test = {RowOf(function).name, Make<ElemwiseMultiType>({{function}, output}),
+                           std::move(inputs)};
+        AddQuantized(cases, test, images);
+        test.in_place = 0;
+        test.tolerance = 0;
+        cases.Add(test);
+      };
+      add(ScalarFunction::kMul, {a, gate}, {true, true});
+      add(ScalarFunction::kMul, {b, a}, {true, true});
+      add(ScalarFunction::kMul, {b, one}, {true, false});
+      add(ScalarFunction::kAdd, {a, row}, {true, false});
+      add(ScalarFunction::kAdd, {b, by_channel}, {true, false});
+      add(ScalarFunction::kSub, {a, b}, {true, true});
+      add(ScalarFunction::kMax, {a, gate}, {true, true});
+      add(ScalarFunction::kPRelu, {b, by_channel}, {true, false});
+      add(ScalarFunction::kPRelu, {a, one}, {true, false});
+      add(ScalarFunction::kFuseMulAdd3, {a, by_channel, shift}, {true, false, false});
+    }
+  }
   const auto halves = [](DType dtype, std::vector<int8_t> values) {
     return HostTensor::FromValues<int8_t>(DType::kInt8, {4}, values)
         .As(dtype, Value(Quantization::Make(dtype, {0.5f})));

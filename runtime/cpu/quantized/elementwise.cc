@@ -1,5 +1,4 @@
-// ElemwiseMultiType: functions of one operand use a table of 256 bytes; functions of two operands
-// use Float32.
+// ElemwiseMultiType: functions of one operand use a table of 256 bytes; sums use Float32.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,6 +9,7 @@
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
+#include "runtime/cpu/quantized/function.h"
 #include "runtime/cpu/quantized/tile.h"
 #include "runtime/cpu/walk.h"
 #include "runtime/device/byte_functions.h"
@@ -152,7 +152,7 @@ KernelList TableKernel(const ElemwiseMultiType& op, const KernelRequest& request
 }  // namespace
 
 void RegisterQuantizedKernels(KernelRegistry& registry) {
-  RegisterByteFunctions(registry, TableKernel, SumKernel);
+  RegisterByteFunctions(registry, TableKernel, SumKernel, ByteFunctionKernel);
 }
 
 }  // namespace ashlar::cpu

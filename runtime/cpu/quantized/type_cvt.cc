@@ -7,21 +7,13 @@
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/quantized.h"
-#include "runtime/cpu/quantized/tile.h"
+#include "runtime/cpu/quantized/conversion_rows.h"
 #include "runtime/cpu/walk.h"
 
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kRow = 1024;  // elements
-
-struct ConversionCall {
-  const void* from;
-  void* to;
-  int64_t n, step_from, step_to;
-  float scale;
-  RoundingSteps rounding;
-};
+constexpr int64_t kRow = kConvertedRow;
 
 // Calls loop(steps), passing steps of 1 as compile-time constants.
 template <typename Loop>
@@ -58,31 +50,39 @@ void DequantizeRow(const ConversionCall& call) {
 
 }  // namespace
 
+ConversionCall ConversionOf(const TensorType& integers) {
+  const int32_t least = LeastOf(integers.dtype);
+  return {nullptr,
+          nullptr,
+          0,
+          1,
+          1,
+          integers.quantization.scale(),
+          RoundingBetween(least, least + 255, integers.quantization.zero_point())};
+}
+
+ConvertRow Quantizer(Isa isa) { return Versions<QuantizeRow>::For(isa); }
+
+ConvertRow Dequantizer(DType from, Isa isa) {
+  return from == DType::kQuantizedS8 ? Versions<DequantizeRow<int8_t>>::For(isa)
+                                     : Versions<DequantizeRow<uint8_t>>::For(isa);
+}
+
 bool IsQuantizedConversion(const TensorType& from, const TensorType& to) {
   const bool quantizes = from.dtype == DType::kFloat32;
   const TensorType &floats = quantizes ? from : to, &integers = quantizes ? to : from;
   return floats.dtype == DType::kFloat32 && IsQuantized(integers.dtype) &&
          SizeOf(integers.dtype) == 1 && integers.quantization.scales().size() == 1 &&
-         !IsBlocked(to.format);
+         !(quantizes && IsBlocked(to.format));
 }
 
 KernelList QuantizedConversionKernels(const KernelRequest& request) {
   const TensorType &from = request.inputs[0], &to = request.outputs[0];
   const bool quantizes = from.dtype == DType::kFloat32;
   const TensorType& integers = quantizes ? to : from;
-  const int32_t least = LeastOf(integers.dtype);
-  const ConversionCall call = {
-      nullptr,
-      nullptr,
-      0,
-      0,
-      0,
-      integers.quantization.scale(),
-      RoundingBetween(least, least + 255, integers.quantization.zero_point())};
+  const ConversionCall call = ConversionOf(integers);
   const Isa isa = request.processor.isa;
-  const auto row = quantizes                           ? Versions<QuantizeRow>::For(isa)
-                   : from.dtype == DType::kQuantizedS8 ? Versions<DequantizeRow<int8_t>>::For(isa)
-                                                       : Versions<DequantizeRow<uint8_t>>::For(isa);
+  const ConvertRow row = quantizes ? Quantizer(isa) : Dequantizer(from.dtype, isa);
   const int64_t size_from = SizeOf(from.dtype), size_to = SizeOf(to.dtype);
   const auto loops = LoopsOver<2>(to, request.inputs, request.threads);
   return OnlyKernel(absl::StrCat("int8:convert:", Name(isa)), [=, threads = request.threads](
@@ -98,6 +98,7 @@ KernelList QuantizedConversionKernels(const KernelRequest& request) {
         row(each);
       });
     }
+    ZeroChannelPadding(to, args.outputs[0]);
   });
 }
 

@@ -5,6 +5,7 @@
 #include "opr/concat.h"
 #include "opr/conv_bias.h"
 #include "opr/convolution.h"
+#include "opr/elemwise.h"
 #include "opr/elemwise_multi_type.h"
 #include "opr/pooling.h"
 #include "opr/quantized_conv.h"
@@ -174,20 +175,64 @@ OnnxIntegerOperator IntegerMean(OnnxNode& node, const OnnxQuantity& x) {
   return {std::make_shared<const PoolingForward>(param), {x.quantized}};
 }
 
+namespace {
+
+// Returns the operands of the function that computes `result`, of which `mode` is changed to one
+// function for a sum of products by channel, as norms are written.
+std::vector<OnnxVar> FunctionOperands(const OnnxNode& node, OnnxVar result, ScalarFunction& mode) {
+  const absl::Span<const OnnxVar> operands = node.operands(result);
+  if (mode == ScalarFunction::kAdd) {
+    const Operator* const product = node.producer(operands[0]);
+    if (product != nullptr && IsElemwise(*product, ScalarFunction::kMul) &&
+        node.constant(operands[1]) != nullptr) {
+      mode = ScalarFunction::kFuseMulAdd3;
+      const absl::Span<const OnnxVar> factors = node.operands(operands[0]);
+      return {factors[0], factors[1], operands[1]};
+    }
+  }
+  return {operands.begin(), operands.end()};
+}
+
+// Returns a function of 8-bit tensors and constants of Float32.
+OnnxIntegerOperator IntegerFunctionOf(const OnnxNode& node, OnnxVar result, const Elemwise& op) {
+  ElemwiseMultiTypeParam param{op.param()};
+  OnnxIntegerOperator made;
+  const Shape& shape = node.shape(result);
+  int first = -1;
+  for (const OnnxVar operand : FunctionOperands(node, result, param.mode)) {
+    const OnnxQuantity* const quantity = node.quantity(operand);
+    const bool bytes = quantity != nullptr && quantity->quantized != kNoOnnxVar;
+    const bool constant =
+        node.constant(operand) != nullptr && node.dtype(operand) == DType::kFloat32;
+    if (!bytes && !constant) return {};
+    made.operands.push_back(bytes ? quantity->quantized : operand);
+    if (bytes && first < 0 && node.shape(operand) == shape) {
+      first = static_cast<int>(made.operands.size()) - 1;
+    }
+  }
+  const ScalarRow& row = RowOf(param.mode);
+  if (row.arity > 1 && !HasByteFunction(param.mode)) return {};
+  if (first < 0 || (first > 0 && (first > 1 || !row.commutative))) return {};
+  std::swap(made.operands[0], made.operands[static_cast<size_t>(first)]);
+  made.op = std::make_shared<const ElemwiseMultiType>(std::move(param));
+  return made;
+}
+
+}  // namespace
+
 OnnxIntegerOperator IntegerOperator(const OnnxNode& node, OnnxVar result) {
   const Operator* const op = node.producer(result);
   if (op == nullptr) return {};
+  if (const auto* function = dynamic_cast<const Elemwise*>(op)) {
+    return IntegerFunctionOf(node, result, *function);
+  }
   OnnxIntegerOperator made;
   for (const OnnxVar operand : node.operands(result)) {
     const OnnxQuantity* const quantity = node.quantity(operand);
     if (quantity == nullptr || quantity->quantized == kNoOnnxVar) return {};
     made.operands.push_back(quantity->quantized);
   }
-  if (const auto* function = dynamic_cast<const Elemwise*>(op)) {
-    made.op = std::make_shared<const ElemwiseMultiType>(ElemwiseMultiTypeParam{function->param()});
-    const bool sum = function->param().mode == ScalarFunction::kAdd;
-    if (Arity(function->param().mode) != 1 && !sum) return {};
-  } else if (const auto* pooling = dynamic_cast<const PoolingForward*>(op)) {
+  if (const auto* pooling = dynamic_cast<const PoolingForward*>(op)) {
     if (pooling->param().mode == PoolingMode::kAverage) return {};
     made.op = std::make_shared<const PoolingForward>(pooling->param());
   } else if (const auto* concat = dynamic_cast<const Concat*>(op)) {

@@ -25,7 +25,7 @@ const std::map<std::string, std::set<std::string>>& Implementations() {
       {"ConvBiasForward",
        {"depthwise", "depthwise/runs of 4", "depthwise:packs", "depthwise:packs/runs of 4",
         "direct", "int8:direct", "int8:direct:fours"}},
-      {"ElemwiseMultiType", {"int8:sum", "int8:table"}},
+      {"ElemwiseMultiType", {"int8:function", "int8:sum", "int8:table"}},
       {"PoolingForward",
        {"int8:pooling", "pooling", "pooling:packs2", "pooling:packs4", "pooling:packs8",
         "pooling:teams", "pooling:teams:packs2", "pooling:teams:packs4", "pooling:teams:packs8"}},
