@@ -9,6 +9,7 @@
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
+#include "runtime/cpu/quantized/conversion_rows.h"
 #include "runtime/cpu/quantized/function.h"
 #include "runtime/cpu/quantized/tile.h"
 #include "runtime/cpu/walk.h"
@@ -51,10 +52,6 @@ inline uint8_t ByteOf(const SumCall& call, float steps) {
   return static_cast<uint8_t>(Rounded(steps, call.rounding) ^ call.of_y.flip);
 }
 
-// Products with the inverse differ from quotients by a few units in the last place. Below 512, both
-// round to the same integer unless they are near a half. Above 512, both saturate.
-constexpr float kSurelyRounded = 0.5f - 0x1p-12f;
-
 // Computes at most kSummed adjacent elements by multiplying with the inverse. If any result is near
 // a half, recomputes all by division.
 constexpr int64_t kSummed = 64;
@@ -89,9 +86,6 @@ void AddRow(const SumCall& call) {
     call.y[i * call.step_y] = ByteOf(call, sum / call.of_y.scale);
   }
 }
-
-// Returns 0 if the inverse, or a product with it, may be denormal or not finite.
-float InverseOf(float scale) { return scale > 0x1p-60f && scale < 0x1p60f ? 1 / scale : 0; }
 
 // Computes a sum, optionally rectified.
 KernelList SumKernel(const ElemwiseMultiType& op, const KernelRequest& request) {
@@ -137,12 +131,14 @@ KernelList TableKernel(const ElemwiseMultiType& op, const KernelRequest& request
   const TensorType& output = request.outputs[0];
   const std::array<uint8_t, 256> table = op.Table(request.inputs[0], output);
   const auto loops = LoopsOver<2>(output, request.inputs, request.threads);
+  const TileCode* const code = TileCodeFor(request.processor);
   return OnlyKernel("int8:table", [=, threads = request.threads](const KernelArgs& args) {
     for (const RowLoop<2>& loop : loops) {
       const int64_t to = loop.strides[0].back(), from = loop.strides[1].back();
       ParallelRows(loop, threads, kRow, [&](const std::array<int64_t, 2>& at, int64_t n) {
         auto* const y = args.Output<uint8_t>(0) + at[0];
         const auto* const x = args.Input<uint8_t>(0) + at[1];
+        if (to == 1 && from == 1 && code != nullptr) return code->table(table.data(), x, y, n);
         for (int64_t i = 0; i < n; ++i) y[i * to] = table[x[i * from]];
       });
     }

@@ -147,6 +147,9 @@ struct DepthwiseCall {
 inline constexpr int64_t kShared = 3;
 using DepthwiseFunction = void (*)(const DepthwiseCall& call);
 
+// Sets y[i] = table[x[i]] for n bytes; `table` has 256. y may be x.
+using TableFunction = void (*)(const uint8_t* table, const uint8_t* x, uint8_t* y, int64_t n);
+
 // The code for one instruction set.
 struct TileCode {
   static constexpr int64_t kMostPixels = 14, kMostPanels = 2, kMostDepthwiseChannels = 64;
@@ -156,6 +159,7 @@ struct TileCode {
   // run[is_signed][b][p]: tiles of p pixels by b panels.
   TileFunction run[2][kMostPanels + 1][kMostPixels + 1];
   DepthwiseFunction depthwise[2];  // by is_signed
+  TableFunction table;
 };
 
 // Returns null if there is none: the plan is for another architecture, or the processor has only

@@ -323,9 +323,20 @@ constexpr void SetTiles(TileCode& code, std::integer_sequence<int, kPixels...>) 
    ...);
 }
 
+// A TableFunction.
+template <typename V>
+void RunTable(const uint8_t* table, const uint8_t* x, uint8_t* y, int64_t n) {
+  const typename V::Table looked_up(table);
+  int64_t i = 0;
+  for (; i + V::kBytes <= n; i += V::kBytes) {
+    V::StoreSome(looked_up.Of(V::Load(x + i)), y + i, V::kBytes);
+  }
+  for (; i < n; ++i) y[i] = table[x[i]];
+}
+
 template <typename V, int kPixels, int kPanels, typename Half = V>
 constexpr TileCode MakeTileCode() {
-  TileCode code = {kPixels, kPanels, V::kBytes, {}, {}, {}};
+  TileCode code = {kPixels, kPanels, V::kBytes, {}, {}, {}, RunTable<V>};
   code.offset[!V::kSigned] = V::kSigned ? -128 : 128;
   using Sequence = std::make_integer_sequence<int, kPixels>;
   code.depthwise[0] = RunDepthwiseOrHalf<V, Half, false>;

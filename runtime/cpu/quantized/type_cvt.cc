@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/own_kernel.h"
@@ -24,9 +25,37 @@ void WithSteps(const ConversionCall& call, const Loop& loop) {
   loop(call.step_from, call.step_to);
 }
 
+// Quantises at most kQuantized adjacent elements by multiplying with the inverse. If any result is
+// near a half, recomputes all by division.
+constexpr int64_t kQuantized = 64;
+template <typename Count>
+void QuantizeSome(const ConversionCall& call, const float* from, uint8_t* to, Count n) {
+  uint8_t made[kQuantized];  // bytes in `to` might be part of `call`, for all the compiler knows
+  int near_half = call.inverse == 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const float steps = from[i] * call.inverse;
+    near_half |= std::abs(steps - std::nearbyint(steps)) > kSurelyRounded;
+    made[i] = static_cast<uint8_t>(Rounded(steps, call.rounding));
+  }
+  if (near_half != 0) {
+    for (int64_t i = 0; i < n; ++i) {
+      made[i] = static_cast<uint8_t>(Rounded(from[i] / call.scale, call.rounding));
+    }
+  }
+  std::copy_n(made, n, to);
+}
+
 void QuantizeRow(const ConversionCall& call) {
   const auto* const from = static_cast<const float*>(call.from);
   auto* const to = static_cast<uint8_t*>(call.to);
+  if (call.step_from == 1 && call.step_to == 1) {
+    int64_t i = 0;
+    for (; i + kQuantized <= call.n; i += kQuantized) {
+      QuantizeSome(call, from + i, to + i, std::integral_constant<int64_t, kQuantized>());
+    }
+    if (i < call.n) QuantizeSome(call, from + i, to + i, call.n - i);
+    return;
+  }
   WithSteps(call, [&](auto step_from, auto step_to) {
     uint8_t bytes[kRow];  // written separately, so that the other loop is vectorised
     for (int64_t i = 0; i < call.n; ++i) {
@@ -58,6 +87,7 @@ ConversionCall ConversionOf(const TensorType& integers) {
           1,
           1,
           integers.quantization.scale(),
+          InverseOf(integers.quantization.scale()),
           RoundingBetween(least, least + 255, integers.quantization.zero_point())};
 }
 

@@ -48,6 +48,28 @@ struct Vectors256 {
     return Multiply::Add(sums, bytes, weights);
   }
 
+  // A table of 256 bytes as 16 rows, each in both halves of a vector. A byte's upper half names its
+  // row: elsewhere the index exceeds 127, and the shuffle gives 0.
+  struct Table {
+    Vector rows[16];
+
+    explicit Table(const uint8_t* bytes) {
+      for (int i = 0; i < 16; ++i) {
+        rows[i] = _mm256_broadcastsi128_si256(
+            _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes) + i));
+      }
+    }
+    Vector Of(Vector bytes) const {
+      Vector found = _mm256_setzero_si256();
+      for (int i = 0; i < 16; ++i) {
+        const Vector own = _mm256_xor_si256(bytes, _mm256_set1_epi8(static_cast<char>(i << 4)));
+        const Vector index = _mm256_adds_epu8(own, _mm256_set1_epi8(0x70));
+        found = _mm256_or_si256(found, _mm256_shuffle_epi8(rows[i], index));
+      }
+      return found;
+    }
+  };
+
   // Interleaves within each 128 bits.
   static Vector LowBytes(Vector a, Vector b) { return _mm256_unpacklo_epi8(a, b); }
   static Vector HighBytes(Vector a, Vector b) { return _mm256_unpackhi_epi8(a, b); }

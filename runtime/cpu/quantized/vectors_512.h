@@ -39,6 +39,26 @@ struct Vectors512 {
     return Multiply::Add(sums, bytes, weights);
   }
 
+  struct Table {
+    Vector rows[16];
+
+    explicit Table(const uint8_t* bytes) {
+      for (int i = 0; i < 16; ++i) {
+        rows[i] =
+            _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes) + i));
+      }
+    }
+    Vector Of(Vector bytes) const {
+      Vector found = _mm512_setzero_si512();
+      for (int i = 0; i < 16; ++i) {
+        const Vector own = _mm512_xor_si512(bytes, _mm512_set1_epi8(static_cast<char>(i << 4)));
+        const Vector index = _mm512_adds_epu8(own, _mm512_set1_epi8(0x70));
+        found = _mm512_or_si512(found, _mm512_shuffle_epi8(rows[i], index));
+      }
+      return found;
+    }
+  };
+
   static Vector LowBytes(Vector a, Vector b) { return _mm512_unpacklo_epi8(a, b); }
   static Vector HighBytes(Vector a, Vector b) { return _mm512_unpackhi_epi8(a, b); }
   static Vector LowPairs(Vector a, Vector b) { return _mm512_unpacklo_epi16(a, b); }

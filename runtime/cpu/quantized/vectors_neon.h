@@ -44,6 +44,24 @@ struct VectorsNeon {
     return Multiply::Add(sums, vreinterpretq_s8_s32(bytes), vreinterpretq_s8_s32(weights));
   }
 
+  // A table of 256 bytes; an index beyond a quarter leaves what others found.
+  struct Table {
+    uint8x16x4_t quarters[4];
+
+    explicit Table(const uint8_t* bytes) {
+      for (int i = 0; i < 4; ++i) quarters[i] = vld1q_u8_x4(bytes + 64 * i);
+    }
+    Vector Of(Vector bytes) const {
+      uint8x16_t index = vreinterpretq_u8_s32(bytes);
+      uint8x16_t found = vqtbl4q_u8(quarters[0], index);
+      for (int i = 1; i < 4; ++i) {
+        index = vsubq_u8(index, vdupq_n_u8(64));
+        found = vqtbx4q_u8(found, quarters[i], index);
+      }
+      return vreinterpretq_s32_u8(found);
+    }
+  };
+
   static Vector LowBytes(Vector a, Vector b) {
     return vreinterpretq_s32_s8(vzip1q_s8(vreinterpretq_s8_s32(a), vreinterpretq_s8_s32(b)));
   }
