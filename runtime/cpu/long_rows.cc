@@ -2,10 +2,10 @@
 
 namespace ashlar::cpu {
 
-LongRows LongRowsOf(const RowLoop<kLongRowOperands>& loop, bool padded, int threads) {
-  constexpr int64_t kShort = 64;
+LongRows LongRowsOf(const RowLoop<kLongRowOperands>& loop, bool padded, int threads,
+                    int64_t most_short) {
   const int rank = loop.shape.rank();
-  if (rank < 2 || loop.shape[rank - 1] > kShort) return {loop};
+  if (rank < 2 || loop.shape[rank - 1] > most_short) return {loop};
   LongRows rows = {loop};
   rows.lanes = loop.shape[rank - 1];
   rows.period = padded ? kChannelBlock : rows.lanes;

@@ -28,8 +28,10 @@ struct LongRows {
 
 // Returns `loop` with long rows if each operand either goes on from round to round, as the output
 // does, or repeats one round, or one element in each round. `padded`: the output's rounds are
-// blocks of channels, whose padding may be written.
-LongRows LongRowsOf(const RowLoop<kLongRowOperands>& loop, bool padded, int threads);
+// blocks of channels, whose padding may be written. Innermost dimensions above `most_short` make
+// rows by themselves.
+LongRows LongRowsOf(const RowLoop<kLongRowOperands>& loop, bool padded, int threads,
+                    int64_t most_short = 64);
 
 // Returns `steps` steps of operand k of a loop: in place, or in `buffer`. load(stride, n, buffer)
 // returns the operand's next n elements, `stride` apart, as contiguous floats.

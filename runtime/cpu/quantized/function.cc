@@ -74,7 +74,7 @@ KernelList ByteFunctionKernel(const ElemwiseMultiType& op, const KernelRequest& 
   const ConversionCall to_bytes = ConversionOf(output);
   std::vector<LongRows> loops;
   for (const auto& loop : LoopsOver<kLongRowOperands>(output, request.inputs, request.threads)) {
-    loops.push_back(LongRowsOf(loop, /*padded=*/false, request.threads));
+    loops.push_back(LongRowsOf(loop, /*padded=*/false, request.threads, kConvertedRow / 4));
   }
   return OnlyKernel(absl::StrCat("int8:function:", Name(isa)), [=, threads = request.threads](
                                                                    const KernelArgs& args) {
