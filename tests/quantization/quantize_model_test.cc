@@ -127,6 +127,31 @@ const NetCase kNets[] = {
        return std::move(net).Build(c);
      },
      27, 0},
+    {"Gates",  // squeeze and excitation, as MobileNetV3 has it, and a product with an image of one
+               // channel
+     [](uint64_t seed) {
+       NetOfFloats net(seed, kImage);
+       const int a = net.Apply(F::kRelu, {net.Conv(net.x(), 18)});
+       const int mean = net.Pool(a, PoolingMode::kAverage, 12, 10);
+       const int inner = net.Apply(F::kRelu, {net.Conv(mean, 8, 1)});
+       const int gate = net.Apply(F::kSigmoid, {net.Conv(inner, 18, 1)});
+       const int b = net.Conv(net.Apply(F::kMul, {gate, a}), 6, 1);
+       const int map = net.Apply(F::kSigmoid, {net.Conv(a, 1)});
+       return std::move(net).Build(net.Conv(net.Apply(F::kMul, {b, map}), 4, 1));
+     },
+     25, 0},
+    {"Norms",  // slopes, norms, factors and addends of channels
+     [](uint64_t seed) {
+       NetOfFloats net(seed, kImage);
+       const int a = net.Conv(net.x(), 10);
+       const int b = net.Apply(F::kPRelu, {a, net.PerChannel(a, 0, 0.5)});
+       const int c = net.Conv(net.Normalised(net.Apply(F::kRelu, {net.Normalised(b)})), 9);
+       const int d = net.Apply(F::kMax, {c, net.Apply(F::kMul, {c, net.PerChannel(c, 0.2, 1.5)})});
+       const int e =
+           net.Apply(F::kSub, {net.Pool(d, PoolingMode::kMax, 2, 2), net.PerChannel(d, -1, 1)});
+       return std::move(net).Build(net.Conv(e, 4, 1));
+     },
+     25, 0},
     {"Means",
      [](uint64_t seed) {
        NetOfFloats net(seed, kImage);

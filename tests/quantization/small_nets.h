@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "opr/batch_norm.h"
 #include "opr/concat.h"
 #include "opr/conv_bias.h"
 #include "opr/convolution.h"
@@ -110,6 +111,16 @@ class NetOfFloats {
                                         Name("fc"));
     return maker_.Add<Elemwise>({ScalarFunction::kAdd},
                                 {y, maker_.Constant(RandomTensor(random_, {outputs}, -0.2, 0.2))});
+  }
+  // A constant of one number for each channel of x.
+  int PerChannel(int x, double least, double most) {
+    return maker_.Constant(RandomTensor(random_, {1, shape(x)[1], 1, 1}, least, most));
+  }
+  int Normalised(int x) {
+    return maker_.Add<BatchNorm>({},
+                                 {x, PerChannel(x, 0.5, 1.5), PerChannel(x, -0.2, 0.2),
+                                  PerChannel(x, -0.2, 0.2), PerChannel(x, 0.5, 1.5)},
+                                 Name("bn"));
   }
   int Softmaxed(int x) { return maker_.Add<Softmax>({1}, {x}, "softmax"); }
   template <typename Op>

@@ -19,6 +19,48 @@ struct PoolProblem {
   ImageStrides src, dst;
 };
 
+// Like ChannelsRow for maxima of few channels: first of rows, over all columns that some outputs
+// read, then of columns. Returns false if the columns of one output are too many.
+constexpr int64_t kFewChannels = 32;
+template <typename Element>
+bool FewChannelsRow(const PoolProblem& problem, const Element* image, Element* row,
+                    const InsideTaps& rows) {
+  constexpr int64_t kWidth = 4096;  // elements
+  const int64_t channels = problem.geometry.channels;
+  const WindowAxis& w = problem.geometry.w;
+  Element tall[kWidth];
+  for (int64_t next = 0; next < w.output;) {
+    const int64_t begin = next;
+    int64_t first = w.input, end = 0;  // dilated windows may begin before those of earlier outputs
+    for (; next < w.output; ++next) {
+      const InsideTaps columns = w.Inside(next);
+      const int64_t low = std::min(first, columns.begin), high = std::max(end, columns.end);
+      if ((high - low) * channels > kWidth) break;
+      first = low;
+      end = high;
+    }
+    if (next == begin) return false;
+    const int64_t width = std::max<int64_t>(0, end - first) * channels;
+    std::fill_n(tall, width, static_cast<Element>(problem.types.least));
+    for (int64_t y = rows.begin; y < rows.end; y += rows.step) {
+      const Element* const from = image + y * problem.src.h + first * channels;
+#pragma omp simd
+      for (int64_t i = 0; i < width; ++i) tall[i] = from[i] > tall[i] ? from[i] : tall[i];
+    }
+    for (int64_t ow = begin; ow < next; ++ow) {
+      const InsideTaps columns = w.Inside(ow);
+      Element most[kFewChannels];
+      std::fill_n(most, kFewChannels, static_cast<Element>(problem.types.least));
+      for (int64_t x = columns.begin; x < columns.end; x += columns.step) {
+        const Element* const from = tall + (x - first) * channels;
+        for (int64_t c = 0; c < channels; ++c) most[c] = from[c] > most[c] ? from[c] : most[c];
+      }
+      std::copy_n(most, channels, row + ow * problem.dst.w);
+    }
+  }
+  return true;
+}
+
 // Like PooledWindow, if channels are adjacent.
 template <typename Element, PoolingMode kMode>
 void ChannelsRow(const PoolProblem& problem, int64_t n, int64_t oh, const void* src, void* dst) {
@@ -31,6 +73,11 @@ void ChannelsRow(const PoolProblem& problem, int64_t n, int64_t oh, const void* 
   auto* const row = static_cast<Element*>(dst) + n * problem.dst.n + oh * problem.dst.h;
   const InsideTaps rows = h.Inside(oh);
   const auto rounding = RoundingBetween(types.least, types.most, types.zero_point);
+  if constexpr (kMax) {
+    const bool few =
+        problem.geometry.channels <= kFewChannels && problem.src.w == problem.geometry.channels;
+    if (few && FewChannelsRow(problem, image, row, rows)) return;
+  }
   for (int64_t ow = 0; ow < w.output; ++ow) {
     const InsideTaps columns = w.Inside(ow);
     for (int64_t first = 0; first < problem.geometry.channels; first += kChannels) {

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Quantises exported models with `ashlar quantize`, and measures them next to their own floats and
+next to ONNX Runtime on the same QDQ file.
+
+    pip install -r benchmarks/requirements.txt
+    cmake --build --preset release --target ashlar
+    benchmarks/eight_bits_exports.py ../shared/data/onnx/exports/mobilenet_v3_large.dynamo.onnx ... --seeded
+
+Arenas in KiB and their ratio; latencies are medians of alternating rounds: 8 bits over own floats,
+and 8 bits over ONNX Runtime's run of the file that `quantize` writes. Calibration: normal random
+numbers, as weights are. The last column names operators that stay in floats.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import tempfile
+
+import numpy
+
+import compare_onnxruntime as compare
+import cpu_peers
+
+
+def shapes_of(options):
+    return [option for i, option in enumerate(options) if "--shape" in options[max(i - 1, 0):i + 1]]
+
+
+def quantize(args, path, feeds, options, folder):
+    """Returns the QDQ file and the report of `ashlar quantize`."""
+    random = numpy.random.default_rng(args.seed)
+    numpy.savez(folder / "samples.npz", **{
+        name: numpy.concatenate([random.standard_normal(value.shape).astype(value.dtype) for _ in range(args.samples)])
+        for name, value in feeds.items()})
+    made = folder / "int8.onnx"
+    result = subprocess.run([args.ashlar, "quantize", path, *shapes_of(options), "--calibrate", folder / "samples.npz",
+                             "-o", made, "--json"], capture_output=True, text=True, check=True)
+    return made, json.loads(result.stdout)
+
+
+def measure(args, source, folder):
+    path, feeds, options = compare.prepare(args, source, folder)
+    made, report = quantize(args, path, feeds, options, folder)
+    inputs = [option for option in options if option not in shapes_of(options)]
+    arenas = [compare.plan(args, file, some)["arena_bytes"] for file, some in ((path, options), (made, []))]
+    floats = [f"{layer['name']} ({layer['type']})" for layer in report["layers"] if not layer["in_8_bits"]]
+    cells = [source.stem, *(f"{arena / 1024:,.0f}" for arena in arenas), f"{arenas[1] / arenas[0]:.3f}"]
+    for threads in args.threads:
+        own = compare.latencies(args, path, feeds, options, threads)
+        ours = compare.latencies(args, made, feeds, inputs, threads)
+        cells += [f"{own['ashlar_ms']:.2f}", f"{ours['ashlar_ms']:.2f}", f"{ours['onnxruntime_ms']:.2f}",
+                  f"{ours['ashlar_ms'] / own['ashlar_ms']:.3f}", f"{ours['ratio']:.3f}"]
+    more = "" if len(floats) <= 3 else f" and {len(floats) - 3} more"
+    return f"| {' | '.join(cells)} | {', '.join(floats[:3]) or '-'}{more} |"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="+", type=pathlib.Path)
+    parser.add_argument("--samples", type=int, default=4)
+    compare.add_options(parser, threads=[1], rounds=5)
+    args = parser.parse_args()
+    heads = ["model", "arena of floats", "of 8 bits", "ratio"]
+    for threads in args.threads:
+        heads += [f"floats ms, {threads} threads", "8 bits ms", "ONNX Runtime's 8 bits ms", "8 bits / own floats",
+                  "/ ONNX Runtime's"]
+    print(f"{cpu_peers.machine()}\n\n| {' | '.join([*heads, 'in floats'])} |\n|---|{'---:|' * (len(heads) - 1)}---|")
+    for source in args.models:
+        with tempfile.TemporaryDirectory() as folder:
+            print(measure(args, source, pathlib.Path(folder)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
