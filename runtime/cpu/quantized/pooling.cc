@@ -31,7 +31,7 @@ bool FewChannelsRow(const PoolProblem& problem, const Element* image, Element* r
   Element tall[kWidth];
   for (int64_t next = 0; next < w.output;) {
     const int64_t begin = next;
-    int64_t first = w.input, end = 0;  // dilated windows may begin before those of earlier outputs
+    int64_t first = w.input, end = 0;  // a dilated window may begin before an earlier one
     for (; next < w.output; ++next) {
       const InsideTaps columns = w.Inside(next);
       const int64_t low = std::min(first, columns.begin), high = std::max(end, columns.end);
