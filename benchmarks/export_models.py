@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Exports PyTorch models and layers to ONNX, with complete seeded weights, by both exporters.
 
-    pip install torch torchvision onnx onnxscript
+    pip install torch torchvision onnx onnxscript    (and transformers: bert_base, minilm_l6)
     benchmarks/export_models.py --list
     benchmarks/export_models.py resnet50 lraspp layers -o models [--exporter dynamo ts]
                                 [--opset 13 17] [--dynamic]
@@ -73,6 +73,17 @@ def upsample(**settings):
     return only_inner(lambda: nn.Upsample(**settings))
 
 
+def text_encoder(**settings):
+    """An encoder of the `transformers` package over tokens, which the inputs stand for."""
+    def make():
+        from transformers import BertConfig, BertModel
+        return BertModel(BertConfig(**settings), add_pooling_layer=False)
+
+    def compute(model, x):
+        return model(input_ids=(x.abs() * 3000).long() % model.config.vocab_size).last_hidden_state
+    return lambda: Part(make(), compute)
+
+
 F = nn.functional
 IMAGE, SEQUENCE, SIGNAL, VOLUME = (1, 6, 13, 17), (1, 9, 12), (1, 6, 31), (1, 4, 7, 9, 11)
 TOKENS = (1, 10, 32)
@@ -88,6 +99,9 @@ MODELS = {
     "mc3_18": (lambda: video.mc3_18(weights=None), [(1, 3, 8, 88, 104)]),
     "r2plus1d_18": (lambda: video.r2plus1d_18(weights=None), [(1, 3, 8, 80, 80)]),
     "mvit_v1_b": (lambda: video.mvit_v1_b(weights=None), [(1, 3, 16, 224, 224)]),
+    "bert_base": (text_encoder(), [(1, 128)]),
+    "minilm_l6": (text_encoder(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536),
+                  [(1, 128)]),
     "swin3d_t": (lambda: video.swin3d_t(weights=None), [(1, 3, 8, 64, 96)]),
 }
 LAYERS = {

@@ -117,6 +117,7 @@ absl::StatusOr<std::vector<HostTensor>> Attention::Evaluate(
       sum += weight;
       for (int64_t d = 0; d < g.width; ++d) sums[static_cast<size_t>(d)] += weight * v[d];
     }
+    if (param().zero_nan && std::isnan(sum)) continue;
     for (int64_t d = 0; d < g.width; ++d) {
       out[d] = sums[static_cast<size_t>(d)] / sum;
     }

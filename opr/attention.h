@@ -10,12 +10,14 @@ struct AttentionParam {
   double scale = 1;     // of the products
   bool causal = false;  // query i sees the keys up to i + offset; otherwise all keys
   int64_t offset = 0;
+  bool zero_nan = false;  // a query whose weights are not numbers gives zeros
 
   template <typename V>
   void Visit(V& v) {
     v("scale", scale);
     v("causal", causal);
     v.Optional("offset", offset, int64_t{0});
+    v.Optional("zero_nan", zero_nan, false);
   }
 };
 

@@ -95,8 +95,32 @@ std::optional<Scores> MatchScores(PatternMatcher& matcher, int var) {
   return std::nullopt;
 }
 
-// If a row sees no key, softmax gives NaN but Attention gives zeros; so the mask must be finite.
-bool IsMask(const PatternMatcher& matcher, int var) {
+// Looks through Where(IsNaN(weights), 0, weights), as exporters guard a softmax; returns the
+// weights.
+int Unguarded(PatternMatcher& matcher, int var, bool& guarded) {
+  const size_t before = matcher.size();
+  const absl::Span<const int> chosen = matcher.Function(var, "SELECT");
+  if (chosen.size() == 3 && matcher.Number(chosen[1]) == 0.0) {
+    // Flags of Bool are converted to numbers for SELECT, and from numbers after EQ.
+    const auto flags = [&](const OperatorNode* conversion) -> absl::Span<const int> {
+      if (conversion == nullptr) return {};
+      return matcher.Function(conversion->inputs[0], "EQ");
+    };
+    const absl::Span<const int> differ = flags(matcher.Made(chosen[0], "TypeCvt"));
+    if (!differ.empty() && matcher.Number(differ[1]) == 0.0) {
+      const absl::Span<const int> same = flags(matcher.Made(differ[0], "TypeCvt"));
+      guarded = !same.empty() && same[0] == chosen[2] && same[1] == chosen[2];
+      if (guarded) return chosen[2];
+    }
+  }
+  matcher.Forget(before);
+  return var;
+}
+
+// If a row sees no key, softmax gives NaN but Attention gives zeros; so without a guard the mask
+// must be finite.
+bool IsMask(const PatternMatcher& matcher, int var, bool guarded) {
+  if (guarded) return true;
   const HostTensor* const mask = matcher.Constant(var);
   if (mask == nullptr || !mask->has_data()) return false;
   for (int64_t i = 0; i < mask->num_elements(); ++i) {
@@ -112,7 +136,8 @@ std::optional<PatternMatch> MatchAttention(PatternMatcher& matcher) {
   if (sums == nullptr || IsSet(*sums->op, "transposeA") || IsSet(*sums->op, "transposeB")) {
     return std::nullopt;
   }
-  const int weights = sums->inputs[0], values = sums->inputs[1];
+  bool guarded = false;
+  const int weights = Unguarded(matcher, sums->inputs[0], guarded), values = sums->inputs[1];
   const OperatorNode* const softmax = matcher.Made(weights, "Softmax");
   const int rank = matcher.Type(weights).shape.rank();
   if (softmax == nullptr || rank != 4) return std::nullopt;
@@ -123,13 +148,14 @@ std::optional<PatternMatch> MatchAttention(PatternMatcher& matcher) {
   if (!scores) {
     const absl::Span<const int> sum = matcher.Function(softmax->inputs[0], "ADD");
     for (size_t i = 0; i < sum.size() && !scores; ++i) {
-      if (!IsMask(matcher, sum[i])) continue;
+      if (!IsMask(matcher, sum[i], guarded)) continue;
       scores = MatchScores(matcher, sum[1 - i]);
       mask = sum[i];
     }
   }
   if (!scores || !std::isfinite(scores->scale)) return std::nullopt;
   PatternMatch match = {"Attention", {{"scale", scores->scale}, {"causal", false}}, {}};
+  if (guarded) match.params.push_back({"zero_nan", true});
   match.inputs = {PatternInput{scores->queries, {}, {}, {}}, std::move(scores->keys),
                   PatternInput{values, {}, {}, {}}};
   if (mask) match.inputs.push_back(PatternInput{*mask, {}, {}, {}});

@@ -56,6 +56,10 @@ absl::StatusOr<std::vector<int>> Attention::Compose(GraphBuilder& builder,
     const int all_hidden = c.Apply(F::kEqual, {most, c.Constant(wide, kHiddenScore)});
     weights = c.Apply(F::kSelect, {all_hidden, c.Constant(wide, 0), weights});
   }
+  if (param().zero_nan) {
+    const int numbers = c.Apply(F::kEqual, {weights, weights});
+    weights = c.Apply(F::kSelect, {numbers, weights, c.Constant(wide, 0)});
+  }
   weights =
       c.Reshaped(c.Converted(weights, dtype), {g.batch, g.key_heads, group * g.queries, g.keys});
   const int sums = c.Add<MatrixMul>({}, {weights, inputs[kValues]});

@@ -4,6 +4,7 @@
 #include "opr/attention.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "graph/region.h"
@@ -151,6 +152,10 @@ void AttendBlock(const Problem& p, const Functions& f, const KernelArgs& args, i
   }
   float* out = args.Output<float>(0) + (head_index * g.queries + first) * g.width;
   for (int64_t r = 0; r < rows; ++r, out += g.width) {
+    if (p.param.zero_nan && std::isnan(totals[r])) {
+      std::fill_n(out, g.width, 0.0f);
+      continue;
+    }
     const float factor = totals[r] == 0 ? 0.0f : 1 / totals[r];
     for (int64_t d = 0; d < g.width; ++d) out[d] = sums[r * p.pitch() + d] * factor;
   }

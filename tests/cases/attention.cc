@@ -48,6 +48,17 @@ void AddCases<Attention>(Cases& cases) {
       cases.Add(test);
     }
   }
+  // The first of three queries, and a key of the second image, are not numbers.
+  for (const DType dtype : cases.scope().floats) {
+    KernelCase test{"attention of NaN",
+                    Make<Attention>({.scale = 0.7, .zero_nan = true}),
+                    {cases.Tensor(dtype, {2, 1, 3, 8}), cases.Tensor(dtype, {2, 1, 40, 8}),
+                     cases.Tensor(dtype, {2, 1, 40, 5})}};
+    test.tolerance = 1e-5;
+    test.inputs[0].Set(3, std::numeric_limits<double>::quiet_NaN());
+    test.inputs[1].Set(40 * 8 + 77, std::numeric_limits<double>::quiet_NaN());
+    cases.Add(test);
+  }
 }
 
 }  // namespace ashlar::testing

@@ -8,6 +8,7 @@
 #include "opr/reduce.h"
 #include "opr/reshape.h"
 #include "opr/softmax.h"
+#include "opr/type_cvt.h"
 #include "tests/graph/passes/pass_test.h"
 
 namespace ashlar::testing {
@@ -140,7 +141,14 @@ class RecogniseTest : public PassTest {
                   : Either(F::kMul, x, Times(gate, 1.0 / 6));
   }
   int HardSigmoid(int x) { return Times(Clipped(x), 1.0 / 6); }
-  int AttentionOf(int x, bool mask) {
+  // Where(IsNaN(x), 0, x), as PyTorch's exporter guards a softmax.
+  int Guarded(int x) {
+    const int same = Inner<TypeCvt>({DType::kBool}, {Apply(F::kEqual, {x, x})});
+    const int zero = make_.Constant(HostTensor::Zeros(DType::kBool, {}));
+    const int differ = Inner<TypeCvt>({DType::kFloat32}, {Apply(F::kEqual, {same, zero})});
+    return Apply(F::kSelect, {differ, Number(0), x});
+  }
+  int AttentionOf(int x, bool mask, bool guard = false) {
     int queries = Random({2, 3, 5, kRow}), keys = x;
     bool transpose_b = false;
     if (Coin()) queries = Times(queries, 0.75);
@@ -163,7 +171,8 @@ class RecogniseTest : public PassTest {
     int scores = Inner<MatrixMul>(by_keys, {queries, keys});
     if (Coin()) scores = Times(scores, 0.25);
     if (mask) scores = Either(F::kAdd, scores, Random(Coin() ? Shape{5, 5} : Shape{2, 1, 5, 5}));
-    const int weights = Inner<Softmax>({Coin() ? -1 : 3}, {scores});
+    int weights = Inner<Softmax>({Coin() ? -1 : 3}, {scores});
+    if (guard) weights = Guarded(weights);
     return Inner<MatrixMul>({}, {weights, Random({2, 3, 5, 4})});
   }
 
@@ -194,6 +203,7 @@ TEST_F(RecogniseTest, RandomGraphs) {
       {"HARD_SIGMOID", [&] { return HardSigmoid(x_); }},
       {"Attention", [&] { return AttentionOf(x_, false); }},
       {"Attention", [&] { return AttentionOf(x_, true); }},
+      {"Attention", [&] { return AttentionOf(x_, true, true); }},
   };
   for (int round = 0; round < 60; ++round) {
     for (const auto& [name, make] : patterns) {
@@ -289,6 +299,20 @@ TEST_F(RecogniseTest, LeavesAMaskThatHidesKeys) {
       make_.Add<Softmax>({-1}, {Elem(F::kAdd, {scores, make_.Constant(std::move(mask))})});
   EXPECT_THAT(Names(Rewritten(make_.Add<MatrixMul>({}, {weights, x_}))),
               Not(Contains("Attention")));
+}
+
+// With a guard both forms are zeros, whatever the mask is.
+TEST_F(RecogniseTest, AGuardedMaskMayHideKeysAndBeComputed) {
+  HostTensor mask = HostTensor::Zeros(DType::kFloat32, {5, 5});
+  for (int i = 0; i < 6; ++i) mask.Set(5 + i, -INFINITY);  // all of row 1, one key of row 2
+  MatrixMulParam by_keys;
+  by_keys.transposeB = true;
+  const int scores = make_.Add<MatrixMul>(by_keys, {x_, x_});
+  const int computed = Elem(F::kAdd, {make_.Constant(std::move(mask)), Mean(x_)});
+  const int weights = make_.Add<Softmax>({-1}, {Elem(F::kAdd, {scores, computed})});
+  const Graph graph = Rewritten(make_.Add<MatrixMul>({}, {Guarded(weights), x_}));
+  EXPECT_THAT(Names(graph), Contains("Attention"));
+  EXPECT_THAT(Names(graph), Not(Contains("Softmax")));
 }
 
 TEST_F(RecogniseTest, LeavesWhatTheDeviceHasNoKernelFor) {
