@@ -141,7 +141,7 @@ class RecogniseTest : public PassTest {
                   : Either(F::kMul, x, Times(gate, 1.0 / 6));
   }
   int HardSigmoid(int x) { return Times(Clipped(x), 1.0 / 6); }
-  // Where(IsNaN(x), 0, x), as PyTorch's exporter guards a softmax.
+  // Returns Where(IsNaN(x), 0, x), as PyTorch's exporter guards a softmax.
   int Guarded(int x) {
     const int same = Inner<TypeCvt>({DType::kBool}, {Apply(F::kEqual, {x, x})});
     const int zero = make_.Constant(HostTensor::Zeros(DType::kBool, {}));
