@@ -92,10 +92,18 @@ def ncnn(model, threads, data, halves):
 
 
 def as_torch(model):
+    """The model as a module. Reshapes to a matrix become flattening: onnx2torch would read their
+    shape from a tensor, which torch.export refuses.
+    """
     import onnx
     import onnx2torch
 
-    return onnx2torch.convert(onnx.load(model)).eval()
+    model = onnx.load(model)
+    ranks = {shape.name: shape.dims[0] for shape in model.graph.initializer if len(shape.dims) == 1}
+    for node in model.graph.node:
+        if node.op_type == "Reshape" and ranks.get(node.input[1]) == 2:
+            node.CopyFrom(onnx.helper.make_node("Flatten", node.input[:1], node.output, name=node.name, axis=1))
+    return onnx2torch.convert(model).eval()
 
 
 def litert(model, threads, data):
