@@ -1,5 +1,6 @@
 #include "runtime/cpu/element.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "graph/tensor.h"
@@ -64,14 +65,24 @@ template <typename T, typename Integer = int64_t>
 void LoadIntegers(const void* data, int64_t offset, int64_t stride, int64_t n,
                   Wrapping<Integer>* row) {
   const T* const from = static_cast<const T*>(data) + offset;
-  for (int64_t i = 0; i < n; ++i) row[i] = static_cast<Integer>(from[i * stride]);
+  if (stride == 0) {
+    std::fill_n(row, n, static_cast<Integer>(*from));
+  } else if (stride == 1) {
+    for (int64_t i = 0; i < n; ++i) row[i] = static_cast<Integer>(from[i]);
+  } else {
+    for (int64_t i = 0; i < n; ++i) row[i] = static_cast<Integer>(from[i * stride]);
+  }
 }
 
 template <typename T, typename Integer = int64_t>
 void StoreIntegers(const Wrapping<Integer>* row, int64_t n, void* data, int64_t offset,
                    int64_t stride) {
   T* const to = static_cast<T*>(data) + offset;
-  for (int64_t i = 0; i < n; ++i) to[i * stride] = static_cast<T>(row[i].value);
+  if (stride == 1) {
+    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(row[i].value);
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i * stride] = static_cast<T>(row[i].value);
+  }
 }
 
 // Calls visit.template operator()<Element>() for the dtype.
@@ -123,15 +134,17 @@ StoreRowFunction RowStorer(DType dtype, Isa isa) {
   });
 }
 
-LoadRowOf<WrappingInt> IntegerLoader(DType dtype) {
-  return WithInteger(StoredAs(dtype),
-                     []<typename T>() -> LoadRowOf<WrappingInt> { return LoadIntegers<T>; });
+LoadRowOf<WrappingInt> IntegerLoader(DType dtype, Isa isa) {
+  return WithInteger(StoredAs(dtype), [isa]<typename T>() -> LoadRowOf<WrappingInt> {
+    return NarrowVersions<LoadIntegers<T, int64_t>>::For(isa);
+  });
 }
 
-StoreRowOf<WrappingInt> IntegerStorer(DType dtype) {
-  if (dtype == DType::kBool) return StoreIntegers<bool>;
-  return WithInteger(StoredAs(dtype),
-                     []<typename T>() -> StoreRowOf<WrappingInt> { return StoreIntegers<T>; });
+StoreRowOf<WrappingInt> IntegerStorer(DType dtype, Isa isa) {
+  if (dtype == DType::kBool) return NarrowVersions<StoreIntegers<bool, int64_t>>::For(isa);
+  return WithInteger(StoredAs(dtype), [isa]<typename T>() -> StoreRowOf<WrappingInt> {
+    return NarrowVersions<StoreIntegers<T, int64_t>>::For(isa);
+  });
 }
 
 template <>

@@ -26,8 +26,8 @@ using StoreRowFunction = StoreRowOf<double>;
 LoadRowFunction RowLoader(DType dtype, Isa isa);
 StoreRowFunction RowStorer(DType dtype, Isa isa);
 // For integer dtypes and Bool. A Uint64 keeps its bits.
-LoadRowOf<WrappingInt> IntegerLoader(DType dtype);
-StoreRowOf<WrappingInt> IntegerStorer(DType dtype);
+LoadRowOf<WrappingInt> IntegerLoader(DType dtype, Isa isa);
+StoreRowOf<WrappingInt> IntegerStorer(DType dtype, Isa isa);
 
 // The functions that load and store rows of a dtype as the numbers with which kernels compute.
 template <typename Number>
@@ -41,8 +41,8 @@ template <>
 inline RowAccess<double>::RowAccess(DType dtype, Isa isa)
     : load(RowLoader(dtype, isa)), store(RowStorer(dtype, isa)) {}
 template <>
-inline RowAccess<WrappingInt>::RowAccess(DType dtype, Isa)
-    : load(IntegerLoader(dtype)), store(IntegerStorer(dtype)) {}
+inline RowAccess<WrappingInt>::RowAccess(DType dtype, Isa isa)
+    : load(IntegerLoader(dtype, isa)), store(IntegerStorer(dtype, isa)) {}
 template <>
 RowAccess<WrappingUint>::RowAccess(DType, Isa);
 

@@ -2,6 +2,7 @@
 // IntegerElemwise, for any two integer dtypes.
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "opr/base/strided.h"
 #include "opr/elemwise.h"
@@ -124,6 +125,67 @@ KernelList NumbersKernel(std::string name, const std::vector<RowLoop<kOperands>>
   });
 }
 
+// Sets out[i] = Compare()(a[i * a_step], b[i * b_step]); steps are 0 or 1.
+template <typename T, typename Compare>
+void CompareRow(const void* a, int64_t a_step, const void* b, int64_t b_step, void* out,
+                int64_t n) {
+  const T *const left = static_cast<const T*>(a), *const right = static_cast<const T*>(b);
+  T* const to = static_cast<T*>(out);
+  const auto compare = [&](const auto& x, const auto& y) {
+    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(Compare()(x(i), y(i)));
+  };
+  const auto all = [](const T* from) { return [=](int64_t i) { return from[i]; }; };
+  const auto one = [](T value) { return [=](int64_t) { return value; }; };
+  if (a_step == 1 && b_step == 1) return compare(all(left), all(right));
+  if (a_step == 1) return compare(all(left), one(*right));
+  if (b_step == 1) return compare(one(*left), all(right));
+  compare(one(*left), one(*right));
+}
+
+using CompareFunction = void (*)(const void* a, int64_t a_step, const void* b, int64_t b_step,
+                                 void* out, int64_t n);
+
+// Returns null for other functions and dtypes than masks and indices are usually made of.
+CompareFunction CompareFunctionOf(ScalarFunction function, DType dtype, Isa isa) {
+  const auto of = [&]<typename T>(T) -> CompareFunction {
+    switch (function) {
+      case ScalarFunction::kEqual:
+        return NarrowVersions<CompareRow<T, std::equal_to<T>>>::For(isa);
+      case ScalarFunction::kLess:
+        return NarrowVersions<CompareRow<T, std::less<T>>>::For(isa);
+      case ScalarFunction::kLessOrEqual:
+        return NarrowVersions<CompareRow<T, std::less_equal<T>>>::For(isa);
+      default:
+        return nullptr;
+    }
+  };
+  if (dtype == DType::kInt32) return of(int32_t());
+  if (dtype == DType::kInt64) return of(int64_t());
+  return dtype == DType::kBool ? of(uint8_t()) : nullptr;
+}
+
+bool AreStepsOneOrNone(const std::vector<RowLoop<kOperands>>& loops) {
+  return std::all_of(loops.begin(), loops.end(), [](const RowLoop<kOperands>& loop) {
+    return loop.strides[0].back() == 1 && loop.strides[1].back() <= 1 &&
+           loop.strides[2].back() <= 1;
+  });
+}
+
+KernelList CompareKernel(const std::vector<RowLoop<kOperands>>& loops, CompareFunction compare,
+                         const TensorType& output, int threads) {
+  const int64_t size = SizeOf(output.dtype);
+  return OnlyKernel("elementwise:compare", [=](const KernelArgs& args) {
+    for (const RowLoop<kOperands>& loop : loops) {
+      ParallelRows(loop, threads, kRow, [&](const std::array<int64_t, kOperands>& at, int64_t n) {
+        compare(args.Input<uint8_t>(0) + at[1] * size, loop.strides[1].back(),
+                args.Input<uint8_t>(1) + at[2] * size, loop.strides[2].back(),
+                args.Output<uint8_t>(0) + at[0] * size, n);
+      });
+    }
+    ZeroChannelPadding(output, args.outputs[0]);
+  });
+}
+
 absl::StatusOr<KernelList> MakeElemwise(const Elemwise& op, const KernelRequest& request) {
   const ElemwiseParam param = op.param();
   const TensorType output = request.outputs[0];
@@ -146,6 +208,11 @@ absl::StatusOr<KernelList> MakeElemwise(const Elemwise& op, const KernelRequest&
       ZeroChannelPadding(output, args.outputs[0]);
     });
   }
+  const CompareFunction compare =
+      CompareFunctionOf(param.mode, output.dtype, request.processor.isa);
+  if (compare != nullptr && AreStepsOneOrNone(loops)) {
+    return CompareKernel(loops, compare, output, threads);
+  }
   return WithNumber(output.dtype, [&]<typename Number>(Number) {
     return NumbersKernel<Number>(kWraps<Number> ? "elementwise:integers" : "elementwise:double",
                                  loops, param, request);
@@ -167,8 +234,9 @@ absl::StatusOr<KernelList> MakeIntegerElemwise(const IntegerElemwise& op,
   const IntegerFunction function = op.param().mode;
   const int threads = request.threads;
   const DType dtypes[] = {request.inputs[0].dtype, request.inputs[1].dtype};
-  const std::array load = {IntegerLoader(dtypes[0]), IntegerLoader(dtypes[1])};
-  const StoreRowOf<WrappingInt> store = IntegerStorer(dtypes[0]);
+  const std::array load = {IntegerLoader(dtypes[0], request.processor.isa),
+                           IntegerLoader(dtypes[1], request.processor.isa)};
+  const StoreRowOf<WrappingInt> store = IntegerStorer(dtypes[0], request.processor.isa);
   const int bits = static_cast<int>(8 * SizeOf(dtypes[0]));
   constexpr auto kUint64 = DType::kUint64;
   const auto compute = dtypes[0] != kUint64   ? dtypes[1] != kUint64

@@ -37,10 +37,11 @@ void DequantizeRow(double* row, int64_t n, float scale, int32_t zero_point, int3
 KernelList IntegerConversion(std::vector<RowLoop<2>> loops, const KernelRequest& request) {
   const TensorType output = request.outputs[0];
   const int threads = request.threads;
-  const LoadRowOf<WrappingInt> load = IntegerLoader(request.inputs[0].dtype);
+  const LoadRowOf<WrappingInt> load = IntegerLoader(request.inputs[0].dtype, request.processor.isa);
   const bool to_floats = IsFloat(output.dtype), to_doubles = output.dtype == DType::kFloat64;
   const bool from_uint64 = request.inputs[0].dtype == DType::kUint64;
-  const StoreRowOf<WrappingInt> store = to_floats ? nullptr : IntegerStorer(output.dtype);
+  const StoreRowOf<WrappingInt> store =
+      to_floats ? nullptr : IntegerStorer(output.dtype, request.processor.isa);
   const StoreRowFunction store_float =
       to_floats ? RowStorer(output.dtype, request.processor.isa) : nullptr;
   return OnlyKernel("convert:integers", [=, loops = std::move(loops)](const KernelArgs& args) {
@@ -104,7 +105,10 @@ absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
       std::all_of(loops.begin(), loops.end(), in_rows)) {
     return HalfConversion(std::move(loops), request);
   }
-  if (!IsFloat(request.inputs[0].dtype) && !IsQuantized(request.inputs[0].dtype)) {
+  // Doubles hold integers of 32 bits.
+  const DType from = request.inputs[0].dtype;
+  const bool in_doubles = IsFloat(output.dtype) && SizeOf(from) <= 4;
+  if (!IsFloat(from) && !IsQuantized(from) && !in_doubles) {
     return IntegerConversion(std::move(loops), request);
   }
   const LoadRowFunction load = RowLoader(request.inputs[0].dtype, request.processor.isa);
