@@ -21,6 +21,7 @@
 #include "serialization/native/packed_pool.h"
 #include "serialization/onnx/import/reader.h"
 #include "serialization/standard_input.h"
+#include "serialization/tflite/reader.h"
 
 namespace ashlar {
 
@@ -61,6 +62,10 @@ bool BeginsOnnx(absl::string_view bytes) {
          (bytes[2] & 7) == kLengthDelimited;
 }
 
+bool BeginsTflite(absl::string_view bytes) {
+  return HasTfliteMagic({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+}
+
 // Returns InvalidArgument for a model of another program, by its first bytes.
 absl::Status CheckKnownKind(const std::string& path, absl::string_view bytes) {
   constexpr absl::string_view kSavedModel("\x08\x01\x12", 3);  // version 1, then a graph
@@ -70,7 +75,6 @@ absl::Status CheckKnownKind(const std::string& path, absl::string_view bytes) {
     const char* kind;
     const char* ending = "";  // without which the bytes alone say too little
   } kinds[] = {
-      {4, "TFL3", "a TensorFlow Lite model"},
       {4, "ORTM", "a model in ONNX Runtime's own format"},
       {0, "PK\3\4", "a PyTorch or Keras file (or another zip archive)"},
       {0, "\x80\x02", "a PyTorch file (pickled)"},
@@ -97,13 +101,17 @@ absl::StatusOr<ModelSource> SourceOf(const std::string& path) {
   source.path = path;
   if (IsPipe(path)) {
     ASHLAR_ASSIGN_OR_RETURN(source.piped, MapFileOrPipe(path, kMostPipedBytes));
-    source.is_onnx = BeginsOnnx(FirstBytesOf(source));
+    const std::string begin = FirstBytesOf(source);
+    source.is_onnx = BeginsOnnx(begin);
+    source.is_tflite = BeginsTflite(begin);
     return source;
   }
   for (const char* ending : {".ash", ".json", ".csv", ".plan"}) {
     if (HasEnding(path, ending)) return source;
   }
-  source.is_onnx = HasEnding(path, ".onnx") || BeginsOnnx(FirstBytesOf(source));
+  const std::string begin = FirstBytesOf(source);
+  source.is_tflite = HasEnding(path, ".tflite") || BeginsTflite(begin);
+  source.is_onnx = !source.is_tflite && (HasEnding(path, ".onnx") || BeginsOnnx(begin));
   return source;
 }
 
@@ -224,6 +232,35 @@ absl::StatusOr<Model> OpenNative(const std::string& path, const OpenOptions& opt
   return model;
 }
 
+// Opens a TensorFlow Lite model, of which constants share the bytes with `owner` if there is one.
+absl::StatusOr<Model> OpenTflite(absl::Span<const uint8_t> bytes,
+                                 const std::shared_ptr<const MappedFile>& owner,
+                                 const std::string& name, const OpenOptions& open) {
+  if (!open.values.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("a value for ", open.values.begin()->first, ": ", name, " is no .onnx file"));
+  }
+  TfliteReadOptions options;
+  options.shapes = open.shapes;
+  options.outputs = open.outputs;
+  Model model;
+  absl::StatusOr<Graph> graph = ReadTflite(bytes, owner, name, options, &model.reading_bytes);
+  if (absl::IsInvalidArgument(graph.status()) && !options.shapes.empty()) {
+    options.shapes.clear();  // the file's fault, unless it is a model without them
+    if (ReadTflite(bytes, owner, name, options).ok()) {
+      return Unsuited(Annotate(graph.status(), "with the shapes given"));
+    }
+  }
+  ASHLAR_ASSIGN_OR_RETURN(model.graph, std::move(graph));
+  if (owner != nullptr) model.data_files.push_back(owner);
+  return model;
+}
+
+std::optional<std::vector<OpenAxis>> OpenAxesIn(absl::StatusOr<std::vector<OpenAxis>> axes) {
+  if (!axes.ok()) return std::nullopt;
+  return *std::move(axes);
+}
+
 constexpr char kInMemory[] = "the model in memory";
 
 void Tell(const NoteListener& note, const std::string& text) {
@@ -251,6 +288,17 @@ absl::StatusOr<Model> OpenModel(const ModelSource& source, const OpenOptions& op
         [source] { return OpenAxesIn(SignatureOf(source)); });
     return model;
   }
+  if (source.is_tflite) {
+    std::shared_ptr<const MappedFile> file = piped;
+    if (file == nullptr) {
+      ASHLAR_ASSIGN_OR_RETURN(file, MappedFile::Open(path));
+    }
+    ASHLAR_ASSIGN_OR_RETURN(Model model, OpenTflite(file->bytes(), file, path, options));
+    model.origin = OriginOf(
+        options, [source](const OpenOptions& again) { return OpenModel(source, again); },
+        [file] { return OpenAxesIn(OpenAxesOfTflite(file->bytes())); });
+    return model;
+  }
   ASHLAR_RETURN_IF_ERROR(CheckKnownKind(path, FirstBytesOf(source)));
   return OpenNative(path, options, [&](ModelFile* file) {
     if (piped != nullptr) return ReadMappedModel(piped, path, file);
@@ -265,6 +313,13 @@ absl::StatusOr<Model> OpenModel(const std::string& path, const OpenOptions& opti
 
 absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes,
                                         const OpenOptions& options) {
+  if (HasTfliteMagic(bytes)) {
+    ASHLAR_ASSIGN_OR_RETURN(Model model, OpenTflite(bytes, nullptr, kInMemory, options));
+    model.origin = OriginOf(
+        options, [bytes](const OpenOptions& again) { return OpenModelInMemory(bytes, again); },
+        [bytes] { return OpenAxesIn(OpenAxesOfTflite(bytes)); });
+    return model;
+  }
   if (!HasNativeMagic(bytes)) {
     const auto read = [&](const OnnxReadOptions& read, Model& model) {
       return ReadOnnxFromBytes(bytes, kInMemory, read, &model.reading_bytes);

@@ -37,10 +37,10 @@ struct Model {
   Graph graph;
   ModelFile file;                     // the graph's constants borrow from it; empty for a dump
   std::optional<PackedModel> packed;  // from the file; nothing if inputs got other shapes
-  std::vector<std::shared_ptr<const MappedFile>> data_files;  // external data of an ONNX model
+  std::vector<std::shared_ptr<const MappedFile>> data_files;  // external data; a .tflite file
   int64_t reading_bytes = 0;  // peak bytes used while reading the model (PlanTarget)
-  // Set for ONNX models, and for joined models with one or with fixed dimensions. Otherwise null:
-  // then `file` has the dimensions that are fixed.
+  // Set for ONNX and TensorFlow Lite models, and for joined models with one or with fixed
+  // dimensions. Otherwise null: then `file` has the dimensions that are fixed.
   std::shared_ptr<const ModelOrigin> origin;
   std::vector<std::string> notes;  // about values that are computed otherwise than the file says
 };
@@ -82,7 +82,8 @@ bool HasEnding(const std::string& path, absl::string_view ending);
 struct ModelSource {
   std::string path;
   std::shared_ptr<const MappedFile> piped;  // the content of a pipe, which can be read only once
-  bool is_onnx = false;  // by the file's ending or, if that does not tell, by its first bytes
+  // By the file's ending or, if that does not tell, by its first bytes.
+  bool is_onnx = false, is_tflite = false;
 };
 
 // Returns the source of a model. Reads a pipe to its end; errors are from reading it.
@@ -91,16 +92,17 @@ absl::StatusOr<ModelSource> SourceOf(const std::string& path);
 // Returns the inputs and outputs that an ONNX source declares.
 absl::StatusOr<OnnxSignature> SignatureOf(const ModelSource& source);
 
-// Reads a model (.onnx, otherwise Ashlar's own) or a profile dump (.json), and sets the requested
-// shapes of its inputs. FailedPrecondition if the options do not match the model; ResourceExhausted
-// if memory does not suffice; any other error is the file's.
+// Reads a model (.onnx, .tflite, otherwise Ashlar's own) or a profile dump (.json), and sets the
+// requested shapes of its inputs. FailedPrecondition if the options do not match the model;
+// ResourceExhausted if memory does not suffice; any other error is the file's.
 absl::StatusOr<Model> OpenModel(const ModelSource& source, const OpenOptions& options);
 absl::StatusOr<Model> OpenModel(const std::string& path, const OpenOptions& options);
 
 // Opens a model in memory; its first bytes tell the format.
 // - Ashlar's format: at a multiple of 64. The bytes must outlive everything made from the model.
 //   Checksums are not read, and options are not supported.
-// - ONNX: nothing is borrowed from the bytes, but Model::origin reads them again.
+// - ONNX and TensorFlow Lite: nothing is borrowed from the bytes, but Model::origin reads them
+// again.
 absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes,
                                         const OpenOptions& options = {});
 

@@ -90,9 +90,9 @@ absl::StatusOr<Model> LoadOne(const ModelFlags& flags, InputShapes shapes, Conso
   OpenOptions options;
   options.shapes = std::move(shapes);
   ASHLAR_ASSIGN_OR_RETURN(options.values, ParseValues(flags));
-  if (!flags.outputs.empty() && !onnx) {
-    return UsageError(
-        absl::StrCat("--outputs ", flags.outputs, ": ", flags.path, " is no .onnx file"));
+  if (!flags.outputs.empty() && !onnx && !source.is_tflite) {
+    return UsageError(absl::StrCat("--outputs ", flags.outputs, ": ", flags.path,
+                                   " is no .onnx or .tflite file"));
   }
   if (!flags.values.empty() && !onnx) {
     return UsageError(

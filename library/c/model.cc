@@ -12,6 +12,7 @@
 #include "library/pixel_input.h"
 #include "serialization/native/format.h"
 #include "serialization/onnx/import/reader.h"
+#include "serialization/tflite/reader.h"
 
 using ashlar::c::Call;
 using ashlar::c::CheckGiven;
@@ -130,7 +131,7 @@ ashlar_status ashlar_model_open_bytes(const void* bytes, size_t size, ashlar_mod
     ASHLAR_RETURN_IF_ERROR(CheckGiven(bytes, "bytes"));
     ASHLAR_RETURN_IF_ERROR(CheckGiven(model, "model"));
     const absl::Span<const uint8_t> given(static_cast<const uint8_t*>(bytes), size);
-    const bool onnx = !ashlar::HasNativeMagic(given);
+    const bool onnx = !ashlar::HasNativeMagic(given) && !ashlar::HasTfliteMagic(given);
     ashlar::OpenOptions options;
     options.note = ashlar::c::Log;
     ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<ashlar_model> made,

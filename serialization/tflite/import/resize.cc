@@ -1,0 +1,53 @@
+// Imports resizing of images.
+#include "opr/resize.h"
+
+#include "serialization/tflite/import/table.h"
+
+namespace ashlar {
+namespace {
+
+using tflite::BuiltinOperator;
+
+TfliteVar Resized(TfliteNode& node, TfliteVar x, ResizeParam param) {
+  const std::vector<int64_t> size = node.Ints(1, "the size");
+  if (!node.ok()) return kNoTfliteVar;
+  if (size.size() != 2) return node.Invalid("the size has ", size.size(), " numbers, expected 2");
+  param.axes = {2, 3};
+  return node.Add<Resize>(param, {x, node.IntVector(size)});
+}
+
+void ResizeBilinear(TfliteNode& node) {
+  const auto* const options = node.Options<tflite::ResizeBilinearOptions>();
+  if (!node.ok()) return;
+  ResizeParam param;
+  param.mode = ResizeMode::kLinear;
+  param.coordinates = options->align_corners()        ? ResizeCoordinates::kAlignCorners
+                      : options->half_pixel_centers() ? ResizeCoordinates::kHalfPixel
+                                                      : ResizeCoordinates::kAsymmetric;
+  node.Result(0, Resized(node, node.Floats(0, TfliteLayout::kImage), param), TfliteLayout::kImage);
+}
+
+void ResizeNearest(TfliteNode& node) {
+  const auto* const options = node.Options<tflite::ResizeNearestNeighborOptions>();
+  const TfliteVar x = node.Image(0);
+  if (!node.ok()) return;
+  ResizeParam param;
+  param.coordinates = options->align_corners()        ? ResizeCoordinates::kAlignCorners
+                      : options->half_pixel_centers() ? ResizeCoordinates::kTfHalfPixelForNn
+                                                      : ResizeCoordinates::kAsymmetric;
+  param.rounding = options->align_corners() ? ResizeRounding::kPreferCeil : ResizeRounding::kFloor;
+  const TensorType type = node.type(x);
+  node.Result(0, node.Reinterpreted(Resized(node, node.Stored(x), param), type),
+              TfliteLayout::kImage);
+}
+
+constexpr TfliteRow kResizeRows[] = {
+    {BuiltinOperator::RESIZE_BILINEAR, 2, 2, ResizeBilinear},
+    {BuiltinOperator::RESIZE_NEAREST_NEIGHBOR, 2, 2, ResizeNearest},
+};
+
+}  // namespace
+
+absl::Span<const TfliteRow> TfliteResizeRows() { return kResizeRows; }
+
+}  // namespace ashlar
