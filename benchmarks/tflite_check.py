@@ -63,7 +63,7 @@ def ashlar(program, path, feeds, folder, options):
 
 
 class Difference:
-    """What two runs of outputs differ by, over all inputs tried."""
+    """The difference of two runs, over all inputs tried."""
 
     def __init__(self):
         self.elements = self.differing = 0
@@ -93,6 +93,17 @@ class Difference:
         return self.differing == 0 and self.relative <= tolerance
 
 
+def store(args, path):
+    """Writes the model, an input and LiteRT's outputs for tests."""
+    run = litert(path, OpResolverType.AUTO)
+    feeds = random_inputs(run, numpy.random.default_rng(args.seed))
+    arrays = {f"in_{name}": value for name, value in feeds.items()}
+    arrays |= {f"out_{name}": value for name, value in outputs_of(run, feeds).items()}
+    args.store.mkdir(parents=True, exist_ok=True)
+    (args.store / path.name).write_bytes(path.read_bytes())
+    numpy.savez_compressed(args.store / path.name.replace(".tflite", ".npz"), **arrays)
+
+
 def check(args, path, folder):
     kernels = {"default": OpResolverType.AUTO, "reference": OpResolverType.BUILTIN_REF}
     runs = {}
@@ -117,6 +128,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*")
     parser.add_argument("--generated", action="store_true", help="MODELS are names of tflite_models.py; none: all")
+    parser.add_argument("--store", type=pathlib.Path, metavar="FOLDER",
+                        help="write the models with LiteRT's outputs instead, for tests/data/tflite")
     parser.add_argument("--ashlar", type=pathlib.Path, default=ROOT / "build/release/tools/ashlar")
     parser.add_argument("--option", action="append", default=[], help="of `ashlar run`, e.g. --option=--memory-budget=64KiB")
     parser.add_argument("--inputs", type=int, default=4, help="random inputs of each model")
@@ -137,6 +150,10 @@ def main():
                 for dtype, content in tflite_models.made(known[model]).items():
                     paths.append(folder / f"{model}.{dtype}.tflite")
                     paths[-1].write_bytes(content)
+        if args.store:
+            for path in paths:
+                store(args, path)
+            return
         print("| model | LiteRT, default kernels | LiteRT, reference kernels |\n|---|---|---|")
         for path in paths:
             try:

@@ -93,7 +93,7 @@ class Network:
     def __init__(self, describe, seed=0, ranges=None, dtype="int8"):
         self.random = numpy.random.default_rng(seed)
         self.builder, self.ranges, self.dtype = Builder(), ranges, dtype
-        self.inputs = []
+        self.inputs, self.names = [], 0
         self.outputs = describe(self)
 
     def quantised(self):
@@ -116,7 +116,8 @@ class Network:
         return list(self.builder.graph.tensors[x].shape)
 
     def name(self, kind):
-        return f"{kind}_{len(self.builder.graph.operators)}"
+        self.names += 1  # equal in floats and in 8 bits, which have more operators
+        return f"{kind}_{self.names}"
 
     def scale(self, x):
         return self.builder.graph.tensors[x].quantization.scale[0]

@@ -21,7 +21,7 @@
 #include "serialization/native/packed_pool.h"
 #include "serialization/onnx/import/reader.h"
 #include "serialization/standard_input.h"
-#include "serialization/tflite/reader.h"
+#include "serialization/tflite/import/reader.h"
 
 namespace ashlar {
 

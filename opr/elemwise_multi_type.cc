@@ -14,6 +14,8 @@ ASHLAR_MAKE_FROM_PARAMS(ElemwiseMultiType)
 
 namespace {
 
+constexpr size_t kTableSize = 256;
+
 float Dequantized(double number, DType dtype, const Quantization& of) {
   if (!IsQuantized(dtype)) return static_cast<float>(number);
   return static_cast<float>(number - of.zero_point()) * of.scale();
@@ -38,6 +40,23 @@ bool IsBytes(const TensorType& type) {
          type.quantization.scales().size() == 1;
 }
 
+// Returns InvalidArgument unless a table has an integer of the output for each of the input's.
+absl::Status CheckTable(const ElemwiseMultiTypeParam& param, DType output) {
+  const std::vector<int64_t>& table = param.table;
+  if (table.empty()) return absl::OkStatus();
+  if (table.size() != kTableSize || param.mode != ScalarFunction::kIdentity) {
+    return absl::InvalidArgumentError(absl::StrCat("table has ", table.size(),
+                                                   " integers, for mode ", RowOf(param.mode).name,
+                                                   ", expected ", kTableSize, " for IDENTITY"));
+  }
+  for (const int64_t integer : table) {
+    if (integer >= LeastOf(output) && integer <= MostOf(output)) continue;
+    return absl::InvalidArgumentError(absl::StrCat("table has ", integer, ", expected ",
+                                                   LeastOf(output), " to ", MostOf(output)));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<TensorType>> ElemwiseMultiType::Infer(
@@ -55,6 +74,7 @@ absl::StatusOr<std::vector<TensorType>> ElemwiseMultiType::Infer(
         i == 0 ? "" : absl::StrCat(", or Float32, that broadcasts to ", shape.ToString())));
   }
   ASHLAR_ASSIGN_OR_RETURN(TensorType output, QuantizedType(param().output, shape));
+  ASHLAR_RETURN_IF_ERROR(CheckTable(param(), output.dtype));
   return std::vector<TensorType>{std::move(output)};
 }
 
@@ -63,6 +83,14 @@ absl::StatusOr<std::vector<HostTensor>> ElemwiseMultiType::Evaluate(
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<TensorType> types, Infer(InfosOf(inputs)));
   const TensorType& type = types[0];
   HostTensor output = HostTensor::Zeros(type);
+  if (!param().table.empty()) {
+    const HostTensor& x = inputs[0];
+    for (int64_t i = 0; i < output.num_elements(); ++i) {
+      const auto at = static_cast<size_t>(x.At(i) - LeastOf(x.dtype()));
+      output.Set(i, static_cast<double>(param().table[at]));
+    }
+    return std::vector<HostTensor>{std::move(output)};
+  }
   std::array<Strides, 3> strides;  // of the inputs, over the output's shape
   strides.fill(Strides(type.shape.rank(), 0));
   for (size_t k = 0; k < inputs.size(); ++k) {
@@ -91,8 +119,13 @@ std::array<uint8_t, 256> ElemwiseMultiType::Table(const TensorType& input,
                                                   const TensorType& output) const {
   std::array<uint8_t, 256> table;
   for (int32_t integer = LeastOf(input.dtype); integer <= MostOf(input.dtype); ++integer) {
-    table[static_cast<uint8_t>(integer)] = static_cast<uint8_t>(Rounded(
-        InFloat32(param(), Dequantized(integer, input.dtype, input.quantization), 0, 0), output));
+    const size_t at = static_cast<size_t>(integer - LeastOf(input.dtype));
+    table[static_cast<uint8_t>(integer)] = static_cast<uint8_t>(
+        param().table.empty()
+            ? Rounded(
+                  InFloat32(param(), Dequantized(integer, input.dtype, input.quantization), 0, 0),
+                  output)
+            : param().table[at]);
   }
   return table;
 }

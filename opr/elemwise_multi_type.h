@@ -3,6 +3,7 @@
 #define ASHLAR_OPR_ELEMWISE_MULTI_TYPE_H_
 
 #include <array>
+#include <vector>
 
 #include "opr/base/output_type.h"
 #include "opr/elemwise.h"
@@ -11,11 +12,15 @@ namespace ashlar {
 
 struct ElemwiseMultiTypeParam : ElemwiseParam {
   OutputType output = {};
+  // The output's integers by the only input's, from the least, for a function that another program
+  // rounds in a way of its own; the mode is then IDENTITY. Empty: the mode says the function.
+  std::vector<int64_t> table = {};
 
   template <typename V>
   void Visit(V& v) {
     ElemwiseParam::Visit(v);
     output.Visit(v);
+    v.Optional("table", table, std::vector<int64_t>());
   }
 };
 

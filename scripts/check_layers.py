@@ -76,6 +76,7 @@ LAYERS = {
     "tests/serialization": "serialization tests/cases",
     "tests/serialization/native": "serialization/native tests/serialization",
     "tests/serialization/onnx": "serialization/onnx runtime/measure tools/zoo tests/support/model tests/serialization",
+    "tests/serialization/tflite": "serialization/tflite tests/support/model tests/serialization",
     "tests/serialization/megengine":
         "serialization/megengine serialization/native runtime/cpu tests/serialization",
     "tests/cross": "runtime/cpu runtime/measure tools/zoo tests/memory",
@@ -87,7 +88,8 @@ LAYERS = {
     "tests/library": "library/include serialization/native tests/support/command",
     "tests/library/opened": "tests/library",
     "tests/library/triton": "library/triton tests/library",
-    "tests/fuzz": "tests/serialization/native tests/serialization/onnx tests/serialization/megengine memory",
+    "tests/fuzz":
+        "tests/serialization/native tests/serialization/onnx tests/serialization/tflite tests/serialization/megengine memory",
     "tests/emulated_gpu": "training runtime/cpu tests/runtime/cuda tests/support/command",
     "tests/library/device": "tests/emulated_gpu tests/library",
     "tests/tools": "tools tests/runtime tests/support/model tests/support/command",

@@ -99,7 +99,7 @@ struct ModelFlags {
 
 // Adds the options of the model file. `what` describes the file in the help text.
 void AddModelFlags(CLI::App& app, ModelFlags& flags,
-                   const std::string& what = "the model file (.ash or .onnx)");
+                   const std::string& what = "the model file (.ash, .onnx or .tflite)");
 
 // The inputs of a model: files, otherwise random numbers.
 struct InputFlags {

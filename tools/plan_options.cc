@@ -29,7 +29,7 @@ absl::StatusOr<WorkspaceSource> ParseWorkspace(absl::string_view name) {
 
 void PlanOptions::Declare(CLI::App& app) {
   app_ = &app;
-  AddModelFlags(app, model_, "the model file (.ash or .onnx), or buffers (.csv, or - for stdin)");
+  AddModelFlags(app, model_, "the model file (.ash, .onnx, .tflite), or buffers (.csv, or - for stdin)");
   app.add_option("MORE", more_, "with --share-arena: the other models")->option_text(" ");
   const OptionGroup planning(app, "Planning");
   AddFlag(planning, "--share-arena", share_arena_,

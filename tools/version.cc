@@ -25,9 +25,9 @@ std::string VersionText() {
       "ashlar ", Version(), " (", BuildText(), ")\n", "kernels    ", cpu::Libraries(), "\n",
       "devices    cpu0:0; gpu0:0 by libashlar_cuda.so, where it is (`ashlar doctor`)\n",
       "reads      .ash (version ", kNativeVersion,
-      "), .onnx (`ashlar ops --onnx`), profile dumps "
-      "(.json), buffers (.csv), plans (.plan),\n"
-      "           arrays (.npy, .npz, raw), pictures (.png, .jpg, .ppm)\n"
+      "), .onnx (`ashlar ops --onnx`), .tflite, profile "
+      "dumps (.json), buffers (.csv),\n"
+      "           plans (.plan), arrays (.npy, .npz, raw), pictures (.png, .jpg, .ppm)\n"
       "writes     .ash, .onnx, .npz, profile dumps and traces (.json), plans (.plan, .csv, .svg, "
       ".html)\n"
       "documents  --json, schema version ",

@@ -12,7 +12,7 @@
 #include "library/pixel_input.h"
 #include "serialization/native/format.h"
 #include "serialization/onnx/import/reader.h"
-#include "serialization/tflite/reader.h"
+#include "serialization/tflite/import/reader.h"
 
 using ashlar::c::Call;
 using ashlar::c::CheckGiven;

@@ -30,7 +30,7 @@ def find_command() -> Optional[pathlib.Path]:
 def print_plan(arguments: List[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m ashlar_runtime",
                                      description="Plans the memory of a model, without running it.")
-    parser.add_argument("model", help=".ash or .onnx")
+    parser.add_argument("model", help=".ash, .onnx or .tflite")
     parser.add_argument("--budget", help="of the arena: bytes, 3.3MB, 512KiB or min")
     parser.add_argument("--threads", type=int, default=0, help="default: as many as this process may use")
     parser.add_argument("--svg", metavar="FILE", help="file for the picture of the plan")

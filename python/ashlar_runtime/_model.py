@@ -52,7 +52,7 @@ class Model:
     Parameters
     ----------
     source : str, os.PathLike or bytes-like
-        The path of a .ash or .onnx file, or the contents of one.
+        The path of a .ash, .onnx or .tflite file, or the contents of one.
 
     Raises
     ------
@@ -658,7 +658,7 @@ def load(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]) -
     Parameters
     ----------
     source : str, os.PathLike or bytes-like
-        The path of a .ash or .onnx file, or the contents of one.
+        The path of a .ash, .onnx or .tflite file, or the contents of one.
 
     Returns
     -------

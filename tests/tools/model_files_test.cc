@@ -256,7 +256,6 @@ TEST_F(ModelFilesTest, FilesOfOtherProgramsAreNamed) {
     std::string bytes;
     const char* kind;
   } cases[] = {
-      {"a.tflite", std::string("\x1c\0\0\0TFL3\x14\0\x20\0", 12), "a TensorFlow Lite model"},
       {"a.pt", std::string("PK\3\4\0\0\x08\x08", 8), "a PyTorch or Keras file"},
       {"old.pth", std::string("\x80\x02\x8a\nl\xfc", 6), "a PyTorch file (pickled)"},
       {"a.h5", "\x89HDF\r\n\x1a\n", "a Keras model (HDF5)"},
@@ -270,6 +269,8 @@ TEST_F(ModelFilesTest, FilesOfOtherProgramsAreNamed) {
     ExpectEndings("run ", {{test.file, 6, absl::StrCat(test.file, ": ", test.kind)},
                            {test.file, 6, "export it as ONNX"}});
   }
+  Write("a.tflite", std::string("\x1c\0\0\0TFL3\x14\0\x20\0", 12));
+  ExpectEndings("run ", {{"a.tflite", 6, "no TensorFlow Lite model, or a damaged one (12 bytes)"}});
   Write("a.bin", "something else");
   ExpectEndings("run ", {{"a.bin", 6, "not an Ashlar model (.ash)"}});
   Write("empty", "");

@@ -68,7 +68,7 @@ absl::StatusOr<bool> ParseInput(absl::string_view text) {
 class QuantizeCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
-    AddModelFlags(app, model_, "the model of floats (.ash or .onnx)");
+    AddModelFlags(app, model_, "the model of floats (.ash, .onnx or .tflite)");
     const OptionGroup data(app, "Data");
     AddText(data, "--calibrate", calibrate_, "DIR|X.npz",
             "samples: a folder of pictures or arrays (folders in it are classes), or arrays by the "

@@ -164,6 +164,9 @@ absl::StatusOr<OnnxValues> OnnxElemwise(OnnxEmitter& emitter) {
 
 // H_SWISH needs one ONNX operator: several would round in between, or not at all.
 absl::StatusOr<OnnxValues> OnnxElemwiseMultiType(OnnxEmitter& emitter) {
+  if (!emitter.op<ElemwiseMultiType>().param().table.empty()) {
+    return absl::UnimplementedError("a table of 8-bit integers");
+  }
   const ElemwiseParam& param = emitter.op<ElemwiseMultiType>().param();
   if (param.mode == ScalarFunction::kHSwish) {
     if (!emitter.rich()) return absl::UnimplementedError("H_SWISH of a quantised tensor");

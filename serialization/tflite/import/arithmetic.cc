@@ -2,6 +2,7 @@
 #include <array>
 
 #include "opr/elemwise_multi_type.h"
+#include "serialization/tflite/import/byte_tables.h"
 #include "serialization/tflite/import/table.h"
 
 namespace ashlar {
@@ -86,6 +87,14 @@ const Row& RowFor(const Row (&rows)[kCount], BuiltinOperator code) {
   return rows[i];
 }
 
+// Returns the table of a function that LiteRT rounds in a way of its own; nullopt for others.
+std::optional<std::vector<int64_t>> OwnTable(F function, const ScalarParameters& parameters,
+                                             const TensorType& input, const OutputType& output) {
+  if (function == F::kHSwish) return LiteRtHardSwishTable(input, output);
+  if (function != F::kLeakyRelu) return std::nullopt;
+  return XnnpackLinearTable(input, output, static_cast<float>(parameters[0]));
+}
+
 // Adds a function of one tensor; of 8 bits it becomes a table.
 void Apply(TfliteNode& node, F function, const ScalarParameters& parameters) {
   const TfliteLayout layout = node.LayoutOf(0);
@@ -93,7 +102,10 @@ void Apply(TfliteNode& node, F function, const ScalarParameters& parameters) {
   const TfliteVar x = node.Input(0, layout);
   if (!node.ok()) return;
   if (output && IsQuantized(node.type(x).dtype)) {
-    node.Result(0, node.Add<ElemwiseMultiType>({{function, parameters}, *output}, {x}), layout);
+    const auto table = OwnTable(function, parameters, node.type(x), *output);
+    const TfliteVar y = table ? node.Looked(x, *output, *table)
+                              : node.Add<ElemwiseMultiType>({{function, parameters}, *output}, {x});
+    node.Result(0, y, layout);
     return;
   }
   const DType dtype = node.type(x).dtype;

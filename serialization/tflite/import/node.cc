@@ -10,6 +10,7 @@
 #include "opr/elemwise_multi_type.h"
 #include "opr/reshape.h"
 #include "opr/type_cvt.h"
+#include "serialization/tflite/import/byte_tables.h"
 
 namespace ashlar {
 namespace {
@@ -270,7 +271,15 @@ TfliteVar TfliteNode::Floats(int i, TfliteLayout layout) {
 
 TfliteVar TfliteNode::Requantized(TfliteVar quantized, const OutputType& output) {
   if (!ok() || OutputTypeOf(type(quantized)) == output) return quantized;
+  if (auto table = XnnpackLinearTable(type(quantized), output)) {
+    return Looked(quantized, output, *std::move(table));
+  }
   return Add<ElemwiseMultiType>({{F::kIdentity, {}}, output}, {quantized});
+}
+
+TfliteVar TfliteNode::Looked(TfliteVar quantized, const OutputType& output,
+                             std::vector<int64_t> table) {
+  return Add<ElemwiseMultiType>({{F::kIdentity, {}}, output, std::move(table)}, {quantized});
 }
 
 TfliteVar TfliteNode::Stored(TfliteVar quantized) {

@@ -98,6 +98,8 @@ class TfliteNode {
   TfliteVar FromSteps(TfliteVar steps, const OutputType& output);
   // Returns the tensor in another quantised type.
   TfliteVar Requantized(TfliteVar quantized, const OutputType& output);
+  // Applies a table of integers by the input's (byte_tables.h).
+  TfliteVar Looked(TfliteVar quantized, const OutputType& output, std::vector<int64_t> table);
   // Returns the same integers as the dtype that stores them, and back as a quantised type.
   TfliteVar Stored(TfliteVar quantized);
   TfliteVar Reinterpreted(TfliteVar stored, const TensorType& like);

@@ -6,6 +6,7 @@
 namespace ashlar {
 namespace {
 
+using F = ScalarFunction;
 using tflite::BuiltinOperator;
 
 TfliteVar Resized(TfliteNode& node, TfliteVar x, ResizeParam param) {

@@ -1,4 +1,4 @@
-#include "serialization/tflite/reader.h"
+#include "serialization/tflite/import/reader.h"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // Reads a TensorFlow Lite model as a graph.
-#ifndef ASHLAR_SERIALIZATION_TFLITE_READER_H_
-#define ASHLAR_SERIALIZATION_TFLITE_READER_H_
+#ifndef ASHLAR_SERIALIZATION_TFLITE_IMPORT_READER_H_
+#define ASHLAR_SERIALIZATION_TFLITE_IMPORT_READER_H_
 
 #include <cstdint>
 #include <functional>
@@ -49,4 +49,4 @@ absl::StatusOr<std::vector<OpenAxis>> OpenAxesOfTflite(absl::Span<const uint8_t>
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_SERIALIZATION_TFLITE_READER_H_
+#endif  // ASHLAR_SERIALIZATION_TFLITE_IMPORT_READER_H_

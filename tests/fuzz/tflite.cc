@@ -1,0 +1,39 @@
+// TensorFlow Lite models: read, planned, run.
+#include <filesystem>
+
+#include "serialization/tflite/import/reader.h"
+#include "tests/fuzz/plan.h"
+#include "tests/fuzz/target.h"
+#include "tests/serialization/files.h"
+#include "tests/support/shared_data.h"
+
+namespace ashlar::testing {
+namespace {
+
+// Larger seeds are read too slowly to be mutated often.
+constexpr uintmax_t kLargest = 4096;
+
+std::vector<std::string> Seeds() {
+  std::vector<std::string> seeds;
+  for (const auto& entry : std::filesystem::directory_iterator(SharedData("data/tflite"))) {
+    if (entry.path().extension() != ".tflite" || entry.file_size() > kLargest) continue;
+    seeds.push_back(ReadWholeFile(entry.path()));
+  }
+  return seeds;
+}
+
+void Run(absl::Span<const uint8_t> file) {
+  // Exactly as many bytes, so that a sanitizer sees a read behind the end.
+  const std::vector<uint8_t> bytes(file.begin(), file.end());
+  TfliteReadOptions options;
+  options.most_folded_bytes = 1 << 24;
+  options.most_folded_operations = 1 << 24;
+  PlanWhatWasRead(ReadTflite(bytes, nullptr, "m.tflite", options));
+  ExpectAnError(OpenAxesOfTflite(bytes).status());
+}
+
+}  // namespace
+
+const FuzzTarget kFuzzTarget = {Seeds, {}, Run, nullptr};
+
+}  // namespace ashlar::testing
