@@ -25,7 +25,16 @@ void ResizeBilinear(TfliteNode& node) {
   param.coordinates = options->align_corners()        ? ResizeCoordinates::kAlignCorners
                       : options->half_pixel_centers() ? ResizeCoordinates::kHalfPixel
                                                       : ResizeCoordinates::kAsymmetric;
-  node.Result(0, Resized(node, node.Floats(0, TfliteLayout::kImage), param), TfliteLayout::kImage);
+  if (!node.QuantizedOutput(0) || !node.IsQuantizedInput(0)) {
+    return node.Result(0, Resized(node, node.Floats(0, TfliteLayout::kImage), param),
+                       TfliteLayout::kImage);
+  }
+  // Interpolates the integers, and rounds a half up.
+  const TfliteVar x = node.Image(0), steps = Resized(node, node.Centred(x), param);
+  const TfliteVar rounded =
+      node.Function(F::kFloor, {node.Function(F::kAdd, {steps, node.Scalar(0.5)})});
+  if (!node.ok()) return;
+  node.Result(0, node.FromSteps(rounded, OutputTypeOf(node.type(x))), TfliteLayout::kImage);
 }
 
 void ResizeNearest(TfliteNode& node) {
