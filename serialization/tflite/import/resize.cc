@@ -9,10 +9,17 @@ namespace {
 using F = ScalarFunction;
 using tflite::BuiltinOperator;
 
+constexpr int64_t kMostPixels = 1 << 20;  // of a side; kernels have tables of that size
+
 TfliteVar Resized(TfliteNode& node, TfliteVar x, ResizeParam param) {
   const std::vector<int64_t> size = node.Ints(1, "the size");
   if (!node.ok()) return kNoTfliteVar;
   if (size.size() != 2) return node.Invalid("the size has ", size.size(), " numbers, expected 2");
+  for (const int64_t side : size) {
+    if (side < 1 || side > kMostPixels) {
+      return node.Invalid("the size has ", side, ", expected 1 to ", kMostPixels);
+    }
+  }
   param.axes = {2, 3};
   return node.Add<Resize>(param, {x, node.IntVector(size)});
 }
