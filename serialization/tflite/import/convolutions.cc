@@ -49,7 +49,7 @@ Filter FilterOf(TfliteNode& node, bool depthwise, int64_t channels) {
   return filter;
 }
 
-TfliteVar Convolution(TfliteNode& node, const Filter& filter, ConvolutionParam param,
+TfliteVar Convolution(TfliteNode& node, TfliteVar x, const Filter& filter, ConvolutionParam param,
                       Activation activation) {
   if (filter.groups > 1) param.sparse = SparseMode::kGroup;
   const auto arranged = [&](TfliteVar weights) {
@@ -70,7 +70,7 @@ TfliteVar Convolution(TfliteNode& node, const Filter& filter, ConvolutionParam p
     return node.Add<ConvBiasForward>(own, {x, weights, bias});
   };
   linear.arranged = arranged;
-  return Computed(node, linear, node.Numbers(0, TfliteLayout::kImage), 1, 2, activation);
+  return Computed(node, linear, x, 1, 2, activation);
 }
 
 template <typename Options>
@@ -85,7 +85,16 @@ void ImportConvolution(TfliteNode& node, bool depthwise) {
   if (!node.ok()) return;
   ConvolutionParam param;
   SetTfliteWindows(h, w, options->padding(), param);
-  node.Result(0, Convolution(node, filter, param, options->activation()), TfliteLayout::kImage);
+  TfliteVar x = node.Numbers(0, TfliteLayout::kImage);
+  const TfliteTensor& given = node.TensorOf(0);
+  const auto [above, below, before, after] = given.zeros;
+  const bool inside = std::max(above, below) < h.extent() && std::max(before, after) < w.extent();
+  if (options->padding() == tflite::Padding::VALID && given.inner != kNoTfliteVar && inside) {
+    x = given.inner;
+    std::tie(param.pad_h, param.pad_h_end) = std::make_pair(above, below);
+    std::tie(param.pad_w, param.pad_w_end) = std::make_pair(before, after);
+  }
+  node.Result(0, Convolution(node, x, filter, param, options->activation()), TfliteLayout::kImage);
 }
 
 void Conv2D(TfliteNode& node) { ImportConvolution<tflite::Conv2DOptions>(node, false); }

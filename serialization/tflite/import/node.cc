@@ -164,6 +164,21 @@ void TfliteNode::Result(int o, TfliteVar var, TfliteLayout layout) {
   tensors_[index].in(layout) = declared;
 }
 
+void TfliteNode::NoteZeros(int o, TfliteVar inner, TfliteLayout layout,
+                           absl::Span<const int64_t> before, absl::Span<const int64_t> after) {
+  constexpr int kN = 0, kH = 1, kW = 2, kC = 3;  // in the file
+  const auto at = [&](absl::Span<const int64_t> zeros, int axis) {
+    return zeros[static_cast<size_t>(Axis(axis, kImageRank, layout))];
+  };
+  for (const int axis : {kN, kC}) {
+    if (at(before, axis) != 0 || at(after, axis) != 0) return;
+  }
+  if (!ok()) return;
+  TfliteTensor& tensor = tensors_[OutputIndex(o)];
+  tensor.inner = inner;
+  tensor.zeros = {at(before, kH), at(after, kH), at(before, kW), at(after, kW)};
+}
+
 std::vector<int64_t> TfliteNode::Ints(int i, absl::string_view what) {
   const TfliteVar var = Input(i);
   if (!ok()) return {};

@@ -2,6 +2,7 @@
 #ifndef ASHLAR_SERIALIZATION_TFLITE_IMPORT_NODE_H_
 #define ASHLAR_SERIALIZATION_TFLITE_IMPORT_NODE_H_
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,10 @@ enum class TfliteLayout { kFile, kImage };
 // that operators on images follow one another without permutations.
 struct TfliteTensor {
   TfliteVar file = kNoTfliteVar, image = kNoTfliteVar;
+  // If the tensor is an image with zeros around it: the image {N,C,H,W} without, and the rows above
+  // and below, the columns before and after. A convolution takes them as its padding.
+  TfliteVar inner = kNoTfliteVar;
+  std::array<int64_t, 4> zeros = {};
   TfliteVar& in(TfliteLayout layout) { return layout == TfliteLayout::kFile ? file : image; }
   bool empty() const { return file == kNoTfliteVar && image == kNoTfliteVar; }
 };
@@ -68,8 +73,9 @@ class TfliteNode {
   int Axis(int64_t axis, int rank, TfliteLayout layout = TfliteLayout::kFile);
   // Sets output o. Converts it to the dtype and quantisation that the file declares.
   void Result(int o, TfliteVar var, TfliteLayout layout = TfliteLayout::kFile);
-  // Sets output o to a tensor in both layouts, which has the declared type.
-  void ResultTensor(int o, const TfliteTensor& tensor) { tensors_[OutputIndex(o)] = tensor; }
+  // Notes that output o is an image with zeros around it, by dimension of the layout.
+  void NoteZeros(int o, TfliteVar inner, TfliteLayout layout, absl::Span<const int64_t> before,
+                 absl::Span<const int64_t> after);
   TfliteTensor& TensorOf(int input) { return tensors_[static_cast<size_t>(InputIndex(input))]; }
 
   const TensorType& type(TfliteVar var) const;

@@ -12,6 +12,8 @@ namespace {
 
 using tflite::BuiltinOperator;
 
+constexpr int64_t kMostPadding = 1 << 20;  // kernels have tables of that size
+
 void ReshapeTo(TfliteNode& node) {
   std::vector<int64_t> dims;
   if (node.has(1)) {
@@ -140,8 +142,10 @@ std::vector<std::pair<int64_t, int64_t>> PaddingOf(TfliteNode& node, int rank,
   for (int i = 0; node.ok() && i < rank; ++i) {
     const size_t at = 2 * static_cast<size_t>(i);
     pads[static_cast<size_t>(node.Axis(i, rank, layout))] = {given[at], given[at + 1]};
-    if (given[at] < 0 || given[at + 1] < 0) {
-      node.Invalid("the padding of dimension ", i, " is ", given[at], " and ", given[at + 1]);
+    if (std::min(given[at], given[at + 1]) < 0 ||
+        std::max(given[at], given[at + 1]) > kMostPadding) {
+      node.Invalid("the padding of dimension ", i, " is ", given[at], " and ", given[at + 1],
+                   ", expected 0 to ", kMostPadding);
     }
   }
   return pads;
@@ -171,6 +175,10 @@ void PadAs(TfliteNode& node, PadMode mode) {
     param.value = known->At(0);
   }
   node.Result(0, node.Reinterpreted(node.Add<Pad>(param, {node.Stored(x)}), type), layout);
+  const double zero = IsQuantized(type.dtype) ? type.quantization.zero_point() : 0;
+  const bool of_convolution = IsQuantized(type.dtype) || type.dtype == DType::kFloat32;
+  if (!node.ok() || param.value != zero || !of_convolution || type.shape.rank() != 4) return;
+  if (mode == PadMode::kConstant) node.NoteZeros(0, node.Image(0), layout, param.begin, param.end);
 }
 
 void PadConstant(TfliteNode& node) { PadAs(node, PadMode::kConstant); }

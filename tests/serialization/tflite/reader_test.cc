@@ -88,6 +88,23 @@ TEST(Tflite, TransposesOfImagesOnlyNameTheOtherLayout) {
   EXPECT_THAT(OutputOf(graph, {1, 0, 0, 0, 0, 1, 0, 0}), ElementsAre(1, 2, 0, 0, 3, 4, 0, 0));
 }
 
+TEST(Tflite, ConvolutionsTakeZerosAroundTheirImage) {
+  TfliteBuilder model;
+  const int x = model.Tensor("x", {{1, 1, 1, 2}});
+  const int padded = model.Tensor("padded", {{1, 2, 2, 2}});
+  const std::vector<int32_t> zeros = {0, 0, 0, 1, 1, 0, 0, 0};  // a row below, a column before
+  const int pads = model.Tensor("pads", {{4, 2}, TensorType::INT32, BytesOfNumbers(zeros)});
+  model.Operator(BuiltinOperator::PAD, {x, pads}, {padded});
+  const int weights = model.Floats("w", {1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  const int y = model.Tensor("y", {{1, 1, 1, 1}});
+  model.Operator(
+      BuiltinOperator::CONV_2D, {padded, weights}, {y}, BuiltinOptions::Conv2DOptions,
+      tflite::CreateConv2DOptions(model.builder(), tflite::Padding::VALID, 1, 1).Union());
+  const Graph graph = Value(Read(model.Finish({x}, {y})));
+  EXPECT_EQ(CountOf(graph, "Pad"), 0);
+  EXPECT_THAT(OutputOf(graph, {10, 1}), ElementsAre(34));  // 10 * 3 + 1 * 4
+}
+
 TEST(Tflite, HalfWeightsBecomeFloatConstants) {
   TfliteBuilder model;
   const int x = model.Tensor("x", {{1, 2, 2, 2}});
