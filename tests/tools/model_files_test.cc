@@ -277,6 +277,34 @@ TEST_F(ModelFilesTest, FilesOfOtherProgramsAreNamed) {
   ExpectEndings("run ", {{"empty", 6, "not an Ashlar model (.ash)"}});
 }
 
+// The stored model is of 8 bits: {1,49,10,1} in and {1,12} out.
+TEST_F(ModelFilesTest, EveryCommandReadsTensorFlowLite) {
+  const std::string model = SharedData("data/tflite/ds_cnn.int8.tflite");
+  const ProcessResult plan = Ashlar(absl::StrCat("plan ", model, " --json"));
+  ASSERT_EQ(plan.exit_code, 0) << plan.err;
+  EXPECT_GT(plan.Json()["arena_bytes"], 0);
+  EXPECT_EQ(Ashlar(absl::StrCat("plan - < ", model)).exit_code, 0);
+  for (const char* command : {"run ", "inspect ", "verify ", "profile "}) {
+    const ProcessResult done = Ashlar(absl::StrCat(command, model));
+    EXPECT_EQ(done.exit_code, 0) << command << done.err;
+  }
+  EXPECT_EQ(Ashlar(absl::StrCat("compile ", model, " -o tflite_code/net")).exit_code, 0);
+  for (const char* file : {"tflite.ash", "tflite.onnx"}) {
+    ASSERT_EQ(Ashlar(absl::StrCat("convert ", model, " -o ", file)).exit_code, 0);
+    const ProcessResult compared = Ashlar(absl::StrCat("compare ", model, " ", file, " --json"));
+    EXPECT_EQ(compared.exit_code, 0) << compared.err;
+  }
+  Write("no_ending", Read(model));
+  EXPECT_EQ(Ashlar("inspect no_ending").exit_code, 0);
+  ExpectEndings(absl::StrCat("inspect ", model, " "),
+                {{"--outputs nothing", 2, "output nothing: the model has no such tensor"},
+                 {"--shape x=1x2", 2, "input x: the model has no such input; it has mfcc"},
+                 {"--value mfcc=1", 2, "is no .onnx file"}});
+  const ProcessResult two = Ashlar(absl::StrCat("run ", model, " --shape mfcc=2x49x10x1"));
+  EXPECT_EQ(two.exit_code, 2);  // its RESHAPE has a fixed size
+  EXPECT_THAT(two.err, HasSubstr("(RESHAPE)"));
+}
+
 // Regression: a shell's <(command) was "not a regular file".
 TEST_F(ModelFilesTest, InputsAndLabelsComeFromPipes) {
   Write("p.ppm", "P6\n2 1\n255\n\x01\x20\xff\x80\x40\xc8");

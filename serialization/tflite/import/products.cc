@@ -22,7 +22,7 @@ void FullyConnected(TfliteNode& node) {
     return;
   }
   const int64_t depth = weights.rank() == 2 ? weights[1] : 0;
-  if (depth == 0 || from.num_elements() % depth != 0 ||
+  if (depth == 0 || from.rank() == 0 || from.num_elements() % depth != 0 ||
       (options->keep_num_dims() && from[from.rank() - 1] != depth)) {
     node.Invalid("the input is ", from.ToString(), ", the weights are ", weights.ToString(),
                  ", expected {n,k} with rows of k elements");

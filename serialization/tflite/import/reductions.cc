@@ -35,9 +35,10 @@ void ReduceBy(TfliteNode& node, ReduceMode mode) {
   std::vector<bool> reduced(static_cast<size_t>(rank), false);  // by axis of the file
   Shape kept = node.shape(x);
   for (const int64_t axis : given) {
-    reduced[static_cast<size_t>(node.Axis(axis, rank))] = true;
-    kept[node.Axis(axis, rank, layout)] = 1;
+    const int of_file = node.Axis(axis, rank), of_layout = node.Axis(axis, rank, layout);
     if (!node.ok()) return;
+    reduced[static_cast<size_t>(of_file)] = true;
+    kept[of_layout] = 1;
   }
   const std::optional<OutputType> output = node.QuantizedOutput(0);
   const bool pixels = rank == 4 && reduced == std::vector<bool>{false, true, true, false};

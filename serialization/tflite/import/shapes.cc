@@ -52,8 +52,11 @@ void Squeeze(TfliteNode& node) {
   const int rank = node.rank(x);
   std::vector<bool> dropped(static_cast<size_t>(rank), false);
   const std::vector<int64_t> given = IntsOf(options->squeeze_dims());
-  for (const int64_t axis : given) dropped[static_cast<size_t>(node.Axis(axis, rank))] = true;
-  if (!node.ok()) return;
+  for (const int64_t axis : given) {
+    const int at = node.Axis(axis, rank);
+    if (!node.ok()) return;
+    dropped[static_cast<size_t>(at)] = true;
+  }
   Shape left;
   for (int i = 0; i < rank; ++i) {
     const bool drops = given.empty() ? node.shape(x)[i] == 1 : dropped[static_cast<size_t>(i)];

@@ -78,7 +78,9 @@ void StridedSlice(TfliteNode& node) {
   for (size_t row = 0; row < rows; ++row) {
     used += !has(options->new_axis_mask(), row) && !has(options->ellipsis_mask(), row);
   }
-  if (used > from.rank() || options->offset()) {
+  int ellipses = 0;
+  for (size_t row = 0; row < rows; ++row) ellipses += has(options->ellipsis_mask(), row);
+  if (used > from.rank() || ellipses > 1 || options->offset()) {
     return void(node.Unsupported(used, " rows for ", node.type(x).ToString(),
                                  options->offset() ? ", by offsets" : ""));
   }
@@ -154,7 +156,8 @@ void SplitInto(TfliteNode& node, int input, int64_t given, const std::vector<int
 std::vector<int64_t> Equal(TfliteNode& node, int input, int64_t given, int64_t count) {
   const TfliteLayout layout = node.LayoutOf(input);
   const Shape shape = node.shape(node.Input(input, layout));
-  const int64_t size = node.ok() ? shape[node.Axis(given, shape.rank(), layout)] : 0;
+  const int axis = node.Axis(given, shape.rank(), layout);
+  const int64_t size = node.ok() ? shape[axis] : 0;
   if (node.ok() && (count < 1 || count > kMostPieces || size % count != 0)) {
     node.Invalid(count, " pieces of ", size, " elements");
   }

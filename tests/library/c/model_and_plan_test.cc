@@ -115,6 +115,28 @@ TEST_F(ModelLibraryTest, IsTheSameFromMemory) {
             ASHLAR_REJECTED_FILE);
 }
 
+TEST_F(ModelLibraryTest, TensorFlowLiteIsReadFromAFileAndFromMemory) {
+  const std::string path = SharedData("data/tflite/conv_3x3_same.int8.tflite");
+  std::ifstream file(path, std::ios::binary);
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  const std::vector<int8_t> x(9 * 11 * 5, 3);
+  std::vector<std::vector<int8_t>> results;
+  const Model of_file(path), of_memory(bytes.data(), bytes.size());
+  for (const Model* model : {&of_file, &of_memory}) {
+    Session session = model->NewPlan(Threads(1)).NewSession();
+    std::vector<int8_t> y(9 * 11 * 8);
+    session.Input(x.data(), x.size()).Output(y.data(), y.size()).Run();
+    results.push_back(std::move(y));
+    auto options = Threads(1);
+    const ashlar_shape shape = {"x", 4, {2, 9, 11, 5}};
+    options.shapes = &shape;
+    options.num_shapes = 1;
+    EXPECT_EQ(model->NewPlan(options).Memory().input, 2 * 9 * 11 * 5);
+  }
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_NE(results[0], std::vector<int8_t>(results[0].size()));
+}
+
 // A field of a protobuf message that holds fewer than 128 bytes.
 std::string Field(int number, const std::string& content) {
   constexpr int kLengthDelimited = 2;
