@@ -130,7 +130,7 @@ def main():
     parser.add_argument("--generated", action="store_true", help="MODELS are names of tflite_models.py; none: all")
     parser.add_argument("--store", type=pathlib.Path, metavar="FOLDER",
                         help="write the models with LiteRT's outputs instead, for tests/data/tflite")
-    parser.add_argument("--ashlar", type=pathlib.Path, default=ROOT / "build/release/tools/ashlar")
+    parser.add_argument("--ashlar", type=pathlib.Path, default=ROOT / "build/release/ashlar")
     parser.add_argument("--option", action="append", default=[], help="of `ashlar run`, e.g. --option=--memory-budget=64KiB")
     parser.add_argument("--inputs", type=int, default=4, help="random inputs of each model")
     parser.add_argument("--seed", type=int, default=0)

@@ -33,6 +33,12 @@ absl::StatusOr<std::vector<TensorType>> InferSum(const ConvBiasParam& param,
   ASHLAR_ASSIGN_OR_RETURN(
       const std::vector<TensorType> addend,
       InferQuantizedConv(WithoutSum(param), geometry, inputs.first(ConvBiasInputs::kZ)));
+  const TensorType& z = inputs[ConvBiasInputs::kZ].type;
+  if (!IsQuantized(z.dtype) || z.shape != addend[0].shape) {
+    return absl::InvalidArgumentError(absl::StrCat("input ", ConvBiasInputs::kZ, " is ",
+                                                   z.ToString(), ", expected 8 bits of shape ",
+                                                   addend[0].shape.ToString()));
+  }
   return ElemwiseMultiType(SumOf(param)).Infer({{{addend[0]}, inputs[ConvBiasInputs::kZ]}});
 }
 

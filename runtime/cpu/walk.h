@@ -85,7 +85,7 @@ std::vector<RowLoop<K>> LoopsOver(const TensorType& first, absl::Span<const Tens
     loop.strides[k] = StridesOver(others[k - 1], first.shape, blocked);
   }
   int blocks = 1;
-  bool channels_last = first.format == Format::kNHWC;
+  bool channels_last = !blocked && first.format == Format::kNHWC;
   for (size_t k = 1; channels_last && k <= others.size(); ++k) {
     const bool per_channel = loop.strides[k][2] == 0 && loop.strides[k][3] == 0;
     channels_last = others[k - 1].format == Format::kNHWC || per_channel;

@@ -9,7 +9,7 @@ namespace ashlar::testing {
 
 void AddQuantizedConversions(Cases& cases) {
   for (const DType dtype : {DType::kQuantized8Asymm, DType::kQuantizedS8}) {
-    for (const Shape& shape : {Shape{2, 19, 3, 5}, Shape{1, 16, 4, 4}}) {
+    for (const Shape& shape : {Shape{2, 19, 3, 5}, Shape{1, 16, 4, 4}, Shape{2, 33, 1, 1}}) {
       AddQuantized(cases,
                    {"quantise", Make<TypeCvt>({dtype, 0.25f, 7}), {cases.Tensor(shape, -40, 40)}},
                    {true});

@@ -113,10 +113,10 @@ TEST(QuantizedConv, AResidualNeedsTheTypeThatIsRoundedToBeforeItIsAdded) {
   layer.Refuse("nonlineMode is CLAMP, of quantised images and z expected IDENTITY or RELU");
   layer = WithZ();
   layer.types[3] = Quantised(kBytes, {1, 2, 4, 1}, {0.75f});
-  layer.Refuse("input 1 is ");
+  layer.Refuse("input 3 is ");
   layer = WithZ();
   layer.types[3] = {DType::kFloat32, {1, 2, 4, 5}};
-  layer.Refuse("input 1 is ");
+  layer.Refuse("input 3 is ");
   layer = WithZ();
   for (TensorType& type : layer.types) type = {DType::kFloat32, type.shape};
   layer.param.output = {};
