@@ -86,11 +86,11 @@ absl::Status OfPlan(const std::string& path, const absl::Status& status) {
 absl::StatusOr<Model> LoadOne(const ModelFlags& flags, InputShapes shapes, Console& console,
                               WeightsUse use) {
   ASHLAR_ASSIGN_OR_RETURN(const ModelSource source, SourceOf(flags.path, console));
-  const bool onnx = source.is_onnx;
+  const bool onnx = source.is_onnx, with_outputs = onnx || source.is_tflite;
   OpenOptions options;
   options.shapes = std::move(shapes);
   ASHLAR_ASSIGN_OR_RETURN(options.values, ParseValues(flags));
-  if (!flags.outputs.empty() && !onnx && !source.is_tflite) {
+  if (!flags.outputs.empty() && !with_outputs) {
     return UsageError(absl::StrCat("--outputs ", flags.outputs, ": ", flags.path,
                                    " is no .onnx or .tflite file"));
   }
@@ -105,10 +105,10 @@ absl::StatusOr<Model> LoadOne(const ModelFlags& flags, InputShapes shapes, Conso
   options.note = NotesTo(console);
   absl::StatusOr<Model> model = OpenModel(source, options);
   if (model.ok()) return model;
-  if (!absl::IsFailedPrecondition(model.status()) || (!onnx && options.shapes.empty())) {
+  if (!absl::IsFailedPrecondition(model.status()) || (!with_outputs && options.shapes.empty())) {
     return WithExitCode(OfPlan(flags.path, model.status()), ExitCode::kRejectedInput);
   }
-  return WithExitCode(onnx ? model.status() : Annotate(model.status(), "--shape"),
+  return WithExitCode(with_outputs ? model.status() : Annotate(model.status(), "--shape"),
                       ExitCode::kUsage);
 }
 

@@ -8,6 +8,7 @@
 #include "graph/graph.h"
 #include "graph/status.h"
 #include "serialization/reject.h"
+#include "serialization/tflite/sparse.h"
 
 namespace ashlar {
 namespace {
@@ -194,6 +195,10 @@ absl::Span<const uint8_t> TfliteFile::BytesOf(int index) const {
 }
 
 absl::StatusOr<HostTensor> TfliteFile::Constant(int index) const {
+  if (is_sparse(index)) {
+    return absl::UnimplementedError(absl::StrCat("tensor '", NameOfTflite(*this, index),
+                                                 "' is sparse, which only DENSIFY reads"));
+  }
   ASHLAR_ASSIGN_OR_RETURN(const TensorType type, TypeOf(index));
   const absl::Span<const uint8_t> bytes = BytesOf(index);
   const int64_t expected = type.shape.num_elements() * SizeOf(type.dtype);
@@ -213,6 +218,14 @@ absl::StatusOr<HostTensor> TfliteFile::Constant(int index) const {
     for (uint8_t& value : tensor.mutable_data<uint8_t>()) value = value != 0;
   }
   return tensor.As(type.dtype, type.quantization);
+}
+
+absl::StatusOr<HostTensor> TfliteFile::Densified(int index) const {
+  ASHLAR_ASSIGN_OR_RETURN(const TensorType type, TypeOf(index));
+  absl::StatusOr<HostTensor> dense =
+      DensifyTflite(*tensor(index).sparsity(), StoredAs(type.dtype), type.shape, BytesOf(index));
+  if (dense.ok()) return dense->As(type.dtype, type.quantization);
+  return Annotate(dense.status(), absl::StrCat("tensor '", NameOfTflite(*this, index), "'"));
 }
 
 }  // namespace ashlar

@@ -33,10 +33,13 @@ class TfliteFile {
   absl::StatusOr<DType> StoredDType(int tensor) const;
   // Returns the dtype with its quantisation: a quantised one for 8 bits with a single scale.
   absl::StatusOr<TensorType> TypeOf(int tensor) const;
-  // Returns the value of a constant in this type; no data if the tensor is none.
+  // Returns the value of a constant in this type. Unimplemented if it is sparse.
   absl::StatusOr<HostTensor> Constant(int tensor) const;
+  // Returns a sparse constant with its zeros.
+  absl::StatusOr<HostTensor> Densified(int tensor) const;
   // Whether constants share the file's bytes.
   bool borrows() const { return owner_ != nullptr; }
+  bool is_sparse(int tensor) const { return this->tensor(tensor).sparsity() != nullptr; }
   bool is_constant(int tensor) const { return !BytesOf(tensor).empty(); }
 
  private:

@@ -1,5 +1,6 @@
 // TensorFlow Lite models: read, planned, run.
 #include <filesystem>
+#include <utility>
 
 #include "serialization/tflite/import/reader.h"
 #include "tests/fuzz/plan.h"
@@ -22,13 +23,25 @@ std::vector<std::string> Seeds() {
   return seeds;
 }
 
+// Whether kernels' tables, which have a row for each element of an axis, fit the driver's limit.
+bool IsPlanned(const Graph& graph) {
+  constexpr int64_t kLongest = 1 << 20;
+  for (const Var& var : graph.vars()) {
+    for (const int64_t dim : var.type.shape.dims()) {
+      if (dim > kLongest) return false;
+    }
+  }
+  return true;
+}
+
 void Run(absl::Span<const uint8_t> file) {
   // Exactly as many bytes, so that a sanitizer sees a read behind the end.
   const std::vector<uint8_t> bytes(file.begin(), file.end());
   TfliteReadOptions options;
   options.most_folded_bytes = 1 << 24;
   options.most_folded_operations = 1 << 24;
-  PlanWhatWasRead(ReadTflite(bytes, nullptr, "m.tflite", options));
+  absl::StatusOr<Graph> graph = ReadTflite(bytes, nullptr, "m.tflite", options);
+  if (!graph.ok() || IsPlanned(*graph)) PlanWhatWasRead(std::move(graph));
   ExpectAnError(OpenAxesOfTflite(bytes).status());
 }
 

@@ -283,7 +283,7 @@ TEST_F(ModelFilesTest, EveryCommandReadsTensorFlowLite) {
   const ProcessResult plan = Ashlar(absl::StrCat("plan ", model, " --json"));
   ASSERT_EQ(plan.exit_code, 0) << plan.err;
   EXPECT_GT(plan.Json()["arena_bytes"], 0);
-  EXPECT_EQ(Ashlar(absl::StrCat("plan - < ", model)).exit_code, 0);
+  EXPECT_EQ(Ashlar(absl::StrCat("inspect - < ", model)).exit_code, 0);
   for (const char* command : {"run ", "inspect ", "verify ", "profile "}) {
     const ProcessResult done = Ashlar(absl::StrCat(command, model));
     EXPECT_EQ(done.exit_code, 0) << command << done.err;

@@ -257,6 +257,11 @@ void Convert(TfliteNode& node) {
   node.Result(0, node.Numbers(0, layout), layout);
 }
 
+void Densify(TfliteNode& node) {
+  const TfliteVar dense = node.Densified(0);
+  if (node.ok()) node.Result(0, dense);
+}
+
 void Cast(TfliteNode& node) {
   const TfliteLayout layout = node.LayoutOf(0);
   node.Result(0, node.Stored(node.Input(0, layout)), layout);
@@ -269,6 +274,7 @@ constexpr TfliteRow kArithmeticRows[] = {
     {BuiltinOperator::CAST, 1, 1, Cast},
     {BuiltinOperator::CEIL, 1, 1, Unary},
     {BuiltinOperator::COS, 1, 1, Unary},
+    {BuiltinOperator::DENSIFY, 1, 1, Densify},
     {BuiltinOperator::DEQUANTIZE, 1, 1, Convert},
     {BuiltinOperator::DIV, 2, 2, Binary},
     {BuiltinOperator::ELU, 1, 1, Unary},

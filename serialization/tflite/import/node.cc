@@ -83,6 +83,17 @@ TfliteVar TfliteNode::Input(int i, TfliteLayout layout) {
   return var = permuted;
 }
 
+TfliteVar TfliteNode::Densified(int i) {
+  if (!ok() || !has(i) || !file_.is_sparse(InputIndex(i))) return Input(i);
+  const absl::StatusOr<TensorType> type = file_.TypeOf(InputIndex(i));
+  if (!type.ok()) return Fail(type.status());
+  const absl::Status counted = graph_.CountCopied(type->bytes());
+  if (!counted.ok()) return Fail(counted);
+  absl::StatusOr<HostTensor> dense = file_.Densified(InputIndex(i));
+  if (!dense.ok()) return Fail(dense.status());
+  return graph_.AddConstant(*std::move(dense), NameOfTflite(file_, InputIndex(i)));
+}
+
 TfliteLayout TfliteNode::LayoutOf(absl::Span<const int> inputs) {
   bool images = false;
   for (const int i : inputs) {

@@ -63,6 +63,8 @@ class TfliteNode {
 
   // Returns input i, quantised if the file says so. Reports an error if it is absent.
   TfliteVar Input(int i, TfliteLayout layout = TfliteLayout::kFile);
+  // Returns a sparse constant with its zeros.
+  TfliteVar Densified(int i);
   TfliteVar Image(int i) { return Input(i, TfliteLayout::kImage); }
   // Returns the layout in which the inputs are at hand: kImage if one exists only so.
   TfliteLayout LayoutOf(absl::Span<const int> inputs);

@@ -18,6 +18,7 @@ struct TfliteTensorSpec {
   int64_t zero_point = 0;
   int32_t axis = 0;                     // of several scales
   std::vector<int32_t> signature = {};  // of open dimensions
+  flatbuffers::Offset<tflite::Sparsity> sparsity = 0;
 };
 
 // Returns the bytes of numbers.
@@ -45,7 +46,7 @@ class TfliteBuilder {
     const auto signature = spec.signature.empty() ? 0 : builder_.CreateVector(spec.signature);
     tensors_.push_back(tflite::CreateTensor(builder_, builder_.CreateVector(spec.shape), spec.type,
                                             buffer, builder_.CreateString(name), quantization,
-                                            false, signature));
+                                            false, spec.sparsity, signature));
     return static_cast<int>(tensors_.size()) - 1;
   }
   int Ints(const std::string& name, const std::vector<int32_t>& values) {

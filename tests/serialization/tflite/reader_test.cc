@@ -120,6 +120,42 @@ TEST(Tflite, HalfWeightsBecomeFloatConstants) {
   EXPECT_THAT(OutputOf(graph, {1, 0, 0, 1, 0, 0, 0, 0}), ElementsAre(1, 3, 2, 4, 0, 0, 0, 0));
 }
 
+// Returns a model of DENSIFY of {2,4}: 5 in row 0, 6 and 7 in row 1, at these indices.
+std::string Sparse(const std::vector<int32_t>& segments, const std::vector<int32_t>& indices) {
+  TfliteBuilder model;
+  flatbuffers::FlatBufferBuilder& builder = model.builder();
+  const auto ints = [&](const std::vector<int32_t>& values) {
+    return tflite::CreateInt32Vector(builder, builder.CreateVector(values)).Union();
+  };
+  const std::vector<flatbuffers::Offset<tflite::Dimension>> dimensions = {
+      tflite::CreateDimension(builder, tflite::DimensionType::DENSE, 2),
+      tflite::CreateDimension(builder, tflite::DimensionType::SPARSE_CSR, 0,
+                              tflite::IndexVector::Int32Vector, ints(segments),
+                              tflite::IndexVector::Int32Vector, ints(indices))};
+  const auto sparsity =
+      tflite::CreateSparsity(builder, builder.CreateVector(std::vector<int32_t>{0, 1}), 0,
+                             builder.CreateVector(dimensions));
+  TfliteTensorSpec weights = {{2, 4}, TensorType::FLOAT32, BytesOfNumbers<float>({5, 6, 7})};
+  weights.sparsity = sparsity;
+  const int sparse = model.Tensor("sparse", weights), dense = model.Tensor("dense", {{2, 4}});
+  model.Operator(BuiltinOperator::DENSIFY, {sparse}, {dense});
+  const int x = model.Tensor("x", {{2, 4}}), y = model.Tensor("y", {{2, 4}});
+  model.Operator(BuiltinOperator::ADD, {x, dense}, {y}, BuiltinOptions::AddOptions,
+                 tflite::CreateAddOptions(model.builder()).Union());
+  return model.Finish({x}, {y});
+}
+
+TEST(Tflite, SparseWeightsGetTheirZeros) {
+  const Graph graph = Value(Read(Sparse({0, 1, 3}, {1, 0, 3})));
+  EXPECT_THAT(OutputOf(graph, {1, 1, 1, 1, 0, 0, 0, 0}), ElementsAre(1, 6, 1, 1, 6, 0, 0, 7));
+  ExpectRefused(
+      {{"index", Sparse({0, 1, 3}, {1, 0, 4}), "level 1 has index 4, expected less than 4"},
+       {"segment", Sparse({0, 1, 4}, {1, 0, 3}), "segment from 1 to 4 of 3 indices"},
+       {"segments", Sparse({0, 1}, {1, 0, 3}), "level 1 has 2 segments"},
+       {"few", Sparse({0, 1, 2}, {1, 0, 3}), "12 bytes, of which its sparse elements are 8"}},
+      "m.tflite", [](const std::string& file) { return Read(file).status(); });
+}
+
 TEST(Tflite, IntegersEnterAndLeaveAsTheFileStoresThem) {
   TfliteBuilder model;
   const TfliteTensorSpec bytes = {{1, 4}, TensorType::INT8, {}, {0.5f}, 3};
