@@ -1,4 +1,4 @@
-// Reading TensorFlow Lite files: what becomes of operators, and what is refused.
+// Reads TensorFlow Lite files: the operators they become, and the errors of wrong ones.
 #include "serialization/tflite/import/reader.h"
 
 #include <gmock/gmock.h>
