@@ -323,7 +323,7 @@ absl::Status Reader::ReadOperator(const NodeProto& node, const std::vector<OnnxV
   const OnnxImportFunction function =
       row.run == nullptr || (constant && row.fold != nullptr) ? row.fold : row.run;
   const OnnxVars vars = function(reading);
-  if (reading.ok() && domain.empty() && !vars.empty()) NoteQuantity(reading, function, vars[0]);
+  if (reading.ok() && domain.empty() && !vars.empty()) NoteQuantities(reading, function, vars);
   const absl::Status status = reading.Finish();
   if (absl::IsUnimplemented(status)) {
     Miss(node, constant, std::string(status.message()), scope);

@@ -177,18 +177,26 @@ OnnxIntegerOperator IntegerMean(OnnxNode& node, const OnnxQuantity& x) {
 
 namespace {
 
-// Returns the operands of the function that computes `result`, of which `mode` is changed to one
-// function for a sum of products by channel, as norms are written.
+// Returns the operands of the function that computes `result`. Changes `mode` if it is the end of a
+// function that is written as two: x * sigmoid(x), and a product and a sum by channel, as norms are
+// written.
 std::vector<OnnxVar> FunctionOperands(const OnnxNode& node, OnnxVar result, ScalarFunction& mode) {
   const absl::Span<const OnnxVar> operands = node.operands(result);
-  if (mode == ScalarFunction::kAdd) {
-    const Operator* const product = node.producer(operands[0]);
-    if (product != nullptr && IsElemwise(*product, ScalarFunction::kMul) &&
-        node.constant(operands[1]) != nullptr) {
-      mode = ScalarFunction::kFuseMulAdd3;
-      const absl::Span<const OnnxVar> factors = node.operands(operands[0]);
-      return {factors[0], factors[1], operands[1]};
-    }
+  const auto made_by = [&](OnnxVar var, ScalarFunction function) {
+    const Operator* const op = node.producer(var);
+    return op != nullptr && IsElemwise(*op, function);
+  };
+  if (mode == ScalarFunction::kAdd && made_by(operands[0], ScalarFunction::kMul) &&
+      node.constant(operands[1]) != nullptr) {
+    mode = ScalarFunction::kFuseMulAdd3;
+    const absl::Span<const OnnxVar> factors = node.operands(operands[0]);
+    return {factors[0], factors[1], operands[1]};
+  }
+  for (size_t i = 0; i < 2 && mode == ScalarFunction::kMul; ++i) {
+    const OnnxVar x = operands[i], gate = operands[1 - i];
+    if (!made_by(gate, ScalarFunction::kSigmoid) || node.operands(gate)[0] != x) continue;
+    mode = ScalarFunction::kSilu;
+    return {x};
   }
   return {operands.begin(), operands.end()};
 }

@@ -21,7 +21,8 @@ constexpr double kExactIntegers = 1 << 24;  // in Float32
 struct Trial {
   OnnxNode& node;
   OnnxImportFunction run;
-  OnnxVar result;
+  OnnxVar result;  // the first
+  absl::Span<const OnnxVar> results;
 
   const OnnxQuantity* of(int i, Kind kind) const {
     const OnnxQuantity* quantity = node.has(i) ? node.quantity(node.input(i)) : nullptr;
@@ -285,19 +286,32 @@ void NoteMoved(const Trial& trial) {
     if (moved == pattern.end()) return;
     quantity.axis = static_cast<int>(moved - pattern.begin());
   }
-  std::vector<OnnxVar> inputs = node.inputs();
-  inputs[0] = x->integers;
-  OnnxNode other = node.Exactly(std::move(inputs));
-  quantity.integers = trial.run(other)[0];
-  quantity.stored = kNoOnnxVar;
-  if (x->quantized != kNoOnnxVar) {
-    std::vector<OnnxVar> operands = node.inputs();
-    operands[0] = x->quantized;
-    OnnxNode bytes = node.Exactly(std::move(operands));
-    const OnnxVar moved = trial.run(bytes)[0];
-    quantity.quantized = bytes.ok() ? moved : kNoOnnxVar;
+  const OnnxVar integers = x->integers, quantized = x->quantized;
+  const auto moved_from = [&](OnnxVar x0) {
+    std::vector<OnnxVar> inputs = node.inputs();
+    inputs[0] = x0;
+    OnnxNode other = node.Exactly(std::move(inputs));
+    OnnxVars moved = trial.run(other);
+    if (!other.ok() || moved.size() != trial.results.size()) moved.clear();
+    return moved;
+  };
+  const OnnxVars all = moved_from(integers);
+  const OnnxVars bytes = quantized != kNoOnnxVar ? moved_from(quantized) : OnnxVars();
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (trial.results[i] == kNoOnnxVar || all[i] == kNoOnnxVar) continue;
+    quantity.integers = all[i];
+    quantity.stored = kNoOnnxVar;
+    quantity.quantized = bytes.empty() ? kNoOnnxVar : bytes[i];
+    node.SetQuantity(trial.results[i], quantity);
   }
-  if (other.ok()) node.SetQuantity(trial.result, quantity);
+}
+
+// Only the nearest elements are moved.
+void NoteResized(const Trial& trial) {
+  OnnxNode& node = trial.node;
+  const bool nearest = node.Text("mode", "nearest") == "nearest";
+  const std::string coordinates = node.Text("coordinate_transformation_mode", "half_pixel");
+  if (nearest && coordinates != "tf_crop_and_resize") NoteMoved(trial);
 }
 
 struct NoteRow {
@@ -309,6 +323,7 @@ constexpr NoteRow kNoteRows[] = {
     {"AveragePool", NoteAveragePool},
     {"Clip", NoteClip},
     {"Conv", NoteConv},
+    {"DepthToSpace", NoteMoved},
     {"Flatten", NoteMoved},
     {"Gemm", NoteGemm},
     {"GlobalAveragePool", NoteGlobalAveragePool},
@@ -316,12 +331,20 @@ constexpr NoteRow kNoteRows[] = {
     {"ReduceMean", NoteReduceMean},
     {"Relu", NoteRelu},
     {"Reshape", NoteMoved},
+    {"Resize", NoteResized},
+    {"Slice", NoteMoved},
+    {"SpaceToDepth", NoteMoved},
+    {"Split", NoteMoved},
+    {"Squeeze", NoteMoved},
     {"Transpose", NoteMoved},
+    {"Unsqueeze", NoteMoved},
 };
 
 }  // namespace
 
-void NoteQuantity(const OnnxNode& node, OnnxImportFunction run, OnnxVar result) {
+void NoteQuantities(const OnnxNode& node, OnnxImportFunction run,
+                    absl::Span<const OnnxVar> results) {
+  const OnnxVar result = results[0];
   if (node.inputs().empty() || node.inputs()[0] == kNoOnnxVar ||
       node.quantity(node.inputs()[0]) == nullptr) {
     return;
@@ -329,7 +352,7 @@ void NoteQuantity(const OnnxNode& node, OnnxImportFunction run, OnnxVar result) 
   for (const NoteRow& row : kNoteRows) {
     if (node.type() != row.type) continue;
     OnnxNode trial = node.Exactly(node.inputs());
-    row.note({trial, run, result});
+    row.note({trial, run, result, results});
   }
   const OnnxQuantity* const noted = node.quantity(result);
   if (noted != nullptr && (noted->kind == Kind::kElements || noted->made_by.op != nullptr)) return;

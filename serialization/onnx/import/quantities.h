@@ -76,8 +76,9 @@ OnnxVar MadeInIntegers(OnnxNode& node, const OnnxQuantity& quantity, const Tenso
 // Adds the node's convolution or product, named as in the table, with other operands.
 OnnxVar LinearAs(OnnxNode& node, const char* type, OnnxVar x, OnnxVar weights);
 
-// Records the integers of `result`, after `run` has computed it from the node.
-void NoteQuantity(const OnnxNode& node, OnnxImportFunction run, OnnxVar result);
+// Records the integers of `results`, at least one, after `run` has computed them from the node.
+void NoteQuantities(const OnnxNode& node, OnnxImportFunction run,
+                    absl::Span<const OnnxVar> results);
 
 }  // namespace ashlar
 
