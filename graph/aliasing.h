@@ -28,6 +28,11 @@ struct Aliasing {
     int output = 0, input = 0;
     int64_t offset = 0;
   };
+  // The operator first copies the input, as one run of bytes, to its place in the output. If the
+  // input dies here, it may overlap the output at any addresses. At most one move.
+  struct Move {
+    int output = 0, input = 0;
+  };
   // The output is the input's storage, changed in place; states are updated this way. All other
   // readers of the input run before.
   struct Update {
@@ -37,6 +42,7 @@ struct Aliasing {
   std::vector<View> views = {};
   std::vector<Overwrite> overwrites = {};  // for each output, the best first
   std::vector<Placement> placements = {};
+  std::vector<Move> moves = {};
   std::vector<Update> updates = {};
 };
 

@@ -87,6 +87,7 @@ Aliasing Concat::aliasing(const Site& site) const {
     const int64_t offset = ContiguousOffset(grid, start, part.dims.dims());
     if (input.format == output.format && offset >= 0) {
       aliasing.placements.push_back({.output = 0, .input = static_cast<int>(i), .offset = offset});
+      if (i == 0) aliasing.moves.push_back({.output = 0, .input = 0});
     }
     // The next input would begin within a block of channels.
     if (IsBlocked(output.format) && axis == 1 && input.shape[1] % kChannelBlock != 0) break;

@@ -40,7 +40,6 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
   std::map<int, std::vector<Piece>> columns;
   Scope strips(&scope);
   absl::flat_hash_map<int, Piece> kept;  // by var: rows of the previous strip
-  const bool rolls = segment.spec.kind == TileKind::kRolling;
   for (size_t t = 0; t < lines.steps.size(); ++t) {
     const LineStep& step = lines.steps[t];
     const int around = builder.record().Begin(segment, static_cast<int64_t>(t), 0, {});
@@ -69,12 +68,12 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
       const int var = builder.source().node(node).outputs[0];
       const auto rows = step.made.find(var);
       if (rows == step.made.end()) continue;
-      // Rows whose last reader is this node are copied before it, so that it may overwrite the
-      // rest. With rolling lines they are copied after it if it does not overwrite them, because
-      // the rest is freed then.
+      // Rows whose last reader is this node are copied after it: then the rest is freed, and the
+      // copy may overlap them (Aliasing::Move). They are copied before it if it may overwrite the
+      // rest.
       std::vector<int> behind;
       for (int input : step.last_read[i]) {
-        if (rolls && !MayOverwrite(regions, node, input)) {
+        if (!MayOverwrite(regions, node, input)) {
           behind.push_back(input);
         } else {
           ASHLAR_RETURN_IF_ERROR(keep(input));

@@ -1,4 +1,5 @@
-// Concat: copies contiguous runs, except inputs that are already in place.
+// Concat: copies contiguous runs, except inputs that are already in place. The first input comes
+// first, and may overlap the output (Aliasing::Move).
 #include "opr/concat.h"
 
 #include <algorithm>
@@ -24,6 +25,10 @@ void CopyPart(const Part& part, int64_t count, int64_t pitch, int threads, char*
   char* const target = output + part.offset;
   if (count == 1 && target == input) return;
   constexpr int64_t kGrain = 1 << 16;  // in bytes
+  if (count == 1 && target < input + part.run && input < target + part.run) {
+    std::memmove(target, input, static_cast<size_t>(part.run));
+    return;
+  }
   if (count == 1) {
     ParallelFor(threads, part.run, kGrain, [&](int64_t begin, int64_t end) {
       std::memcpy(target + begin, input + begin, end - begin);

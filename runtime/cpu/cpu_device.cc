@@ -60,6 +60,7 @@ class CpuDevice final : public Device {
   CompNode comp_node() const override { return comp_node_; }
   int64_t alignment() const override { return kCacheLine; }
   bool adds_quantized() const override { return true; }
+  bool moves_overlapping() const override { return true; }
   const KernelRegistry& kernels() const override { return kernels_; }
   Processor processor() const override { return HostProcessor(); }
   std::string measured_as(const Processor& processor) const override {

@@ -109,6 +109,8 @@ class Device {
   virtual bool runs_chains() const { return false; }
   // Returns whether its 8-bit convolutions can add a tensor, as the pass `sum` requires.
   virtual bool adds_quantized() const { return false; }
+  // Returns whether its copies of one run of bytes (Aliasing::Move) may overlap their source.
+  virtual bool moves_overlapping() const { return false; }
   virtual const KernelRegistry& kernels() const = 0;
   // The processor that its kernels are chosen for if a plan names none; for devices with the host's
   // memory.

@@ -46,6 +46,7 @@ class LimitedDevice::Wrapper final : public Device {
   }
   bool runs_chains() const override { return behind_.runs_chains(); }
   bool adds_quantized() const override { return behind_.adds_quantized(); }
+  bool moves_overlapping() const override { return behind_.moves_overlapping(); }
   const KernelRegistry& kernels() const override { return behind_.kernels(); }
   Processor processor() const override { return behind_.processor(); }
   std::string measured_as(const Processor& processor) const override {

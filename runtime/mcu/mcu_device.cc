@@ -37,6 +37,7 @@ class McuDevice final : public Device {
   Format image_format() const override { return Format::kNHWC; }
   bool reads_planes() const override { return true; }
   bool adds_quantized() const override { return true; }
+  bool moves_overlapping() const override { return true; }
   const KernelRegistry& kernels() const override { return kernels_; }
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(int64_t bytes) override {
     auto memory = std::make_unique<HostMemory>(bytes);

@@ -62,14 +62,19 @@ absl::StatusOr<KernelList> OnlyCopy(absl::StatusOr<CodeCall> call) {
   return OnlyKernel({*std::move(call)});
 }
 
-// Copies the bytes of input 0 in order: Reshape, OutputCallback.
-absl::StatusOr<KernelList> MakePlainCopy(const KernelRequest& request) {
+// Copies one run of bytes; the tensors may overlap.
+CodeCall RunCopyCall(int64_t bytes, CodeOperand from, CodeOperand to) {
   ashlar_copy_shape shape = {};
   for (int32_t& size : shape.walk.sizes) size = 1;
-  shape.unit = static_cast<int32_t>(request.inputs[0].bytes());
-  CodeCall call = ASHLAR_CODE_CALL(copy, shape, Input(0), Output(0));
+  shape.unit = static_cast<int32_t>(bytes);
+  CodeCall call = ASHLAR_CODE_CALL(copy, shape, from, to);
   call.is_copy = true;
-  return OnlyKernel({std::move(call)});
+  return call;
+}
+
+// Copies the bytes of input 0 in order: Reshape, OutputCallback.
+absl::StatusOr<KernelList> MakePlainCopy(const KernelRequest& request) {
+  return OnlyKernel({RunCopyCall(request.inputs[0].bytes(), Input(0), Output(0))});
 }
 
 Strides StridesOfInput(const KernelRequest& request) {
@@ -111,16 +116,29 @@ absl::StatusOr<KernelList> MakeSplit(const Split& op, const KernelRequest& reque
   return OnlyKernel(std::move(calls));
 }
 
-// Copies each input to its place in the output; skips inputs that the plan has placed there.
+// Copies each input to its place in the output, the first one first (Aliasing::Move); skips inputs
+// that the plan has placed there.
 absl::StatusOr<KernelList> MakeConcat(const Concat& op, const KernelRequest& request) {
   const TensorType& output = request.outputs[0];
   ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, output.shape.rank()));
   const int64_t element = SizeOf(output.dtype);
   const Strides to = StridesOver(output, output.shape);
+  // Whether each input is one run of the output: nothing is outside the axis in memory.
+  bool in_runs = true;
+  for (const int outer : GridOf(output).order) {
+    if (outer == axis) break;
+    in_runs = in_runs && output.shape[outer] == 1;
+  }
   std::vector<CodeCall> calls;
   int64_t start = 0;
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     const TensorType& input = request.inputs[i];
+    if (in_runs) {
+      const CodeOperand place = Output(0, start * to[axis] * element);
+      calls.push_back(RunCopyCall(input.bytes(), Input(static_cast<int>(i)), place));
+      start += input.shape[axis];
+      continue;
+    }
     ASHLAR_ASSIGN_OR_RETURN(
         const Walk<2> walk,
         (WalkInOrder<2>(input.shape, GridOf(input).order, {StridesOver(input, input.shape), to})));

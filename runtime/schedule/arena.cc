@@ -56,7 +56,7 @@ ArenaSimulator::ArenaSimulator(const Graph& graph, const StorageModel& model,
   std::vector<int> tree_of(parts_.size(), -1);
   for (const int s : outer_first) {
     const Storage& storage = model.storages[s];
-    parts_[s] = {storage.bytes, storage.producer, places[s].parent, storage.readers};
+    parts_[s] = {storage.bytes, storage.producer, places[s].parent, storage.readers, storage.mover};
     if (storage.pool != Pool::kArena) continue;
     if (places[s].parent < 0) {
       tree_of[s] = static_cast<int>(trees_.size());
@@ -108,10 +108,11 @@ ArenaSimulator::ArenaSimulator(const Graph& graph, const StorageModel& model,
   live_ = LiveBytesIn(given);
 }
 
-bool ArenaSimulator::IsLive(const Part& part) const {
+bool ArenaSimulator::IsLive(const Part& part, int running) const {
   if (progress_[part.producer] != Progress::kRun) return false;
   for (int reader : part.readers) {
-    if (progress_[reader] == Progress::kPending) return true;
+    const bool is_moved = reader == running && reader == part.mover;
+    if (progress_[reader] == Progress::kPending && !is_moved) return true;
   }
   return false;
 }
@@ -121,7 +122,7 @@ int64_t ArenaSimulator::LiveBytes(const Tree& tree, int running) const {
   for (int s : tree) {
     const Part& part = parts_[s];
     covered_[s] = part.parent >= 0 && covered_[part.parent];
-    if (covered_[s] || !(part.producer == running || IsLive(part))) continue;
+    if (covered_[s] || !(part.producer == running || IsLive(part, running))) continue;
     covered_[s] = true;
     bytes += part.bytes;
   }

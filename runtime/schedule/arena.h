@@ -15,7 +15,8 @@ namespace ashlar {
 // Simulates the rule of runtime/schedule/lifetimes.h as a function of the set of nodes that have
 // run.
 //
-// A storage is live from the step of its producer to the step of its last reader; an input in the
+// A storage is live from the step of its producer to the step of its last reader, exclusive if that
+// moves it; an input in the
 // arena is live from the start, when its node counts as run. A placed storage costs nothing while
 // its whole is live. So live bytes are summed over trees of placements: a live root counts for all
 // storages in it. An output that overwrites dying memory costs nothing in its own step. Whether it
@@ -61,6 +62,7 @@ class ArenaSimulator {
     int producer = 0;
     int parent = -1;  // the storage that contains it
     std::vector<int> readers;
+    int mover = -1;  // Storage::mover
   };
   // Storage `made` may overwrite `storage` when the nodes `needs` have run.
   struct Candidate {
@@ -69,8 +71,10 @@ class ArenaSimulator {
   };
   using Tree = std::vector<int>;  // storages, each after the one that contains it
 
-  bool IsLive(const Part& part) const;
-  // Returns the live bytes of a tree; outputs of `running` count as live (-1: no node runs).
+  // `running`: see LiveBytes.
+  bool IsLive(const Part& part, int running) const;
+  // Returns the live bytes of a tree. Outputs of `running` count as live, and storages that it
+  // moves as read (-1: no node runs).
   int64_t LiveBytes(const Tree& tree, int running) const;
   // Returns the bytes of `node`'s outputs that overwrite dead memory.
   int64_t OverwrittenBytes(int node) const;

@@ -179,7 +179,9 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
     const bool is_input = graph.node(storage.producer).op->role() == Role::kInput;
     buffer.lower = is_input ? 0 : step[storage.producer];
     buffer.upper = buffer.lower + 1;
-    for (int reader : storage.readers) buffer.upper = std::max(buffer.upper, step[reader] + 1);
+    for (int reader : storage.readers) {
+      buffer.upper = std::max(buffer.upper, step[reader] + (reader == storage.mover ? 0 : 1));
+    }
     buffer.size = storage.bytes;
     result.storage_buffer[s] = static_cast<int>(buffers.size());
     buffers.push_back(buffer);

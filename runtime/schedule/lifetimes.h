@@ -15,7 +15,8 @@
 namespace ashlar {
 
 // The lifetimes of an order. They follow MegEngine: [step of the producer, last reader's step + 1),
-// unread: one step; steps are positions in the order. An input in the arena lives from step 0 on,
+// unread: one step; steps are positions in the order. If the last reader moves the storage
+// (Storage::mover), it dies one step earlier. An input in the arena lives from step 0 on,
 // at any position of its node. Buffers of the problem are the arena's storages, in their order,
 // then the non-empty workspaces, by step. A buffer's id is the owner var's id, or
 // OperatorNode::workspace_id.

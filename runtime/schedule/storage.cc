@@ -162,8 +162,22 @@ class Builder {
       if (var.type.bytes() == 0 || model_.views[output].storage >= 0) continue;
       model_.views[output] = {static_cast<int>(model_.storages.size()), 0};
       model_.writes[index].push_back(static_cast<int>(model_.storages.size()));
-      model_.storages.push_back(
-          {output, var.type.bytes(), PoolOf(node, static_cast<int>(i), ends_), index, -1, {}, -1});
+      model_.storages.push_back({.owner = output,
+                                 .bytes = var.type.bytes(),
+                                 .pool = PoolOf(node, static_cast<int>(i), ends_),
+                                 .producer = index});
+    }
+    if (options_.moves) AddMoves(node, index, aliasing_[index].moves);
+  }
+
+  // Notes that a node moves its input, unless it reads that storage in other ways, too.
+  void AddMoves(const OperatorNode& node, int index, const std::vector<Aliasing::Move>& moves) {
+    for (const Aliasing::Move& move : moves) {
+      const int source = model_.views[node.inputs[move.input]].storage;
+      const auto is_source = [&](int var) { return model_.views[var].storage == source; };
+      if (source < 0 || is_source(node.outputs[move.output])) continue;
+      if (std::count_if(node.inputs.begin(), node.inputs.end(), is_source) != 1) continue;
+      model_.storages[source].mover = index;
     }
   }
 

@@ -17,6 +17,7 @@ struct StorageOptions {
   bool release_inputs = false;
   bool parts = false;  // storages in the arena are freed one sub-buffer at a time
                        // (StorageModel::parts)
+  bool moves = false;  // copies may overlap a source that dies (StorageModel::moves)
   // Bytes: a view whose offset in its storage is not a multiple of this is copied instead.
   int64_t view_alignment = 1;
 };

@@ -27,11 +27,12 @@ struct Storage {
   int owner = 0;  // the first var in it; views come later
   int64_t bytes = 0;
   Pool pool = Pool::kArena;
-  int producer = 0;          // node
-  int binding = -1;          // kInput, kOutput: index into Graph::inputs() or outputs()
-  std::vector<int> readers;  // scheduled nodes that read any view of it, ascending
-  int whole = -1;            // the storage that this is a sub-buffer of (StorageModel::parts), or
-                             // -1
+  int producer = 0;               // node
+  int binding = -1;               // kInput, kOutput: index into Graph::inputs() or outputs()
+  std::vector<int> readers = {};  // scheduled nodes that read any view of it, ascending
+  int mover = -1;                 // a reader that moves it (Aliasing::Move), or -1
+  int whole = -1;  // the storage that this is a sub-buffer of (StorageModel::parts), or
+                   // -1
 };
 
 // The range of a storage that a var occupies; storage -1: the var has no bytes or is never on the

@@ -223,7 +223,7 @@ class Parts {
     for (const Part& part : parts) {
       const int at = static_cast<int>(model_.storages.size());
       model_.storages.push_back({whole.owner, part.end - part.begin, whole.pool, whole.producer,
-                                 whole.binding, part.readers, storage});
+                                 whole.binding, part.readers, whole.mover, storage});
       model_.parts[whole.producer].push_back({at, storage, part.begin});
     }
     model_.storages[storage].readers.clear();

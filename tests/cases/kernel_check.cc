@@ -7,11 +7,13 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
+#include <random>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/passes/pass.h"
 #include "graph/status.h"
+#include "opr/concat.h"
 #include "runtime/device/allocation_origin.h"
 #include "runtime/device/guarded_memory.h"
 #include "runtime/measure/heap/heap_counter.h"
@@ -411,6 +413,32 @@ std::vector<KernelOutcome> CheckKernels(Device& device, const KernelCase& test,
     outcomes.push_back(CheckKernel(device, test, *problem, *kernel));
   }
   return outcomes;
+}
+
+void CheckMoves(Device& device) {
+  ASSERT_TRUE(device.moves_overlapping());
+  constexpr int kMoved = 24, kOther = 12, kWhole = kMoved + kOther;
+  std::mt19937_64 random(1);
+  const std::vector<HostTensor> inputs = {RandomTensor(random, DType::kInt8, {6, 4}, -99, 99),
+                                          RandomTensor(random, DType::kInt8, {3, 4}, -99, 99)};
+  const auto op = Make<Concat>({0});
+  for (const size_t count : {1, 2}) {
+    const std::vector<HostTensor> given(inputs.begin(), inputs.begin() + count);
+    const HostTensor expected = Value(op->Evaluate(given))[0];
+    const KernelRequest request = Value(RequestOf(*op, given, {}, {}));
+    const KernelList kernels = Value((*device.kernels().Find(op->type()))(request));
+    for (int distance = -kMoved; distance <= kWhole; ++distance) {
+      SCOPED_TRACE(::testing::Message() << count << " inputs, " << distance << " bytes away");
+      std::vector<char> memory(kMoved + kWhole + kMoved);
+      char* const to = &memory[kMoved];
+      std::memcpy(to + distance, given[0].raw(), kMoved);
+      std::vector<const void*> from = {to + distance};
+      if (count == 2) from.push_back(given[1].raw());
+      void* const outputs[] = {to};
+      EXPECT_TRUE(IsOk(kernels[0]->Run({from, outputs}, nullptr)));
+      EXPECT_EQ(std::memcmp(to, expected.raw(), static_cast<size_t>(expected.bytes())), 0);
+    }
+  }
 }
 
 }  // namespace ashlar::testing

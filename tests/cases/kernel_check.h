@@ -31,6 +31,10 @@ std::vector<KernelOutcome> CheckKernels(Device& device, const KernelCase& test);
 std::vector<KernelOutcome> CheckKernels(Device& device, const KernelCase& test,
                                         const Processor& processor, absl::string_view only = "");
 
+// Runs concatenations whose first input overlaps the output at every distance (Aliasing::Move), on
+// a device with the host's memory.
+void CheckMoves(Device& device);
+
 // Returns the operator's type, as the name of a test of its cases.
 inline std::string TypeOf(const ::testing::TestParamInfo<CaseFile>& info) {
   return info.param.type;

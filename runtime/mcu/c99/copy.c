@@ -11,6 +11,10 @@ void ashlar_copy(const ashlar_copy_shape* shape, const void* src, void* dst) {
         (const unsigned char*)src + ashlar_row_start(&shape->walk, &shape->src, row) * unit;
     unsigned char* to =
         (unsigned char*)dst + ashlar_row_start(&shape->walk, &shape->dst, row) * unit;
+    if (rows == 1 && count == 1 && to > from) {
+      for (byte = unit; byte > 0; --byte) to[byte - 1] = from[byte - 1];
+      return;
+    }
     for (i = 0; i < count; ++i) {
       for (byte = 0; byte < unit; ++byte) to[byte] = from[byte];
       from += shape->src.by_axis[inner] * unit;

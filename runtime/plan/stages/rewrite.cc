@@ -30,6 +30,7 @@ StorageOptions StorageOn(const Device& device, const PlanTarget& target,
                         .views = planning.inplace,
                         .release_inputs = target.release_input,
                         .parts = target.tiles.Has(TileKind::kRolling),
+                        .moves = planning.inplace && device.moves_overlapping(),
                         .view_alignment = device.tensor_alignment()};
 }
 

@@ -59,6 +59,8 @@ TEST(CpuKernelsTest, SameBitsWithAnyNumberOfThreads) {
   }
 }
 
+TEST(CpuKernelsTest, AConcatenationMovesItsFirstInputOverItself) { CheckMoves(CpuDevice()); }
+
 // 8-bit operators round alike, so all instruction sets give the same bits.
 TEST_P(CpuKernels, OfEightBitsGiveTheSameBitsOnEveryInstructionSet) {
   constexpr uint64_t kSeed = 5;

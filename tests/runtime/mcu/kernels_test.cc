@@ -51,6 +51,8 @@ bool IsExpected(absl::string_view type, const absl::Status& refusal) {
   });
 }
 
+TEST(McuKernelsTest, AConcatenationMovesItsFirstInputOverItself) { CheckMoves(McuDevice()); }
+
 class McuKernels : public ::testing::TestWithParam<CaseFile> {};
 INSTANTIATE_TEST_SUITE_P(Operators, McuKernels, ::testing::ValuesIn(AllCaseFiles()), TypeOf);
 

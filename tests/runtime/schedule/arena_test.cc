@@ -100,6 +100,26 @@ TEST(ArenaSimulator, PlacedPartsAreNotCountedTwice) {
   EXPECT_EQ(SimulatedPeak(c, {0, 1, 2, 3, 4, 5, 6}), 157);
 }
 
+TEST(ArenaSimulator, AMovedInputMakesRoomForItsCopy) {
+  const auto peak = [](bool moves, bool is_read_later) {
+    TestGraph g;
+    if (moves) g.AllowMoves();
+    const int x = g.Compute(100, {g.Input(1)});
+    const int kept = g.ViewOf(x, 20, 80);
+    const int copy = g.Concat({kept});
+    const int made = g.Compute(20, {g.Input(1)});
+    const int next = g.Concat({copy, made});
+    g.Output(is_read_later ? g.Compute(1, {next, x}) : g.Compute(1, {next}));
+    const TestCase c = std::move(g).Build();
+    std::vector<int> order(c.graph.nodes().size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+    return SimulatedPeak(c, order);
+  };
+  EXPECT_EQ(peak(false, false), 180);
+  EXPECT_EQ(peak(true, false), 100);
+  EXPECT_EQ(peak(true, true), 200);
+}
+
 TEST(ArenaSimulator, CallersTensorsAndConstantsCostNothing) {
   TestGraph g;
   const int x = g.Input(1000);

@@ -85,6 +85,7 @@ class TestGraph {
           {.output = 0, .input = static_cast<int>(i), .offset = bytes});
       bytes += Bytes(inputs[i]);
     }
+    node.aliasing.moves = {{.output = 0, .input = 0}};
     node.output_bytes = {bytes};
     return Add(std::move(node), std::move(inputs));
   }
@@ -103,6 +104,8 @@ class TestGraph {
     EXPECT_TRUE(outputs.ok()) << outputs.status();
     return outputs->front();
   }
+  // From now on the device moves the first input of each concatenation (Aliasing::Move).
+  void AllowMoves() { moves_ = true; }
   int64_t Bytes(int var) const { return builder_.graph().var(var).type.bytes(); }
   // Returns the number of nodes so far; the next one has this index.
   int NumNodes() const { return static_cast<int>(workspace_.size()); }
@@ -111,13 +114,14 @@ class TestGraph {
   TestCase Build() && {
     auto graph = std::move(builder_).Build();
     EXPECT_TRUE(graph.ok()) << graph.status();
-    StorageModel model = BuildStorageModel(*graph, {});
+    StorageModel model = BuildStorageModel(*graph, {.moves = moves_});
     return {*std::move(graph), std::move(model), std::move(workspace_)};
   }
 
  private:
   GraphBuilder builder_;
   std::vector<int64_t> workspace_;
+  bool moves_ = false;
 };
 
 // Returns a random graph of `num_compute` operators with all kinds of sharing; every var without a
@@ -126,6 +130,7 @@ inline TestCase RandomCase(uint32_t seed, int num_compute) {
   std::mt19937 random(seed);
   const auto below = [&](int n) { return static_cast<int>(random() % n); };
   TestGraph graph;
+  if (seed % 2 == 1) graph.AllowMoves();
   std::vector<int> vars = {graph.Input(16 * (1 + below(8)))};
   if (below(2) == 0) vars.push_back(graph.Constant(64));
   const int window = 2 + below(6);  // small: deep graphs, large: wide ones

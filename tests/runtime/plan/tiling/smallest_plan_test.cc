@@ -125,7 +125,8 @@ int64_t BoundOf(const Graph& rewritten, const TileSpec& spec) {
   const auto tiled = Tile(rewritten, spec, NodesInOrder(rewritten), Operators());
   if (!tiled.ok()) return std::numeric_limits<int64_t>::max();
   const std::vector<int64_t> no_workspace(tiled->nodes().size(), 0);
-  const StorageModel model = BuildStorageModel(*tiled, {.parts = spec.Has(TileKind::kRolling)});
+  const StorageModel model =
+      BuildStorageModel(*tiled, {.parts = spec.Has(TileKind::kRolling), .moves = true});
   return ScheduleAsGiven(*tiled, model, no_workspace).peak_bytes;
 }
 
