@@ -40,8 +40,10 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
   std::map<int, std::vector<Piece>> columns;
   Scope strips(&scope);
   absl::flat_hash_map<int, Piece> kept;  // by var: rows of the previous strip
+  const bool rolls = segment.spec.kind == TileKind::kRolling;
   for (size_t t = 0; t < lines.steps.size(); ++t) {
     const LineStep& step = lines.steps[t];
+    const bool is_last = static_cast<int64_t>(t) >= segment.spec.count;  // reads no further input
     const int around = builder.record().Begin(segment, static_cast<int64_t>(t), 0, {});
     const PartStyle part{true, absl::StrCat(style.part, "/", t)};
     const auto keep = [&](int var) -> absl::Status {
@@ -53,15 +55,19 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
       const Piece strip = strips.Find(var);
       Region region = strip.region;
       region[kAxisH] = rows->second;
-      // A strip that is not longer, or to which nothing was added, stays unchanged.
-      const bool stays = region == strip.region || !step.made.contains(var);
-      if (stays) {
+      // A strip that is not longer stays unchanged; also one to which nothing was added, unless
+      // that was the last of it and its rows are not released one by one.
+      if (region == strip.region || (!step.made.contains(var) && (rolls || !is_last))) {
         kept[var] = strip;
         return absl::OkStatus();
       }
       ASHLAR_ASSIGN_OR_RETURN(kept[var], regions.Copy(strip, region));
       regions.HandOn(kept[var]);
       return absl::OkStatus();
+    };
+    // Later steps read the rows that are kept, even if they add none.
+    const auto read_kept = [&](int var) {
+      if (const auto rows = kept.find(var); rows != kept.end()) strips.Set(var, rows->second);
     };
     for (size_t i = 0; i < segment.nodes.size(); ++i) {
       const int node = segment.nodes[i];
@@ -83,6 +89,7 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
       region[kAxisH] = rows->second;
       ASHLAR_ASSIGN_OR_RETURN(const Piece made, builder.AddPart(node, region, strips, part));
       for (int input : behind) ASHLAR_RETURN_IF_ERROR(keep(input));
+      for (int input : step.last_read[i]) read_kept(input);
       if (outputs.contains(var)) columns[var].push_back(made);
       Piece strip = made;
       if (const auto before = kept.find(var); before != kept.end()) {
@@ -92,7 +99,10 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
         ASHLAR_ASSIGN_OR_RETURN(strip, regions.Join({head, made}, kAxisH));
       }
       strips.Set(var, std::move(strip));
-      if (step.unread.contains(var)) ASHLAR_RETURN_IF_ERROR(keep(var));
+      if (step.unread.contains(var)) {
+        ASHLAR_RETURN_IF_ERROR(keep(var));
+        read_kept(var);
+      }
     }
     builder.record().End(around);
   }

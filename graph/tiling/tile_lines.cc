@@ -26,15 +26,19 @@ class LineScheduler {
             absl::StrCat(graph.node(node).name, " makes no image and has no rows"));
       }
       made_until_[region->first] = region->second[kAxisH].begin;
+      most_[region->first] = CeilDivide(region->second[kAxisH].size(), count);
     }
     const Range& rows = total_.at(input_)[kAxisH];
     LineSchedule schedule;
     std::vector<Rows> reads;  // by step
-    for (int64_t t = 0; t < count; ++t) {
-      made_until_[input_] = PartOf(rows, t, count).end;
-      schedule.steps.emplace_back();
-      reads.emplace_back();
-      ASHLAR_RETURN_IF_ERROR(MakeStep(schedule.steps.back(), reads.back()));
+    for (int64_t t = 0;; ++t) {
+      made_until_[input_] = PartOf(rows, std::min(t, count - 1), count).end;
+      LineStep step;
+      Rows step_reads;
+      ASHLAR_RETURN_IF_ERROR(MakeStep(step, step_reads));
+      if (t >= count && step.made.empty()) break;
+      schedule.steps.push_back(std::move(step));
+      reads.push_back(std::move(step_reads));
     }
     made_until_.erase(input_);
     KeepRows(reads, schedule);
@@ -42,9 +46,10 @@ class LineScheduler {
   }
 
  private:
-  // Returns the end of the rows of a node's output that can be computed from the available rows.
+  // Returns the end of the rows of a node's output that one step computes from the available rows.
   absl::StatusOr<int64_t> ReachOf(int node, int var) {
-    const int64_t made = made_until_.at(var), end = total_.at(var)[kAxisH].end;
+    const int64_t made = made_until_.at(var);
+    const int64_t end = std::min(total_.at(var)[kAxisH].end, made + most_.at(var));
     // Steps double while all inputs are available, then halve.
     int64_t reached = made;
     bool grow = true;
@@ -128,6 +133,7 @@ class LineScheduler {
   const int input_;
   const Regions& total_;
   absl::flat_hash_map<int, int64_t> made_until_;  // by var of the segment, and its input
+  absl::flat_hash_map<int, int64_t> most_;        // by var of the segment: rows of one step
 };
 
 }  // namespace

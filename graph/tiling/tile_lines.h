@@ -27,8 +27,11 @@ struct LineSchedule {
 };
 
 // Schedules `count` steps. Each step reads an equal number of further rows of the var `input`, and
-// every operator computes as many rows as it can. `total`: the wanted region of each var, all of
-// them images.
+// Schedules at least `count` steps. Each of the first `count` reads an equal number of further rows
+// of the var `input`. Every operator computes as many rows as it can, but in no step more than its
+// rows divided by `count`: the padding at the end would let it compute several steps' rows in the
+// last one. Further steps compute the rest. `total`: the wanted region of each var, all of them
+// images.
 absl::StatusOr<LineSchedule> ScheduleLines(RegionBuilder& builder, absl::Span<const int> nodes,
                                            int input, const Regions& total, int64_t count);
 

@@ -306,16 +306,19 @@ Lifetimes WithoutWaitingPlacements(const Lifetimes& lifetimes, int64_t bound, bo
   for (size_t i = 0; i < kinds.size(); ++i) {
     const Inside& relation = lifetimes.problem.inside[i];
     const Buffer &part = buffers[relation.inner], &whole = buffers[relation.outer];
-    const bool copied_at_once = part.upper == whole.lower + 1;
+    // A part that the whole moves is not live twice.
+    const bool is_moved = part.upper == whole.lower;
+    const bool copied_at_once = is_moved || part.upper == whole.lower + 1;
     if (IsOverwrite(lifetimes, i) || !copied_at_once ||
         whole.lower - part.lower <= kLongestMaking) {
       continue;
     }
     int64_t& others = copied[whole.lower];
-    if (live.At(whole.lower) + others + part.size > bound) {
+    const int64_t twice = is_moved ? 0 : part.size;
+    if (live.At(whole.lower) + others + twice > bound) {
       stays[kinds[i]] = true;
     } else {
-      others += part.size;
+      others += twice;
       going.push_back(static_cast<int>(i));
     }
   }

@@ -139,6 +139,35 @@ TEST(TileTest, LinesComputeNothingTwice) {
   }
 }
 
+// Regression: the last strip also computed the rows for which all others had waited.
+TEST(TileTest, TheLastLinesAreNoMoreThanOthers) {
+  constexpr int64_t kSide = 24, kStrips = 8;
+  std::mt19937_64 random(1);
+  GraphMaker maker;
+  const int input = maker.Input("x", {1, 3, kSide, kSide});
+  int x = input;
+  for (int i = 0; i < 4; ++i) {
+    PoolingParam param;
+    param.window_h = param.window_w = 5;
+    param.stride_h = param.stride_w = 1;
+    param.pad_h = param.pad_w = 2;
+    x = maker.Add<PoolingForward>(param, {x});
+  }
+  maker.Output(x);
+  const Graph graph = std::move(maker).Build();
+  const auto id = [&](int var) { return graph.node(graph.var(var).producer).id; };
+  const TileSpec spec = {{{id(input), id(x), TileKind::kLines, kStrips, 1, {}}}};
+  const Graph tiled = Value(TileInOrder(graph, spec));
+  int pools = 0;
+  for (const OperatorNode& node : tiled.nodes()) {
+    if (node.op->type() != "PoolingForward") continue;
+    ++pools;
+    EXPECT_LE(tiled.var(node.outputs[0]).type.shape[2], kSide / kStrips) << node.name;
+  }
+  EXPECT_GE(pools, 4 * kStrips);
+  EXPECT_EQ(Differences(graph, spec, RandomInput(random, graph)), 0);
+}
+
 TEST(TileTest, SegmentsOfOneGraphAreIndependent) {
   std::mt19937_64 random(7);
   GraphMaker maker;
