@@ -14,6 +14,7 @@ constexpr double kWeightBytesPerStep = 7;    // read from memory meanwhile
 constexpr double kWeightBytesWorthStep = 8;  // larger weights must justify their memory
 constexpr double kWinogradProduct = 1.12;    // per step of a matrix product
 constexpr int64_t kFewPatches = 10;          // for little workspace
+constexpr int64_t kPatchesAlone = 8;         // enough for one thread's step
 constexpr int64_t kMostPatches = 256;
 
 struct TransformTime {
@@ -76,7 +77,13 @@ std::vector<WinogradBlocking> WinogradBlockings(const ConvProblem& problem, int 
   const int64_t least = std::min(kFewPatches, patches);
   const int threads = problem.threads;
   if (threads == 1) return {{wanted, false}, {least, false}};
-  if (steps < 4 * threads) return {{std::min(kMostPatches, patches), true}, {least, true}};
+  // Threads that share patches transform them by blocks of channels, which may be too few.
+  const int64_t blocks = std::min(ChannelBlocks(problem.geometry.in_channels),
+                                  ChannelBlocks(problem.geometry.out_channels));
+  const bool idle = blocks < threads && patches >= kPatchesAlone * threads;
+  if (steps < 4 * threads && !idle) {
+    return {{std::min(kMostPatches, patches), true}, {least, true}};
+  }
   const int64_t even_steps = RoundUp(steps, threads);
   return {{CeilDivide(patches, even_steps), false}, {least, false}, {least, true}};
 }

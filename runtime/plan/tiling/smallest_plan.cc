@@ -50,23 +50,13 @@ class Smallest {
         most_rolling_(std::max(kMostRolling, kRollingOperators / plans.operators())) {}
 
   absl::StatusOr<std::unique_ptr<PlannedGraph>> Find() {
-    tilings_ = &plans_.tilings();
-    ASHLAR_RETURN_IF_ERROR(TryTilesOfPart());
-    const bool of_part = !of_part_.spec.empty();
-    // The search of a part has tried tilings between all cuts.
-    if (!of_part) tilings_ = &plans_.smaller_tilings();
+    tilings_ = &plans_.smaller_tilings();
     const absl::Span<const Tiling> small = absl::MakeConstSpan(tilings_->smallest);
     const absl::Span<const Tiling> moved = absl::MakeConstSpan(tilings_->moved);
     ASHLAR_RETURN_IF_ERROR(Try(WithLowWorkspace(small.subspan(0, kMostSmall))));
     ASHLAR_RETURN_IF_ERROR(Try(WithLowWorkspace(moved.subspan(0, kMostMoved))));
-    Candidates others;  // candidates that FastestWithin tries for budgets
-    for (const Tiling& tiling : tilings_->best) {
-      for (const bool low_workspace : plans_.kinds()) others.push_back({&tiling, low_workspace});
-    }
-    ASHLAR_RETURN_IF_ERROR(Try(others));
     ASHLAR_RETURN_IF_ERROR(Descend());
-    // For a large graph the search over a slice has tried such tiles, if there is a slice.
-    if (!of_part || most_rolling_ > kMostRolling) ASHLAR_RETURN_IF_ERROR(TryRolling());
+    ASHLAR_RETURN_IF_ERROR(TryRolling());
     ASHLAR_RETURN_IF_ERROR(TryThoroughly());
     if (smallest_ != nullptr) return WithFastKernels();
     if (below_ < std::numeric_limits<int64_t>::max()) return nullptr;
@@ -82,7 +72,7 @@ class Smallest {
   Candidates WithLowWorkspace(absl::Span<const Tiling> tilings) const {
     Candidates candidates;
     for (const Tiling& tiling : tilings) {
-      if (!IsOfPart(tiling.spec)) candidates.push_back({&tiling, /*low_workspace=*/true});
+      candidates.push_back({&tiling, /*low_workspace=*/true});
     }
     return candidates;
   }
@@ -95,14 +85,6 @@ class Smallest {
                .insert(
                    {candidate.tiling->spec.ToString(), candidate.low_workspace, candidate.thorough})
                .second;
-  }
-
-  // Returns whether a tiling splits the batch as the tiles of a part do, whose search tried it.
-  bool IsOfPart(const TileSpec& spec) const {
-    if (of_part_.spec.empty() || spec.segments.size() != 1) return false;
-    TileSegment segment = spec.segments[0];
-    segment.inner = of_part_.spec.segments[0].inner;
-    return segment == of_part_.spec.segments[0];
   }
 
   // Plans the useful candidates; with `first`, stops after the first one that is smaller than all
@@ -188,29 +170,6 @@ class Smallest {
     return Try(candidates);
   }
 
-  // Plans one slice alone if the tiling that is expected to be smallest splits the batch, and uses
-  // the slice's tiles for all slices. A plan of a slice takes a fraction of the time.
-  absl::Status TryTilesOfPart() {
-    const Tiling& expected = tilings_->smallest[0];
-    const auto& segments = expected.spec.segments;
-    if (segments.empty() || segments[0].kind != TileKind::kBatch) return absl::OkStatus();
-    const absl::StatusOr<RewrittenGraph> part = plans_.PartOf(segments[0]);
-    if (!part.ok()) return absl::OkStatus();  // it is not a graph by itself
-    ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<TiledPlans> plans,
-                            TiledPlans::Create(*part, plans_.request()));
-    ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> smallest,
-                            SmallestOf(*plans, below_));
-    if (smallest == nullptr) return absl::OkStatus();
-    const std::vector<TileSegment>& tiles = smallest->tiles.segments;
-    if (!tiles.empty() && tiles[0].kind == TileKind::kBatch) return absl::OkStatus();
-    of_part_ = expected;
-    of_part_.spec.segments[0].inner = tiles;
-    of_part_.arena_bytes = std::min(expected.arena_bytes, least() - 1);
-    ASHLAR_RETURN_IF_ERROR(Try({{&of_part_, /*low_workspace=*/true, Thoroughness::kChosen}}));
-    if (tiling_ != &of_part_) of_part_ = {};
-    return absl::OkStatus();
-  }
-
   absl::Status Descend() {
     if (smallest_ == nullptr) return absl::OkStatus();
     const size_t operators = std::max<size_t>(1, smallest_->graph.nodes().size());
@@ -237,7 +196,6 @@ class Smallest {
   const int64_t below_;
   const size_t most_rolling_;
   const FoundTilings* tilings_ = nullptr;
-  Tiling of_part_;  // TryTilesOfPart
   std::deque<std::vector<Tiling>> near_;
   std::set<std::tuple<std::string, bool, Thoroughness>> asked_;
   size_t made_ = 0;                                                  // plans

@@ -13,7 +13,6 @@
 #include "runtime/plan/stages/kernel_choice.h"
 #include "runtime/plan/stages/parallel_for.h"
 #include "runtime/plan/stages/stages.h"
-#include "runtime/plan/tiling/graph_cuts.h"
 #include "runtime/schedule/storage.h"
 
 namespace ashlar {
@@ -138,22 +137,6 @@ const FoundTilings& TiledPlans::rolling_tilings() {
     rolling_->LookForSmaller();
   }
   return rolling_->found();
-}
-
-absl::StatusOr<RewrittenGraph> TiledPlans::PartOf(const TileSegment& batch) const {
-  const Graph& graph = rewritten_.graph;
-  const std::vector<GraphCut> cuts = FindCuts(graph, order_.order);
-  const auto find = [&](int id) {
-    return std::find_if(cuts.begin(), cuts.end(),
-                        [&](const GraphCut& cut) { return IdOf(graph, cut) == id; });
-  };
-  const auto from = find(batch.from), to = find(batch.to);
-  if (from == cuts.end() || to == cuts.end()) {
-    return absl::InvalidArgumentError("the batch is split between tensors that are no cuts");
-  }
-  const int64_t images = graph.var(from->var).type.shape[0] / batch.count;
-  ASHLAR_ASSIGN_OR_RETURN(Graph part, GraphBetween(graph, order_.order, *from, *to, images));
-  return RewrittenGraph{std::move(part), rewritten_.passes};
 }
 
 void TiledPlans::ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const {

@@ -92,10 +92,6 @@ class TiledPlans {
   // following segment does not read all of it.
   absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> Plan(
       const std::vector<Candidate>& candidates);
-  // Returns the graph of one slice of a split batch, without its tiles; InvalidArgument if the
-  // slice is not a graph by itself.
-  absl::StatusOr<RewrittenGraph> PartOf(const TileSegment& batch) const;
-  const PlanRequest& request() const { return request_; }
   // Frees the cached tiled graphs, which are large.
   void Forget() {
     tiled_.clear();

@@ -67,17 +67,5 @@ TEST_F(TiledPlansTest, LowWorkspaceIsAloneIfItIsRequested) {
   EXPECT_EQ(Value(TiledPlans::Create(rewritten_, request_))->kinds(), std::vector<bool>{true});
 }
 
-TEST_F(TiledPlansTest, APartHasTheImagesOfOneSliceAndEndsAtCutsAlone) {
-  const FoundTilings& found = plans_->tilings();
-  ASSERT_GE(found.cuts.size(), 2u);
-  const Graph& graph = rewritten_.graph;
-  const int64_t images = graph.var(graph.inputs()[0].var).type.shape[0];
-  TileSegment batch{found.cuts.front(), found.cuts.back(), TileKind::kBatch, images, 1, {}};
-  const RewrittenGraph part = Value(plans_->PartOf(batch));
-  EXPECT_EQ(part.graph.var(part.graph.inputs()[0].var).type.shape[0], 1);
-  batch.to = 70000;
-  EXPECT_EQ(plans_->PartOf(batch).status().code(), absl::StatusCode::kInvalidArgument);
-}
-
 }  // namespace
 }  // namespace ashlar
