@@ -197,7 +197,7 @@ class PlanCommand final : public PlanOptions {
         PoolTable(model_.path, made), TotalLine(without_budget, made), "\n", ArenaLine(graph->plan),
         graph->plan.proof == memory::Proof::kNone
             ? ""
-            : "optimal for this order, these kernels and tiles: others make other buffers\n",
+            : "optimal for this order, these kernels and tiles; other choices may need less\n",
         BottleneckLine(*graph, peak), WorkspaceLine(*graph), InstructionsLine(*graph),
         RoundingLine(*graph), BFloat16Line(*graph), RecordLine(CountRecordUse(*graph)), "\n",
         PeakTable(planned), "\n",
