@@ -29,7 +29,8 @@ absl::StatusOr<WorkspaceSource> ParseWorkspace(absl::string_view name) {
 
 void PlanOptions::Declare(CLI::App& app) {
   app_ = &app;
-  AddModelFlags(app, model_, "the model file (.ash, .onnx, .tflite), or buffers (.csv, or - for stdin)");
+  AddModelFlags(app, model_,
+                "the model file (.ash, .onnx, .tflite), or buffers (.csv, or - for stdin)");
   app.add_option("MORE", more_, "with --share-arena: the other models")->option_text(" ");
   const OptionGroup planning(app, "Planning");
   AddFlag(planning, "--share-arena", share_arena_,
@@ -72,6 +73,7 @@ absl::Status PlanOptions::CheckOptions() const {
         "--workspace recorded: a plan with recorded workspaces cannot run, so it is not written to "
         "a file");
   }
+  if (WritesTflite()) return absl::OkStatus();
   if (app_->count("--format") == 0 && output_ != "-") {
     ASHLAR_RETURN_IF_ERROR(CheckEnding("-o", output_, kPlanEndings));
   }
@@ -80,6 +82,10 @@ absl::Status PlanOptions::CheckOptions() const {
 
 std::vector<IdleOptions> PlanOptions::Idle(const ConsoleFlags& console) const {
   std::vector<IdleOptions> idle;
+  if (WritesTflite()) {
+    idle.push_back({AllBut(*app_, {"MODEL", "--planner", "--plan-time", "--output"}),
+                    absl::StrCat("the plan inside ", output_, " is for another program")});
+  }
   if (PlansBuffers()) {
     idle.push_back({AllBut(*app_, {"MODEL", "--planner", "--align", "--plan-time", "--capacity",
                                    "--compare", "--format", "--output", "--buffers", "--validate"}),
@@ -104,6 +110,8 @@ std::vector<std::string> PlanOptions::OutputFiles() const {
 bool PlanOptions::PlansBuffers() const {
   return model_.path == "-" || HasEnding(model_.path, ".csv");
 }
+
+bool PlanOptions::WritesTflite() const { return HasEnding(output_, ".tflite"); }
 
 PlanFormat PlanOptions::format() const {
   return app_->count("--format") > 0 ? format_ : PlanFormatOf(output_);

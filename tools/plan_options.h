@@ -25,6 +25,8 @@ class PlanOptions : public Command {
  protected:
   // Whether MODEL is a CSV file of buffers.
   bool PlansBuffers() const;
+  // Whether the plan is written into a TensorFlow Lite model.
+  bool WritesTflite() const;
   PlanFormat format() const;
   // Whether every buffer is shown, by the viewer or in a document.
   bool shows_all() const { return format() == PlanFormat::kHtml || buffers_; }

@@ -25,6 +25,8 @@ class TfliteFile {
   const tflite::Tensor& tensor(int index) const { return *graph().tensors()->Get(index); }
   int num_tensors() const { return static_cast<int>(graph().tensors()->size()); }
 
+  const tflite::Model& model() const { return *model_; }
+
   // Returns the code of an operator, and its name: "CONV_2D", or a custom operator's own.
   tflite::BuiltinOperator code(const tflite::Operator& op) const;
   std::string NameOf(const tflite::Operator& op) const;

@@ -72,6 +72,18 @@ void AddCases<ElemwiseMultiType>(Cases& cases) {
   known.tolerance = 0;
   cases.AddKnown(known);
 
+  // A table of integers by the input's, from -128: each one's opposite.
+  std::vector<int64_t> opposite;
+  for (int64_t integer = -128; integer <= 127; ++integer) opposite.push_back(-1 - integer);
+  known.name = "table";
+  known.op = Make<ElemwiseMultiType>(
+      {{ScalarFunction::kIdentity, {}}, {DType::kQuantizedS8, 1, 0}, opposite});
+  known.inputs = {halves(DType::kQuantizedS8, {-128, -1, 0, 127})};
+  known.expected = {
+      HostTensor::FromValues<int8_t>(DType::kInt8, {4}, {127, 0, -1, -128})
+          .As(DType::kQuantizedS8, Value(Quantization::Make(DType::kQuantizedS8, {1.0f})))};
+  cases.AddKnown(known);
+
   // All pairs of bytes. Every other sum lies at half a step, so each rounding of a float matters.
   const auto bytes = [](int shift) {
     HostTensor tensor = HostTensor::Zeros(DType::kUint8, {256, 256});

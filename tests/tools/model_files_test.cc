@@ -306,6 +306,19 @@ TEST_F(ModelFilesTest, EveryCommandReadsTensorFlowLite) {
   EXPECT_THAT(two.err, HasSubstr("(RESHAPE)"));
 }
 
+TEST_F(ModelFilesTest, PlansAreWrittenIntoTensorFlowLiteModels) {
+  const std::string model = SharedData("data/tflite/ds_cnn.int8.tflite");
+  const ProcessResult plan = Ashlar(absl::StrCat("plan ", model, " -o planned.tflite --json"));
+  ASSERT_EQ(plan.exit_code, 0) << plan.err;
+  EXPECT_EQ(plan.Json()["arena_bytes"], plan.Json()["lower_bound_bytes"]);
+  EXPECT_THAT(Read("planned.tflite"), HasSubstr("OfflineMemoryAllocation"));
+  EXPECT_EQ(Ashlar(absl::StrCat("compare planned.tflite ", model)).exit_code, 0);
+  ExpectEndings("plan ",
+                {{"model.ash -o p.tflite", 2, "model.ash is no .tflite file"},
+                 {model + " -o p.tflite --tile none", 2,
+                  "--tile has no effect: the plan inside p.tflite is for another program"}});
+}
+
 // Regression: a shell's <(command) was "not a regular file".
 TEST_F(ModelFilesTest, InputsAndLabelsComeFromPipes) {
   Write("p.ppm", "P6\n2 1\n255\n\x01\x20\xff\x80\x40\xc8");

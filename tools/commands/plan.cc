@@ -19,6 +19,7 @@
 #include "runtime/plan/total_plan.h"
 #include "serialization/file_writer.h"
 #include "serialization/megengine/conventions.h"
+#include "serialization/tflite/offline_plan.h"
 #include "tools/budget_checks.h"
 #include "tools/exit_code.h"
 #include "tools/format.h"
@@ -55,6 +56,7 @@ class PlanCommand final : public PlanOptions {
     console.ResultIsIn(output_);
     if (!diff_.empty()) return Diff(console);
     if (share_arena_) return ShareArena(console);
+    if (WritesTflite()) return PlanInside(console);
     if (PlansBuffers()) return PlanCsv(console);
     return frontier_ ? ShowFrontier(console) : PlanModel(console);
   }
@@ -133,6 +135,39 @@ class PlanCommand final : public PlanOptions {
                         FormatBytes(r.plan.arena), FormatMilliseconds(r.total_ms)),
         validate_ ? "" : ArenaLine(r), LivenessLine(r, liveness_bound), PeakTable(planned));
     return Show(planned, table, std::move(document), console);
+  }
+
+  // Writes the model with addresses for TensorFlow Lite for Microcontrollers.
+  absl::Status PlanInside(Console& console) {
+    ASHLAR_ASSIGN_OR_RETURN(const ModelSource source, SourceOf(model_.path, console));
+    if (!source.is_tflite) {
+      return UsageError(absl::StrCat("-o ", output_, ": ", model_.path, " is no .tflite file"));
+    }
+    std::shared_ptr<const MappedFile> file = source.piped;
+    if (file == nullptr) {
+      absl::StatusOr<std::shared_ptr<const MappedFile>> opened = MappedFile::Open(source.path);
+      if (!opened.ok()) return WithExitCode(opened.status(), ExitCode::kRejectedInput);
+      file = *std::move(opened);
+    }
+    const absl::StatusOr<TfliteBuffers> buffers = BuffersOfTflite(file->bytes(), source.path);
+    if (!buffers.ok()) return WithExitCode(buffers.status(), ExitCode::kRejectedInput);
+    console.Progress("planning");
+    ASHLAR_ASSIGN_OR_RETURN(
+        const memory::PlanResult result,
+        memory::PlanMemory(buffers->problem,
+                           {planning_.request.planning.planner.planner, limits()}));
+    const absl::StatusOr<std::string> planned =
+        WithOfflinePlan(file->bytes(), source.path, *buffers, result.plan.offsets);
+    if (!planned.ok()) return WithExitCode(planned.status(), ExitCode::kRejectedInput);
+    ASHLAR_RETURN_IF_ERROR(WriteFile(output_, *planned));
+    console.Print(absl::StrCat(model_.path, " -> ", output_, ": ",
+                               Counted(buffers->names.size(), "buffer"), ", ",
+                               FormatBytes(result.plan.arena), "\n", ArenaLine(result)));
+    Json document = console.Document(execution_.device, execution_.threads);
+    document["model"] = model_.path;
+    document["buffers"] = buffers->names.size();
+    AddArena(result, document);
+    return console.Write(document);
   }
 
   // A model that comes from no dump has operators with workspaces, and no sizes of them.
