@@ -195,7 +195,7 @@ constexpr OnnxRow kArithmeticRows[] = {
     OnnxRow("CastLike", 2, 2, CastLike).Limits("as Cast"),
     OnnxRow("Div", 2, 2, Div).Folded(DivOfConstants),
     OnnxRow("Dropout", 1, 3, ImportDropout).Limits("the input itself"),
-    OnnxRow("Identity", 1, 1, Identity),
+    OnnxRow("Identity", 1, 1, Identity).OfCounted(),
     OnnxRow("Max", 1, OnnxRow::kAny, Several<F::kMax>),
     OnnxRow("Mean", 1, OnnxRow::kAny, Mean),
     OnnxRow("Min", 1, OnnxRow::kAny, Several<F::kMin>),

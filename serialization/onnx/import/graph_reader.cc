@@ -281,6 +281,15 @@ absl::Status Reader::ReadNode(const NodeProto& node, const absl::flat_hash_set<s
     Miss(node, foldable, "of a sequence of tensors", scope);
     return absl::OkStatus();
   }
+  // The others would take fill for elements, or the largest size for the size.
+  for (size_t i = 0; i < inputs.size() && !unknown; ++i) {
+    if (inputs[i] == kNoOnnxVar || import_.count(inputs[i]) == kNoOnnxVar) continue;
+    if (i == 0 && row->counted) continue;
+    Miss(node, false,
+         absl::StrCat("the size of '", Shown(node.input(static_cast<int>(i))), "' depends on data"),
+         scope);
+    return absl::OkStatus();
+  }
   if (unknown) {
     const OnnxVar var = import_.AddUnknown(foldable || row->shape_only);
     for (int i = 0; i < node.output_size(); ++i) Define(node, i, var, scope);
@@ -330,6 +339,9 @@ absl::Status Reader::ReadOperator(const NodeProto& node, const std::vector<OnnxV
     return absl::OkStatus();
   }
   ASHLAR_RETURN_IF_ERROR(status);
+  if (row.counted && import_.count(inputs[0]) != kNoOnnxVar) {
+    import_.SetCount(vars[0], import_.count(inputs[0]));
+  }
   for (int i = 0; i < node.output_size(); ++i) {
     if (!reading.has_output(i)) continue;
     if (i >= static_cast<int>(vars.size()) || vars[i] == kNoOnnxVar) {
@@ -539,6 +551,18 @@ absl::StatusOr<Graph> Reader::Read() {
   for (const std::string& name : outputs) {
     ASHLAR_ASSIGN_OR_RETURN(const OnnxVar var, Output(name, types[name], scope));
     bound.emplace_back(name, var);
+  }
+  // Counts come last, so that all other outputs keep their places.
+  for (const std::string& name : outputs) {
+    ASHLAR_ASSIGN_OR_RETURN(const OnnxVar var, Find(name, scope));
+    const OnnxVar count = import_.count(var);
+    if (count == kNoOnnxVar) continue;
+    const std::string beside = absl::StrCat(name, ".count");
+    if (!seen.insert(beside).second) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "output '", Shown(beside), "' has the name of the count of output '", Shown(name), "'"));
+    }
+    bound.emplace_back(beside, count);
   }
   for (const onnx::ValueInfoProto& output : graph.output()) {
     const auto var = scope.vars.find(output.name());

@@ -93,6 +93,13 @@ class OnnxImport {
     return found != quantities_.end() ? &found->second : nullptr;
   }
   void SetQuantity(OnnxVar var, const OnnxQuantity& quantity) { quantities_[var] = quantity; }
+  // One size of a var may depend on data. The var then has the largest size, and this var (Int64,
+  // rank 0) says how many places are valid; the others are fill. kNoOnnxVar: all sizes are known.
+  OnnxVar count(OnnxVar var) const {
+    const auto found = counts_.find(var);
+    return found != counts_.end() ? found->second : kNoOnnxVar;
+  }
+  void SetCount(OnnxVar var, OnnxVar count) { counts_[var] = count; }
   // Returns the operator that produces the var, and its inputs; null if there is none.
   const Operator* producer(OnnxVar var) const {
     return at(var).origin == Origin::kOperator ? ops_[at(var).op].op.get() : nullptr;
@@ -151,6 +158,7 @@ class OnnxImport {
   std::deque<VarInfo> vars_;  // keeps references to types and constants valid
   std::vector<Op> ops_;       // producers first
   absl::flat_hash_map<OnnxVar, OnnxQuantity> quantities_;
+  absl::flat_hash_map<OnnxVar, OnnxVar> counts_;
   std::map<std::pair<OnnxVar, std::vector<int64_t>>, OnnxVar> reshaped_;  // by constant and shape
   std::string node_name_;
   const int64_t most_folded_bytes_, most_folded_operations_;

@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "opr/concat.h"
 #include "opr/gather.h"
+#include "opr/reduce.h"
 #include "opr/scatter.h"
 #include "opr/subtensor.h"
+#include "opr/top_k.h"
 #include "serialization/onnx/import/axes.h"
 #include "serialization/onnx/import/names.h"
 #include "serialization/onnx/import/table.h"
@@ -113,6 +116,44 @@ OnnxVars NonZero(OnnxNode& node) {
   return node.Constant(*std::move(result));
 }
 
+// Planned for as many elements as the input has, with a count. TopK keeps the order of equal
+// elements: all that are not 0 come first, in their order.
+OnnxVars NonZeroAtMost(OnnxNode& node) {
+  using F = ScalarFunction;
+  const OnnxVar x = node.input(0);
+  const Shape shape = node.shape(x);
+  const int64_t size = shape.num_elements();
+  if (shape.rank() == 0) return node.Unsupported("of a scalar");
+  if (!node.ok() || size == 0)
+    return node.Constant(HostTensor::Zeros(DType::kInt64, {shape.rank(), 0}));
+  const auto number = [&](int64_t value) {
+    HostTensor scalar = HostTensor::Zeros(DType::kInt64, {});
+    scalar.SetInteger(0, value);
+    return node.Constant(std::move(scalar));
+  };
+  const OnnxVar zero =
+      node.Converted(node.Function(F::kEqual, {x, node.Scalar(0, node.dtype(x))}), DType::kInt64);
+  const OnnxVar row = node.Reshaped(zero, {size});
+  const OnnxVars sorted =
+      node.AddOperator(std::make_shared<const TopK>(TopKParam{0, size, false}), {row});
+  if (!node.ok()) return kNoOnnxVar;
+  const OnnxVar found = node.Function(F::kEqual, {sorted[0], number(0)});
+  std::vector<OnnxVar> places;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const int64_t inner = ElementsBetween(shape, axis + 1, shape.rank());
+    OnnxVar place = node.Function(F::kTruncDiv, {sorted[1], number(inner)});
+    place = node.Function(F::kMod, {place, number(shape[axis])});
+    // No place, so that nobody takes fill for an element.
+    place = node.Function(F::kSelect, {found, place, number(-1)});
+    places.push_back(node.Reshaped(place, {1, size}));
+  }
+  const OnnxVar y = places.size() == 1 ? places[0] : node.Add<Concat>({0}, places);
+  const OnnxVar count = node.Difference(
+      number(size), node.Reshaped(node.Add<Reduce>({ReduceMode::kSum, 0}, {row}), {}));
+  node.SetCount(y, count);
+  return y;
+}
+
 OnnxVars OneHot(OnnxNode& node) {
   const HostTensor& indices = node.Known(0, "the indices");
   const double depth = node.KnownNumber(1, "depth");
@@ -214,7 +255,10 @@ constexpr OnnxRow kIndexRows[] = {
     OnnxRow("Gather", 2, 2, GatherOf),
     OnnxRow("GatherElements", 2, 2, GatherElementsOf),
     OnnxRow("GatherND", 2, 2, GatherNDOf),
-    OnnxRow("NonZero", 1, 1, nullptr).Folded(NonZero),
+    OnnxRow("NonZero", 1, 1, NonZeroAtMost)
+        .Folded(NonZero)
+        .OfDoubles()
+        .Limits("with a count; then only Identity, Transpose or an output"),
     OnnxRow("OneHot", 3, 3, OneHotByComparison).Folded(OneHot),
     OnnxRow("Scatter", 3, 3, ScatterElementsOf).Versions(9, 10),
     OnnxRow("ScatterElements", 3, 3, ScatterElementsOf),

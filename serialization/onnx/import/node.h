@@ -147,6 +147,9 @@ class OnnxNode {
   // Returns the operator that produces the var, and its inputs; null if there is none.
   const Operator* producer(OnnxVar var) const { return import_.producer(var); }
   absl::Span<const OnnxVar> operands(OnnxVar var) const { return import_.operands(var); }
+  void SetCount(OnnxVar var, OnnxVar count) {
+    if (ok()) import_.SetCount(var, count);
+  }
   const OnnxQuantity* quantity(OnnxVar var) const { return import_.quantity(var); }
   void SetQuantity(OnnxVar var, const OnnxQuantity& quantity) {
     if (ok()) import_.SetQuantity(var, quantity);

@@ -343,7 +343,7 @@ constexpr OnnxRow kShapeRows[] = {
     OnnxRow("Split", 1, 2, ImportSplit).Limits("sizes known before the run"),
     OnnxRow("Squeeze", 1, 2, Squeeze),
     OnnxRow("Tile", 2, 3, Tile).Limits("counts known before the run"),
-    OnnxRow("Transpose", 1, 1, Transpose),
+    OnnxRow("Transpose", 1, 1, Transpose).OfCounted(),
     OnnxRow("Unsqueeze", 1, 2, Unsqueeze),
 };
 

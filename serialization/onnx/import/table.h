@@ -26,6 +26,7 @@ struct OnnxRow {
   int since = 1, until = kAny;        // versions of the operator set
   const char* domain = "";            // "" is ai.onnx
   bool of_sequence = false;           // input 0 is a sequence of tensors
+  bool counted = false;               // input 0 may have a count, which is also the output's
   bool shape_only = false;            // reads only the shapes of its inputs
   bool doubles = false;               // takes Float64; otherwise it is converted to Float32
   const char* limits = "";            // the supported subset, for the table of operators
@@ -55,6 +56,7 @@ struct OnnxRow {
   constexpr OnnxRow Versions(int first, int last) const { return Since(first).Until(last); }
   constexpr OnnxRow In(const char* name) const { return With(&OnnxRow::domain, name); }
   constexpr OnnxRow OfSequence() const { return With(&OnnxRow::of_sequence, true); }
+  constexpr OnnxRow OfCounted() const { return With(&OnnxRow::counted, true); }
   constexpr OnnxRow OfShapes() const { return With(&OnnxRow::shape_only, true); }
   constexpr OnnxRow OfDoubles() const { return With(&OnnxRow::doubles, true); }
   constexpr OnnxRow Limits(const char* text) const { return With(&OnnxRow::limits, text); }
