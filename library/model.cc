@@ -136,6 +136,7 @@ absl::StatusOr<Model> OpenOnnx(const OpenOptions& open, OnnxReader read) {
   OnnxReadOptions options;
   options.shapes = open.shapes;
   options.numbers = open.values;
+  options.bounds = open.bounds;
   options.outputs = open.outputs;
   options.follow_links = open.follow_links;
   options.note = open.note;

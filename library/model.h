@@ -68,9 +68,11 @@ struct OpenOptions {
   InputShapes shapes;                                 // replace the shapes in the file
   std::map<std::string, std::vector<double>> values;  // of an ONNX model: values for inputs that
                                                       // become constants
-  std::vector<std::string> outputs;  // of an ONNX model: values to end at; empty: its outputs
-  bool follow_links = false;         // to external data of an ONNX model
-  uint64_t weights_seed = 0;         // for a profile dump, which has no weights
+  std::map<std::string, int64_t> bounds;  // of an ONNX model: the most to plan for, of values whose
+                                          // sizes depend on data
+  std::vector<std::string> outputs;       // of an ONNX model: values to end at; empty: its outputs
+  bool follow_links = false;              // to external data of an ONNX model
+  uint64_t weights_seed = 0;              // for a profile dump, which has no weights
   WeightsUse use = WeightsUse::kAsItRuns;
   NoteListener note;
 };

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "graph/parse.h"
@@ -56,6 +57,20 @@ absl::StatusOr<std::map<std::string, std::vector<double>>> ParseValues(const Mod
   return values;
 }
 
+absl::StatusOr<std::map<std::string, int64_t>> ParseBounds(const ModelFlags& flags) {
+  std::map<std::string, int64_t> bounds;
+  for (const std::string& text : flags.bounds) {
+    const size_t equals = text.rfind('=');
+    int64_t bound = 0;
+    if (equals == std::string::npos || equals == 0 ||
+        !absl::SimpleAtoi(text.substr(equals + 1), &bound) || bound < 0) {
+      return UsageError(absl::StrCat("--bound ", text, ": expected NAME=NUMBER, as in boxes=300"));
+    }
+    bounds[text.substr(0, equals)] = bound;
+  }
+  return bounds;
+}
+
 NoteListener NotesTo(Console& console) {
   return [&console](const std::string& note) { console.Note(note); };
 }
@@ -90,6 +105,7 @@ absl::StatusOr<Model> LoadOne(const ModelFlags& flags, InputShapes shapes, Conso
   OpenOptions options;
   options.shapes = std::move(shapes);
   ASHLAR_ASSIGN_OR_RETURN(options.values, ParseValues(flags));
+  ASHLAR_ASSIGN_OR_RETURN(options.bounds, ParseBounds(flags));
   if (!flags.outputs.empty() && !with_outputs) {
     return UsageError(absl::StrCat("--outputs ", flags.outputs, ": ", flags.path,
                                    " is no .onnx or .tflite file"));

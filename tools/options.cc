@@ -236,6 +236,9 @@ void AddModelFlags(CLI::App& app, ModelFlags& flags, const std::string& what) {
               "or the size of images if the model takes any size");
   AddRepeated(model, "--value", flags.values, "NAME=NUMBER,...",
               "a fixed value for an input of an .onnx model, such as a sampling rate");
+  AddRepeated(model, "--bound", flags.bounds, "NAME=NUMBER",
+              "the most to plan for, of a value whose size depends on data (NonZero, suppression): "
+              "more is an error of the run");
   AddText(model, "--outputs", flags.outputs, "NAME,...",
           "values or nodes of an .onnx model that become its outputs");
   AddRepeated(model, "--then", flags.then, "MODEL",

@@ -89,6 +89,7 @@ struct ModelFlags {
   std::string path;
   std::vector<std::string> shapes;  // "name=1x3x224x224", for inputs of `path`
   std::vector<std::string> values;  // "name=16000", for inputs of an ONNX model
+  std::vector<std::string> bounds;  // "name=300", for values whose sizes depend on data
   std::vector<std::string> then;    // models that follow, each fed by all before
   std::vector<std::string> pixels;  // "name=480x640,imagenet" (library/pixel_input.h)
   bool channels_last = false;       // images are {N,H,W,C} (library/channels_last.h)

@@ -506,7 +506,7 @@ class Session:
         self._inputs = [_Slot("input", info, self._pointer, on_host) for info in plan.inputs]
         self._outputs = [_Slot("output", info, self._pointer, on_host) for info in plan.outputs]
         # The thread that started a run, and the result of wait().
-        self._started: Optional[Tuple[int, Any]] = None
+        self._started: Optional[Tuple[int, Any, bool]] = None
         self._turns = Turns.of_arena(None if self._arena is None else self._arena.ctypes.data)
         self._one_each = len(self._inputs) == len(self._outputs) == 1
 
@@ -538,7 +538,7 @@ class Session:
                 return out
             results = self._bind_all(named if inputs is None else inputs, out)
             c.check(self._run(self._pointer))
-            return results
+            return results if out is not None else _cut_to_counts(results)
 
     def start(self, inputs: Any = None, out: Any = None, **named: Any) -> None:
         """Start a run and return; `wait` returns its results.
@@ -549,14 +549,16 @@ class Session:
             self._refuse_between_halves()
             results = self._bind_all(named if inputs is None else inputs, out)
             c.call("start", self._pointer)
-            self._started = threading.get_ident(), results
+            self._started = threading.get_ident(), results, out is None
 
     def wait(self) -> Any:
         """Wait for the run that `start` began, and return its results."""
         with self._turns:
             c.call("wait", self._pointer)
             started, self._started = self._started, None
-            return None if started is None else started[1]
+            if started is None:
+                return None
+            return _cut_to_counts(started[1]) if started[2] else started[1]
 
     def __repr__(self) -> str:
         ins, outs = (", ".join(f"{i.name}: {i.dtype}{list(i.shape)}" for i in infos) for infos in (self.plan.inputs, self.plan.outputs))
@@ -630,6 +632,19 @@ class Session:
         if out is not None:
             return out
         return next(iter(results.values())) if len(results) == 1 else results
+
+
+def _cut_to_counts(results: Any) -> Any:
+    """Cut results whose sizes depend on data to their counts: "y" by "y.count", or "y.count1" along axis 1."""
+    if not isinstance(results, dict):
+        return results
+    for name, array in results.items():
+        for axis in range(array.ndim):
+            count = results.get(f"{name}.count{axis or ''}")
+            if count is not None and count.ndim == 0 and count.dtype == np.int64:
+                array = array[(slice(None),) * axis + (slice(int(count)),)]
+        results[name] = array
+    return results
 
 
 def shared_arena(*plans: Plan) -> "np.ndarray[Any, Any]":

@@ -13,6 +13,7 @@
   FAMILY(Convolution)               \
   FAMILY(ConvolutionBackwardData)   \
   FAMILY(ConvolutionBackwardFilter) \
+  FAMILY(Counted)                   \
   FAMILY(CumSum)                    \
   FAMILY(Dropout)                   \
   FAMILY(GridSample)                \

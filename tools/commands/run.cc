@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/status.h"
+#include "serialization/counted_results.h"
 #include "tools/bound_session.h"
 #include "tools/command.h"
 #include "tools/exit_code.h"
@@ -77,7 +78,8 @@ class RunCommand final : public Command {
     for (int64_t i = 0; i < iterations_; ++i) ASHLAR_RETURN_IF_ERROR(session->Run());
     const double ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    if (!output_.empty()) ASHLAR_RETURN_IF_ERROR(WriteNpz(session->outputs(), output_));
+    const NamedTensors outputs = CutToCounts(session->outputs());
+    if (!output_.empty()) ASHLAR_RETURN_IF_ERROR(WriteNpz(outputs, output_));
 
     Json document = console.Document(execution_.device, execution_.threads);
     document["model"] = model_.path;
@@ -85,8 +87,8 @@ class RunCommand final : public Command {
     document["total_ms"] = ms;
     document["outputs"] =
         BindingsJson(session->planned().graph, session->planned().graph.outputs());
-    for (size_t i = 0; i < session->outputs().size(); ++i) {
-      const auto& [name, tensor] = session->outputs()[i];
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const auto& [name, tensor] = outputs[i];
       if (top_ > 0 && HoldsScores(tensor.shape())) {
         PrintTop(name, tensor, labels, document["outputs"][i], console);
       } else {

@@ -190,21 +190,21 @@ OnnxVars CastLike(OnnxNode& node) {
 }
 
 constexpr OnnxRow kArithmeticRows[] = {
-    OnnxRow("Add", 2, 2, Binary<F::kAdd>),
-    OnnxRow("Cast", 1, 1, Cast).Limits("16-bit floats are rounded, and stay Float32"),
+    OnnxRow("Add", 2, 2, Binary<F::kAdd>).Rising(),
+    OnnxRow("Cast", 1, 1, Cast).Limits("16-bit floats are rounded, and stay Float32").Rising(),
     OnnxRow("CastLike", 2, 2, CastLike).Limits("as Cast"),
-    OnnxRow("Div", 2, 2, Div).Folded(DivOfConstants),
+    OnnxRow("Div", 2, 2, Div).Folded(DivOfConstants).Ranged(OnnxRangeRule::kQuotient),
     OnnxRow("Dropout", 1, 3, ImportDropout).Limits("the input itself"),
-    OnnxRow("Identity", 1, 1, Identity).OfCounted(),
-    OnnxRow("Max", 1, OnnxRow::kAny, Several<F::kMax>),
+    OnnxRow("Identity", 1, 1, Identity).Rising(),
+    OnnxRow("Max", 1, OnnxRow::kAny, Several<F::kMax>).Rising(),
     OnnxRow("Mean", 1, OnnxRow::kAny, Mean),
-    OnnxRow("Min", 1, OnnxRow::kAny, Several<F::kMin>),
+    OnnxRow("Min", 1, OnnxRow::kAny, Several<F::kMin>).Rising(),
     OnnxRow("Mod", 2, 2, Mod).Folded(ModOfConstants),
-    OnnxRow("Mul", 2, 2, Binary<F::kMul>),
+    OnnxRow("Mul", 2, 2, Binary<F::kMul>).Ranged(OnnxRangeRule::kProduct),
     OnnxRow("Pow", 2, 2, Pow),
     OnnxRow("Reciprocal", 1, 1, Reciprocal),
-    OnnxRow("Sub", 2, 2, Binary<F::kSub>),
-    OnnxRow("Sum", 1, OnnxRow::kAny, Several<F::kAdd>),
+    OnnxRow("Sub", 2, 2, Binary<F::kSub>).Ranged(OnnxRangeRule::kDifference),
+    OnnxRow("Sum", 1, OnnxRow::kAny, Several<F::kAdd>).Rising(),
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "serialization/onnx/import/counted.h"
 #include "serialization/onnx/import/table.h"
 #include "serialization/onnx/import/values.h"
 #include "serialization/onnx/tensors.h"
@@ -123,11 +124,11 @@ OnnxVars EyeLike(OnnxNode& node) {
 
 constexpr OnnxRow kConstantRows[] = {
     OnnxRow("Constant", 0, 0, nullptr).Folded(Constant),
-    OnnxRow("ConstantOfShape", 1, 1, nullptr).Folded(ConstantOfShape),
+    OnnxRow("ConstantOfShape", 1, 1, ConstantOfShape).Counted(CountedFilling),
     OnnxRow("EyeLike", 1, 1, EyeLike).OfShapes(),
-    OnnxRow("Range", 3, 3, nullptr).Folded(RangeOfNumbers),
-    OnnxRow("Shape", 1, 1, ShapeOf).OfShapes(),
-    OnnxRow("Size", 1, 1, Size).OfShapes(),
+    OnnxRow("Range", 3, 3, RangeOfNumbers).Counted(CountedNumbers),
+    OnnxRow("Shape", 1, 1, ShapeOf).OfShapes().Counted(CountedShape),
+    OnnxRow("Size", 1, 1, Size).OfShapes().Counted(CountedSize),
 };
 
 }  // namespace

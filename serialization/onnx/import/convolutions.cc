@@ -10,6 +10,7 @@
 #include "opr/pad.h"
 #include "opr/split.h"
 #include "opr/subtensor.h"
+#include "serialization/onnx/import/counted.h"
 #include "serialization/onnx/import/table.h"
 #include "serialization/onnx/import/windows.h"
 
@@ -289,8 +290,8 @@ OnnxVars ConvTranspose(OnnxNode& node) {
 }
 
 constexpr OnnxRow kConvolutionRows[] = {
-    OnnxRow("Conv", 2, 3, Conv).Limits("1 to 3 dimensions"),
-    OnnxRow("ConvTranspose", 2, 3, ConvTranspose).Limits("1 to 3 dimensions"),
+    OnnxRow("Conv", 2, 3, Conv).Counted(CountedBatch).Limits("1 to 3 dimensions"),
+    OnnxRow("ConvTranspose", 2, 3, ConvTranspose).Counted(CountedBatch).Limits("1 to 3 dimensions"),
     OnnxRow("DeformConv", 3, 5, DeformConv).Limits("2 dimensions"),
     OnnxRow("FusedConv", 2, 4, FusedConv).In(kMicrosoftDomain).Limits("1 to 3 dimensions"),
 };

@@ -25,6 +25,7 @@ absl::StatusOr<OnnxVar> OnnxFloatTypes::Converted(OnnxVar var, DType dtype) {
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<OnnxVar> outputs,
                           import_.Add(std::make_shared<const TypeCvt>(std::move(param)), {var}));
   conversion->second = outputs[0];
+  if (const OnnxCount* const count = import_.count(var)) import_.SetCount(outputs[0], *count);
   // Back again, exactly.
   if (dtype == DType::kFloat64) conversions_.insert({{outputs[0], DType::kFloat32}, var});
   return outputs[0];

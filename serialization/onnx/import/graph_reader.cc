@@ -1,6 +1,7 @@
 #include "serialization/onnx/import/graph_reader.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "graph/nearest_name.h"
 #include "graph/status.h"
+#include "serialization/onnx/import/counted.h"
 #include "serialization/onnx/import/float_types.h"
 #include "serialization/onnx/import/functions.h"
 #include "serialization/onnx/import/import.h"
@@ -72,7 +74,11 @@ class Reader {
                         Scope& scope);
   absl::Status ReadOperator(const NodeProto& node, const std::vector<OnnxVar>& inputs,
                             const absl::flat_hash_set<std::string>& read, Scope& scope);
+  void NoteRanges(const OnnxRow& row, const std::vector<OnnxVar>& inputs, OnnxVars& vars,
+                  const std::function<OnnxVars(std::vector<OnnxVar>)>& read);
   absl::Status ReadCondition(const NodeProto& node, OnnxVar condition, Scope& scope);
+  absl::StatusOr<std::vector<OnnxVar>> ReadBranch(const NodeProto& node, const char* branch,
+                                                  Scope& scope);
   absl::Status ReadCall(const NodeProto& node, const FunctionProto& function,
                         const std::vector<OnnxVar>& inputs, Scope& scope);
   absl::StatusOr<OnnxVar> Find(const std::string& name, const Scope& scope);
@@ -282,9 +288,8 @@ absl::Status Reader::ReadNode(const NodeProto& node, const absl::flat_hash_set<s
     return absl::OkStatus();
   }
   // The others would take fill for elements, or the largest size for the size.
-  for (size_t i = 0; i < inputs.size() && !unknown; ++i) {
-    if (inputs[i] == kNoOnnxVar || import_.count(inputs[i]) == kNoOnnxVar) continue;
-    if (i == 0 && row->counted) continue;
+  for (size_t i = 0; i < inputs.size() && !unknown && row->counted == nullptr; ++i) {
+    if (inputs[i] == kNoOnnxVar || import_.count(inputs[i]) == nullptr) continue;
     Miss(node, false,
          absl::StrCat("the size of '", Shown(node.input(static_cast<int>(i))), "' depends on data"),
          scope);
@@ -327,11 +332,18 @@ absl::Status Reader::ReadOperator(const NodeProto& node, const std::vector<OnnxV
   if (!row.doubles) {
     ASHLAR_ASSIGN_OR_RETURN(narrowed, floats_.Narrow(node.op_type(), read_inputs));
   }
-  OnnxNode reading(node, version, std::move(read_inputs), std::move(outputs), import_, external_);
-  const bool constant = reading.all_constant();
+  const bool counted = std::any_of(inputs.begin(), inputs.end(), [&](OnnxVar var) {
+    return var != kNoOnnxVar && import_.count(var) != nullptr;
+  });
+  const bool ranged = std::any_of(inputs.begin(), inputs.end(), [&](OnnxVar var) {
+    return var != kNoOnnxVar && import_.range(var) != nullptr;
+  });
+  OnnxNode reading(node, version, read_inputs, outputs, import_, external_);
+  const bool constant = reading.all_constant() && !counted;
   const OnnxImportFunction function =
       row.run == nullptr || (constant && row.fold != nullptr) ? row.fold : row.run;
-  const OnnxVars vars = function(reading);
+  const bool by_rule = (counted || ranged) && row.counted != nullptr;
+  OnnxVars vars = by_rule ? row.counted(reading, function) : function(reading);
   if (reading.ok() && domain.empty() && !vars.empty()) NoteQuantities(reading, function, vars);
   const absl::Status status = reading.Finish();
   if (absl::IsUnimplemented(status)) {
@@ -339,8 +351,12 @@ absl::Status Reader::ReadOperator(const NodeProto& node, const std::vector<OnnxV
     return absl::OkStatus();
   }
   ASHLAR_RETURN_IF_ERROR(status);
-  if (row.counted && import_.count(inputs[0]) != kNoOnnxVar) {
-    import_.SetCount(vars[0], import_.count(inputs[0]));
+  if (ranged && !counted) {
+    NoteRanges(row, read_inputs, vars, [&](std::vector<OnnxVar> values) {
+      OnnxNode at(node, version, std::move(values), outputs, import_, external_);
+      OnnxVars results = (row.fold != nullptr ? row.fold : row.run)(at);
+      return at.Finish().ok() ? results : OnnxVars();
+    });
   }
   for (int i = 0; i < node.output_size(); ++i) {
     if (!reading.has_output(i)) continue;
@@ -358,17 +374,78 @@ absl::Status Reader::ReadOperator(const NodeProto& node, const std::vector<OnnxV
   return absl::OkStatus();
 }
 
+// Notes the ranges of outputs by the ranges of inputs; an output that does not vary is a constant.
+void Reader::NoteRanges(const OnnxRow& row, const std::vector<OnnxVar>& inputs, OnnxVars& vars,
+                        const std::function<OnnxVars(std::vector<OnnxVar>)>& read) {
+  const auto evaluate = [&](const std::vector<HostTensor>& values) {
+    std::vector<OnnxVar> constants;
+    for (const HostTensor& value : values) constants.push_back(import_.AddConstant(value));
+    std::vector<HostTensor> results;
+    for (const OnnxVar result : read(std::move(constants))) {
+      if (result == kNoOnnxVar || import_.constant(result) == nullptr) {
+        return std::vector<HostTensor>();
+      }
+      results.push_back(*import_.constant(result));
+    }
+    return results;
+  };
+  std::vector<OnnxRange> ranges = OnnxRangesOf(row.ranged, inputs, import_, evaluate);
+  for (size_t i = 0; i < std::min(vars.size(), ranges.size()); ++i) {
+    if (vars[i] == kNoOnnxVar || import_.constant(vars[i]) != nullptr) continue;
+    bool varies = false;
+    for (int64_t e = 0; e < ranges[i].least.num_elements(); ++e) {
+      varies = varies || ranges[i].least.At(e) != ranges[i].most.At(e);
+    }
+    if (varies) {
+      import_.SetRange(vars[i], std::move(ranges[i]));
+    } else {
+      vars[i] = import_.AddConstant(std::move(ranges[i].most));
+    }
+  }
+}
+
 absl::Status Reader::ReadCondition(const NodeProto& node, OnnxVar condition, Scope& scope) {
+  if (scope.depth >= kDeepestNesting) return absl::InvalidArgumentError("branches nest too deep");
   const HostTensor* value = import_.constant(condition);
-  if (value == nullptr) {
+  if (value != nullptr && value->num_elements() != 1) {
+    return absl::InvalidArgumentError("the condition has not 1 element");
+  }
+  if (value != nullptr) {
+    ASHLAR_ASSIGN_OR_RETURN(
+        const std::vector<OnnxVar> vars,
+        ReadBranch(node, value->At(0) != 0 ? "then_branch" : "else_branch", scope));
+    for (int i = 0; i < node.output_size(); ++i) Define(node, i, vars[i], scope);
+    return absl::OkStatus();
+  }
+  if (!import_.depends_on_counts(condition)) {
     Miss(node, false,
          absl::StrCat("the condition is not known before the run", InputsOf(condition)), scope);
     return absl::OkStatus();
   }
-  if (value->num_elements() != 1)
-    return absl::InvalidArgumentError("the condition has not 1 element");
-  if (scope.depth >= kDeepestNesting) return absl::InvalidArgumentError("branches nest too deep");
-  const char* const branch = value->At(0) != 0 ? "then_branch" : "else_branch";
+  // Computes both branches, and chooses.
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<OnnxVar> chosen,
+                          ReadBranch(node, "then_branch", scope));
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<OnnxVar> other, ReadBranch(node, "else_branch", scope));
+  OnnxNode reading(node, kNewestOperatorSet, {condition}, {}, import_, external_);
+  reading.Ignore({"then_branch", "else_branch"});
+  std::vector<OnnxVar> vars;
+  for (int i = 0; i < node.output_size(); ++i) {
+    const bool both = chosen[i] != kNoOnnxVar && !import_.unknown(chosen[i]) &&
+                      !import_.unknown(other[i]) && import_.sequence(chosen[i]) == nullptr &&
+                      import_.sequence(other[i]) == nullptr;
+    vars.push_back(both ? EitherOf(reading, condition, chosen[i], other[i])
+                        : import_.AddUnknown(false));
+    if (reading.ok()) continue;
+    Miss(node, false, std::string(reading.Finish().message()), scope);
+    return absl::OkStatus();
+  }
+  for (int i = 0; i < node.output_size(); ++i) Define(node, i, vars[i], scope);
+  return absl::OkStatus();
+}
+
+// Returns the outputs of a branch, as many as the node has.
+absl::StatusOr<std::vector<OnnxVar>> Reader::ReadBranch(const NodeProto& node, const char* branch,
+                                                        Scope& scope) {
   const GraphProto* graph = nullptr;
   for (const AttributeProto& attribute : node.attribute()) {
     if (attribute.name() == branch && attribute.has_g()) graph = &attribute.g();
@@ -393,12 +470,12 @@ absl::Status Reader::ReadCondition(const NodeProto& node, OnnxVar condition, Sco
   for (const onnx::ValueInfoProto& output : graph->output()) outputs.push_back(output.name());
   ASHLAR_ASSIGN_OR_RETURN(const OnnxOrder order, OrderOf(graph->node(), outputs));
   ASHLAR_RETURN_IF_ERROR(ReadNodes(graph->node(), order, inner));
+  std::vector<OnnxVar> vars(static_cast<size_t>(node.output_size()), kNoOnnxVar);
   for (int i = 0; i < node.output_size(); ++i) {
     if (node.output(i).empty()) continue;
-    ASHLAR_ASSIGN_OR_RETURN(const OnnxVar var, Find(outputs[i], inner));
-    Define(node, i, var, scope);
+    ASHLAR_ASSIGN_OR_RETURN(vars[static_cast<size_t>(i)], Find(outputs[i], inner));
   }
-  return absl::OkStatus();
+  return vars;
 }
 
 absl::Status Reader::ReadCall(const NodeProto& node, const FunctionProto& function,
@@ -534,6 +611,7 @@ absl::StatusOr<Graph> Reader::Read() {
   }
   if (outputs.empty()) return absl::InvalidArgumentError("the graph has no outputs");
   ASHLAR_RETURN_IF_ERROR(CheckOptions(outputs));
+  import_.SetBounds(options_.bounds);
   Scope scope;
   scope.sets = &sets;
   ASHLAR_RETURN_IF_ERROR(AddInitializers(graph, scope));
@@ -541,6 +619,11 @@ absl::StatusOr<Graph> Reader::Read() {
   ASHLAR_RETURN_IF_ERROR(AddInputs(order.read, scope));
   ASHLAR_RETURN_IF_ERROR(ReadNodes(graph.node(), order, scope));
   ASHLAR_RETURN_IF_ERROR(missing_.ToStatus());
+  for (const auto& [name, bound] : options_.bounds) {
+    if (import_.used_bounds().count(name) != 0) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "no value or node '", Shown(name), "' whose size depends on data, for the bound ", bound));
+  }
   absl::flat_hash_map<absl::string_view, int> types;  // of values, as the file declares them
   for (const auto* values : {&graph.value_info(), &graph.output()}) {
     for (const onnx::ValueInfoProto& value : *values) {
@@ -555,14 +638,16 @@ absl::StatusOr<Graph> Reader::Read() {
   // Counts come last, so that all other outputs keep their places.
   for (const std::string& name : outputs) {
     ASHLAR_ASSIGN_OR_RETURN(const OnnxVar var, Find(name, scope));
-    const OnnxVar count = import_.count(var);
-    if (count == kNoOnnxVar) continue;
-    const std::string beside = absl::StrCat(name, ".count");
+    const OnnxCount* const count = import_.count(var);
+    if (count == nullptr) continue;
+    // The number of the dimension follows, unless it is the first.
+    const std::string beside =
+        absl::StrCat(name, ".count", count->axis == 0 ? "" : absl::StrCat(count->axis));
     if (!seen.insert(beside).second) {
       return absl::InvalidArgumentError(absl::StrCat(
           "output '", Shown(beside), "' has the name of the count of output '", Shown(name), "'"));
     }
-    bound.emplace_back(beside, count);
+    bound.emplace_back(beside, count->count);
   }
   for (const onnx::ValueInfoProto& output : graph.output()) {
     const auto var = scope.vars.find(output.name());

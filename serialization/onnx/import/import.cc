@@ -52,6 +52,20 @@ void OnnxImport::SetName(OnnxVar var, const std::string& name) {
   if (at(var).name.empty()) at(var).name = name;
 }
 
+bool OnnxImport::depends_on_counts(OnnxVar var) const {
+  std::set<OnnxVar> counts, seen;
+  for (const auto& [counted, count] : counts_) counts.insert(count.count);
+  std::vector<OnnxVar> left = {var};
+  while (!left.empty()) {
+    const OnnxVar at = left.back();
+    left.pop_back();
+    if (counts.count(at) != 0 || constant(at) != nullptr || !seen.insert(at).second) continue;
+    if (producer(at) == nullptr) return false;
+    left.insert(left.end(), operands(at).begin(), operands(at).end());
+  }
+  return true;
+}
+
 absl::Status OnnxImport::CountFolded(const Shape& shape, DType dtype) {
   ASHLAR_RETURN_IF_ERROR(Shape::Make(shape.dims()).status());
   folded_bytes_ += shape.num_elements() * SizeOf(dtype);

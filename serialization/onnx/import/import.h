@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +48,19 @@ struct OnnxQuantity {
   double count = 1;                  // kSums: the number of values averaged
   double least = -std::numeric_limits<double>::infinity();    // not kElements: the var is clamped
   double greatest = std::numeric_limits<double>::infinity();  // to these bounds
+};
+
+// A size of a var that depends on data. The var is planned for the most that it may be; `count`
+// (Int64, rank 0) says how many places along the axis are valid, and those behind it are fill.
+struct OnnxCount {
+  OnnxVar count = kNoOnnxVar;
+  int axis = 0;
+};
+
+// The least and the most that each element of a var may be, which depends on counts: a size that is
+// computed from the shape of a counted var.
+struct OnnxRange {
+  HostTensor least, most;
 };
 
 // A graph being imported: inputs, constants and operators. Operators that depend only on constants
@@ -93,13 +107,30 @@ class OnnxImport {
     return found != quantities_.end() ? &found->second : nullptr;
   }
   void SetQuantity(OnnxVar var, const OnnxQuantity& quantity) { quantities_[var] = quantity; }
-  // One size of a var may depend on data. The var then has the largest size, and this var (Int64,
-  // rank 0) says how many places are valid; the others are fill. kNoOnnxVar: all sizes are known.
-  OnnxVar count(OnnxVar var) const {
+  // Returns null if all sizes of the var are known.
+  const OnnxCount* count(OnnxVar var) const {
     const auto found = counts_.find(var);
-    return found != counts_.end() ? found->second : kNoOnnxVar;
+    return found != counts_.end() ? &found->second : nullptr;
   }
-  void SetCount(OnnxVar var, OnnxVar count) { counts_[var] = count; }
+  void SetCount(OnnxVar var, const OnnxCount& count) { counts_[var] = count; }
+  // Returns null if the var does not depend on counts alone.
+  const OnnxRange* range(OnnxVar var) const {
+    const auto found = ranges_.find(var);
+    return found != ranges_.end() ? &found->second : nullptr;
+  }
+  void SetRange(OnnxVar var, OnnxRange range) { ranges_.insert_or_assign(var, std::move(range)); }
+  // Whether the var is computed from counts: of no input but through them.
+  bool depends_on_counts(OnnxVar var) const;
+  // The most places that are planned for values whose sizes depend on data, by name.
+  void SetBounds(std::map<std::string, int64_t> bounds) { bounds_ = std::move(bounds); }
+  // Returns null if none is given. Bounds that were asked for are used.
+  const int64_t* Bound(const std::string& name) {
+    const auto found = bounds_.find(name);
+    if (found == bounds_.end()) return nullptr;
+    used_bounds_.insert(name);
+    return &found->second;
+  }
+  const std::set<std::string>& used_bounds() const { return used_bounds_; }
   // Returns the operator that produces the var, and its inputs; null if there is none.
   const Operator* producer(OnnxVar var) const {
     return at(var).origin == Origin::kOperator ? ops_[at(var).op].op.get() : nullptr;
@@ -158,7 +189,10 @@ class OnnxImport {
   std::deque<VarInfo> vars_;  // keeps references to types and constants valid
   std::vector<Op> ops_;       // producers first
   absl::flat_hash_map<OnnxVar, OnnxQuantity> quantities_;
-  absl::flat_hash_map<OnnxVar, OnnxVar> counts_;
+  std::map<OnnxVar, OnnxCount> counts_;  // pointers into these stay valid
+  std::map<OnnxVar, OnnxRange> ranges_;
+  std::map<std::string, int64_t> bounds_;
+  std::set<std::string> used_bounds_;
   std::map<std::pair<OnnxVar, std::vector<int64_t>>, OnnxVar> reshaped_;  // by constant and shape
   std::string node_name_;
   const int64_t most_folded_bytes_, most_folded_operations_;

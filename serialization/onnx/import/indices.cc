@@ -2,13 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "opr/concat.h"
 #include "opr/gather.h"
-#include "opr/reduce.h"
+#include "opr/non_max_suppression.h"
 #include "opr/scatter.h"
 #include "opr/subtensor.h"
-#include "opr/top_k.h"
 #include "serialization/onnx/import/axes.h"
+#include "serialization/onnx/import/counted.h"
 #include "serialization/onnx/import/names.h"
 #include "serialization/onnx/import/table.h"
 #include "serialization/onnx/import/values.h"
@@ -116,42 +115,58 @@ OnnxVars NonZero(OnnxNode& node) {
   return node.Constant(*std::move(result));
 }
 
-// Planned for as many elements as the input has, with a count. TopK keeps the order of equal
-// elements: all that are not 0 come first, in their order.
+// Planned for all elements of the input, or for --bound.
 OnnxVars NonZeroAtMost(OnnxNode& node) {
-  using F = ScalarFunction;
   const OnnxVar x = node.input(0);
-  const Shape shape = node.shape(x);
-  const int64_t size = shape.num_elements();
-  if (shape.rank() == 0) return node.Unsupported("of a scalar");
-  if (!node.ok() || size == 0)
-    return node.Constant(HostTensor::Zeros(DType::kInt64, {shape.rank(), 0}));
-  const auto number = [&](int64_t value) {
-    HostTensor scalar = HostTensor::Zeros(DType::kInt64, {});
-    scalar.SetInteger(0, value);
-    return node.Constant(std::move(scalar));
-  };
-  const OnnxVar zero =
-      node.Converted(node.Function(F::kEqual, {x, node.Scalar(0, node.dtype(x))}), DType::kInt64);
-  const OnnxVar row = node.Reshaped(zero, {size});
-  const OnnxVars sorted =
-      node.AddOperator(std::make_shared<const TopK>(TopKParam{0, size, false}), {row});
   if (!node.ok()) return kNoOnnxVar;
-  const OnnxVar found = node.Function(F::kEqual, {sorted[0], number(0)});
-  std::vector<OnnxVar> places;
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    const int64_t inner = ElementsBetween(shape, axis + 1, shape.rank());
-    OnnxVar place = node.Function(F::kTruncDiv, {sorted[1], number(inner)});
-    place = node.Function(F::kMod, {place, number(shape[axis])});
-    // No place, so that nobody takes fill for an element.
-    place = node.Function(F::kSelect, {found, place, number(-1)});
-    places.push_back(node.Reshaped(place, {1, size}));
+  if (node.rank(x) == 0) return node.Unsupported("of a scalar");
+  return PlacesOf(node, Filled(node, x, 0), node.Bound(node.shape(x).num_elements()));
+}
+
+OnnxVars NonMaxSuppressionOf(OnnxNode& node) {
+  OnnxVar boxes = node.input(0), scores = node.input(1);
+  NonMaxSuppressionParam param;
+  param.centers = node.Int("center_point_box", 0) != 0;
+  param.most_per_class = node.has(2)
+                             ? node.Known(2, "max_output_boxes_per_class").num_elements() == 0
+                                   ? 0
+                                   : static_cast<int64_t>(std::min(
+                                         node.KnownNumber(2, "max_output_boxes_per_class"), 1e15))
+                             : 0;
+  if (node.has(3)) param.overlap = node.KnownNumber(3, "iou_threshold");
+  param.as_any = !node.has(4);
+  if (node.has(4)) param.threshold = node.KnownNumber(4, "score_threshold");
+  RefuseCounts(node, 2);
+  if (!node.ok()) return kNoOnnxVar;
+  if (node.rank(boxes) != 3 || node.rank(scores) != 3) {
+    return node.Invalid("expected boxes and scores of rank 3");
   }
-  const OnnxVar y = places.size() == 1 ? places[0] : node.Add<Concat>({0}, places);
-  const OnnxVar count = node.Difference(
-      number(size), node.Reshaped(node.Add<Reduce>({ReduceMode::kSum, 0}, {row}), {}));
-  node.SetCount(y, count);
-  return y;
+  const OnnxCount* const of_boxes = node.count(boxes);
+  const OnnxCount* const of_scores = node.count(scores);
+  if ((of_boxes != nullptr && of_boxes->axis != 1) ||
+      (of_scores != nullptr && of_scores->axis != 2)) {
+    return node.Unsupported("the number of images or classes depends on data");
+  }
+  param.most_per_class = std::max<int64_t>(param.most_per_class, 0);
+  const int64_t size = std::min(node.shape(boxes)[1], node.shape(scores)[2]);
+  std::vector<OnnxVar> inputs = {FirstPlaces(node, boxes, 1, size),
+                                 FirstPlaces(node, scores, 2, size)};
+  if (of_boxes != nullptr || of_scores != nullptr) {
+    inputs.push_back(Checked(node, CountAlong(node, boxes, 1), CountAlong(node, scores, 2),
+                             "the number of boxes"));
+  } else if (node.shape(boxes)[1] != node.shape(scores)[2]) {
+    return node.Invalid("boxes and scores differ in number");
+  }
+  if (!node.ok()) return kNoOnnxVar;
+  const Shape& shape = node.shape(scores);
+  int64_t all = 0;
+  if (__builtin_mul_overflow(shape[0] * shape[1], std::min(param.most_per_class, size), &all)) {
+    return node.Invalid("too many boxes");
+  }
+  param.at_most = node.Bound(all);
+  const OnnxVars taken =
+      node.AddOperator(std::make_shared<const NonMaxSuppression>(param), std::move(inputs));
+  return node.ok() ? OnnxVars(node.Counted(taken[0], {taken[1], 0})) : OnnxVars(kNoOnnxVar);
 }
 
 OnnxVars OneHot(OnnxNode& node) {
@@ -252,17 +267,20 @@ OnnxVars OneHotByComparison(OnnxNode& node) {
 }
 
 constexpr OnnxRow kIndexRows[] = {
-    OnnxRow("Gather", 2, 2, GatherOf),
-    OnnxRow("GatherElements", 2, 2, GatherElementsOf),
-    OnnxRow("GatherND", 2, 2, GatherNDOf),
+    OnnxRow("Gather", 2, 2, GatherOf).Counted(CountedGather).Rising(),
+    OnnxRow("GatherElements", 2, 2, GatherElementsOf).Counted(CountedGatherElements),
+    OnnxRow("GatherND", 2, 2, GatherNDOf).Counted(CountedGatherND),
+    OnnxRow("NonMaxSuppression", 2, 5, NonMaxSuppressionOf)
+        .Counted(CountedByItself)
+        .Limits("with a count; thresholds known before the run"),
     OnnxRow("NonZero", 1, 1, NonZeroAtMost)
         .Folded(NonZero)
-        .OfDoubles()
-        .Limits("with a count; then only Identity, Transpose or an output"),
+        .Counted(CountedByItself)
+        .Limits("with a count"),
     OnnxRow("OneHot", 3, 3, OneHotByComparison).Folded(OneHot),
     OnnxRow("Scatter", 3, 3, ScatterElementsOf).Versions(9, 10),
-    OnnxRow("ScatterElements", 3, 3, ScatterElementsOf),
-    OnnxRow("ScatterND", 3, 3, ScatterNDOf),
+    OnnxRow("ScatterElements", 3, 3, ScatterElementsOf).Counted(CountedScatterElements),
+    OnnxRow("ScatterND", 3, 3, ScatterNDOf).Counted(CountedScatterND),
     OnnxRow("Trilu", 1, 2, TriluByMask).Folded(Trilu),
 };
 

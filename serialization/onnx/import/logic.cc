@@ -161,7 +161,9 @@ constexpr OnnxRow kLogicRows[] = {
     OnnxRow("BitwiseNot", 1, 1, BitwiseNot),
     OnnxRow("BitwiseOr", 2, 2, Bitwise<IntegerFunction::kOr>),
     OnnxRow("BitwiseXor", 2, 2, Bitwise<IntegerFunction::kXor>),
-    OnnxRow("Equal", 2, 2, RunComparison<ScalarFunction::kEqual>).Folded(Equal),
+    OnnxRow("Equal", 2, 2, RunComparison<ScalarFunction::kEqual>)
+        .Folded(Equal)
+        .Ranged(OnnxRangeRule::kEqual),
     OnnxRow("Greater", 2, 2, RunComparison<ScalarFunction::kLess, true>).Folded(Greater),
     OnnxRow("GreaterOrEqual", 2, 2, RunComparison<ScalarFunction::kLessOrEqual, true>)
         .Folded(GreaterOrEqual),
@@ -171,7 +173,7 @@ constexpr OnnxRow kLogicRows[] = {
     OnnxRow("LessOrEqual", 2, 2, RunComparison<ScalarFunction::kLessOrEqual>).Folded(LessOrEqual),
     OnnxRow("Not", 1, 1, RunNot).Folded(Not),
     OnnxRow("Or", 2, 2, RunLogic<ScalarFunction::kMax>).Folded(Or),
-    OnnxRow("Where", 3, 3, RunWhere).Folded(Where),
+    OnnxRow("Where", 3, 3, RunWhere).Folded(Where).Ranged(OnnxRangeRule::kWhere),
     OnnxRow("Xor", 2, 2, RunXor).Folded(Xor),
 };
 

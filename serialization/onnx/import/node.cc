@@ -203,6 +203,38 @@ OnnxVar OnnxNode::Scalar(double value, DType dtype) {
   return Constant(std::move(tensor));
 }
 
+OnnxVar OnnxNode::Integer(int64_t value) {
+  HostTensor tensor = HostTensor::Zeros(DType::kInt64, {});
+  tensor.SetInteger(0, value);
+  return Constant(std::move(tensor));
+}
+
+OnnxVar OnnxNode::Counted(OnnxVar var, const OnnxCount& count) {
+  if (!ok()) return var;
+  if (const HostTensor* const known = constant(count.count)) {
+    return Resized(var, count.axis, known->IntegerAt(0));
+  }
+  const OnnxCount* const before = this->count(var);
+  if (before != nullptr && before->count == count.count && before->axis == count.axis) return var;
+  const bool read_elsewhere =
+      before != nullptr || std::find(inputs_.begin(), inputs_.end(), var) != inputs_.end();
+  if (read_elsewhere && constant(var) != nullptr) {
+    var = CopyConstant(var);
+  } else if (read_elsewhere) {
+    var = Add<Reshape>({}, {var, IntVector(shape(var).dims())});
+  }
+  if (ok()) import_.SetCount(var, count);
+  return var;
+}
+
+int64_t OnnxNode::Bound(int64_t all) {
+  const int64_t* bound = import_.Bound(proto_.name());
+  for (const std::string& output : proto_.output()) {
+    if (bound == nullptr) bound = import_.Bound(output);
+  }
+  return bound != nullptr ? std::min(all, *bound) : all;
+}
+
 OnnxVar OnnxNode::IntVector(absl::Span<const int64_t> values) {
   const Shape shape = {static_cast<int64_t>(values.size())};
   return Constant(HostTensor::FromValues<int64_t>(DType::kInt64, shape, values));
@@ -268,6 +300,10 @@ OnnxVar OnnxNode::Padded(OnnxVar var, int axis, int64_t before, int64_t behind, 
   param.end[axis] = behind;
   param.value = value;
   return Add<Pad>(std::move(param), {var});
+}
+
+OnnxVar OnnxNode::Resized(OnnxVar var, int axis, int64_t size) {
+  return Padded(var, axis, 0, size - shape(var)[axis]);
 }
 
 OnnxVar OnnxNode::BroadcastTo(OnnxVar var, const Shape& shape) {

@@ -106,6 +106,7 @@ class OnnxNode {
     return import_.AddSequence(std::move(elements));
   }
   OnnxVar Scalar(double value, DType dtype);
+  OnnxVar Integer(int64_t value);  // Int64, rank 0
   OnnxVar IntVector(absl::Span<const int64_t> values);
   // Returns a tensor to fill in, or nullopt if it would be too large.
   std::optional<HostTensor> NewTensor(DType dtype, absl::Span<const int64_t> dims);
@@ -134,6 +135,7 @@ class OnnxNode {
   OnnxVar Converted(OnnxVar var, DType dtype);
   // Adds elements before and after axis `axis`; negative numbers remove elements.
   OnnxVar Padded(OnnxVar var, int axis, int64_t before, int64_t behind, double value = 0);
+  OnnxVar Resized(OnnxVar var, int axis, int64_t size);  // the same, at the end
   // Repeats the var along dimensions of size 1.
   OnnxVar BroadcastTo(OnnxVar var, const Shape& shape);
 
@@ -147,9 +149,24 @@ class OnnxNode {
   // Returns the operator that produces the var, and its inputs; null if there is none.
   const Operator* producer(OnnxVar var) const { return import_.producer(var); }
   absl::Span<const OnnxVar> operands(OnnxVar var) const { return import_.operands(var); }
-  void SetCount(OnnxVar var, OnnxVar count) {
-    if (ok()) import_.SetCount(var, count);
+  // The size of a var that depends on data; null if there is none. The range of its elements; null
+  // if it does not depend on counts alone, or the var is a constant.
+  const OnnxCount* count(OnnxVar var) const {
+    return var == kNoOnnxVar ? nullptr : import_.count(var);
   }
+  const OnnxRange* range(OnnxVar var) const {
+    return var == kNoOnnxVar || constant(var) != nullptr ? nullptr : import_.range(var);
+  }
+  // Returns the var with a count, or of that size if it is known before the run; another var if
+  // readers of this one must not see it.
+  OnnxVar Counted(OnnxVar var, const OnnxCount& count);
+  void SetRange(OnnxVar var, OnnxRange range) {
+    if (ok()) import_.SetRange(var, std::move(range));
+  }
+  // Computes with another var instead of the input.
+  void SetInput(int i, OnnxVar var) { inputs_[static_cast<size_t>(i)] = var; }
+  // Returns how many places to plan for: the option --bound for an output of this node, or all.
+  int64_t Bound(int64_t all);
   const OnnxQuantity* quantity(OnnxVar var) const { return import_.quantity(var); }
   void SetQuantity(OnnxVar var, const OnnxQuantity& quantity) {
     if (ok()) import_.SetQuantity(var, quantity);
@@ -172,7 +189,7 @@ class OnnxNode {
 
   const onnx::NodeProto& proto_;
   const int64_t version_;
-  const std::vector<OnnxVar> inputs_;
+  std::vector<OnnxVar> inputs_;
   const std::vector<bool> outputs_;
   OnnxImport& import_;
   ExternalData& external_;
@@ -180,6 +197,9 @@ class OnnxNode {
   absl::flat_hash_set<std::string> asked_for_;
   absl::Status status_;
 };
+
+// Adds operators that compute the node's outputs, and returns the outputs, or as many as exist.
+using OnnxImportFunction = OnnxVars (*)(OnnxNode& node);
 
 }  // namespace ashlar
 

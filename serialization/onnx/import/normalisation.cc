@@ -8,6 +8,7 @@
 #include "opr/reduce.h"
 #include "opr/softmax.h"
 #include "serialization/onnx/import/axes.h"
+#include "serialization/onnx/import/counted.h"
 #include "serialization/onnx/import/table.h"
 
 namespace ashlar {
@@ -247,16 +248,18 @@ OnnxVars ImportLogSoftmax(OnnxNode& node) {
 }
 
 constexpr OnnxRow kNormalisationRows[] = {
-    OnnxRow("BatchNormalization", 5, 5, BatchNormalization).Limits("in training from 14 on"),
+    OnnxRow("BatchNormalization", 5, 5, BatchNormalization)
+        .Counted(CountedBatch)
+        .Limits("in training from 14 on"),
     OnnxRow("GroupNormalization", 3, 3, GroupNormalization),
     OnnxRow("InstanceNormalization", 3, 3, InstanceNormalization),
     OnnxRow("LRN", 1, 1, LocalResponse),
-    OnnxRow("LayerNormalization", 2, 3, LayerNormalization),
-    OnnxRow("LogSoftmax", 1, 1, ImportLogSoftmax),
+    OnnxRow("LayerNormalization", 2, 3, LayerNormalization).Counted(CountedAlong),
+    OnnxRow("LogSoftmax", 1, 1, ImportLogSoftmax).Counted(CountedAlong),
     OnnxRow("LpNormalization", 1, 1, LpNormalization),
     OnnxRow("MeanVarianceNormalization", 1, 1, MeanVarianceNormalization),
     OnnxRow("RMSNormalization", 2, 2, RmsNormalization),
-    OnnxRow("Softmax", 1, 1, SoftmaxOf),
+    OnnxRow("Softmax", 1, 1, SoftmaxOf).Counted(CountedAlong),
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "opr/cum_sum.h"
 #include "opr/top_k.h"
 #include "serialization/onnx/import/axes.h"
+#include "serialization/onnx/import/counted.h"
 #include "serialization/onnx/import/table.h"
 
 namespace ashlar {
@@ -94,7 +95,7 @@ constexpr OnnxRow kOrderRows[] = {
     OnnxRow("CumProd", 2, 2, CumProdOf).Limits("along an axis known before the run"),
     OnnxRow("CumSum", 2, 2, CumSumOf).Limits("along an axis known before the run"),
     OnnxRow("Hardmax", 1, 1, Hardmax),
-    OnnxRow("TopK", 1, 2, TopKOf).Limits("k known before the run"),
+    OnnxRow("TopK", 1, 2, TopKOf).Counted(CountedTopK).Limits("k known, or of counts"),
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "opr/arg_reduce.h"
 #include "opr/gather.h"
 #include "opr/pad.h"
+#include "serialization/onnx/import/counted.h"
 #include "serialization/onnx/import/table.h"
 #include "serialization/onnx/import/windows.h"
 
@@ -215,11 +216,11 @@ OnnxVars GlobalAveragePool(OnnxNode& node) { return Global(node, PoolingMode::kA
 OnnxVars GlobalMaxPool(OnnxNode& node) { return Global(node, PoolingMode::kMax); }
 
 constexpr OnnxRow kPoolingRows[] = {
-    OnnxRow("AveragePool", 1, 1, AveragePool).Limits("1 to 3 dimensions"),
-    OnnxRow("GlobalAveragePool", 1, 1, GlobalAveragePool),
-    OnnxRow("GlobalMaxPool", 1, 1, GlobalMaxPool),
+    OnnxRow("AveragePool", 1, 1, AveragePool).Counted(CountedBatch).Limits("1 to 3 dimensions"),
+    OnnxRow("GlobalAveragePool", 1, 1, GlobalAveragePool).Counted(CountedBatch),
+    OnnxRow("GlobalMaxPool", 1, 1, GlobalMaxPool).Counted(CountedBatch),
     OnnxRow("LpPool", 1, 1, LpPool).Limits("1 to 3 dimensions"),
-    OnnxRow("MaxPool", 1, 1, MaxPool).Limits("1 to 3 dimensions"),
+    OnnxRow("MaxPool", 1, 1, MaxPool).Counted(CountedBatch).Limits("1 to 3 dimensions"),
 };
 
 }  // namespace

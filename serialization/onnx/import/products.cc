@@ -1,6 +1,7 @@
 // Imports matrix products.
 #include "opr/matrix_mul.h"
 #include "opr/split.h"
+#include "serialization/onnx/import/counted.h"
 #include "serialization/onnx/import/table.h"
 
 namespace ashlar {
@@ -114,8 +115,8 @@ OnnxVars Det(OnnxNode& node) {
 constexpr OnnxRow kProductRows[] = {
     OnnxRow("Det", 1, 1, Det).Limits("of up to 4 rows"),
     OnnxRow("FusedMatMul", 2, 2, FusedMatMul).In(kMicrosoftDomain),
-    OnnxRow("Gemm", 2, 3, Gemm),
-    OnnxRow("MatMul", 2, 2, MatMul),
+    OnnxRow("Gemm", 2, 3, Gemm).Counted(CountedProduct),
+    OnnxRow("MatMul", 2, 2, MatMul).Counted(CountedProduct),
 };
 
 }  // namespace

@@ -22,6 +22,9 @@ struct OnnxReadOptions {
   std::map<std::string, std::vector<double>> numbers = {};
   // The values at which the graph ends; none: the file's outputs.
   std::vector<std::string> outputs = {};
+  // The most places to plan for, of values whose sizes depend on data, by name of the value or
+  // node.
+  std::map<std::string, int64_t> bounds = {};
   // Limit on constants computed while reading. A small file must not cost much, but weights may be
   // as large as a file without external data allows.
   int64_t most_folded_bytes = int64_t{1} << 31;

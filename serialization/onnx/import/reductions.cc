@@ -5,6 +5,7 @@
 
 #include "opr/pooling.h"
 #include "opr/reduce.h"
+#include "serialization/onnx/import/counted.h"
 #include "serialization/onnx/import/table.h"
 
 namespace ashlar {
@@ -84,6 +85,25 @@ OnnxVars Filled(OnnxNode& node, double value, const Reduction& reduction, OnnxVa
   return node.Constant(*std::move(result));
 }
 
+// Replaces fill by what changes no result, if an axis of a size that depends on data is reduced.
+// Otherwise the count passes on to the result.
+struct CountedReduction {
+  OnnxVar x;
+  std::optional<OnnxCount> passes;
+  OnnxVar reduced = kNoOnnxVar;  // the count of elements along that axis
+};
+
+CountedReduction CountedOf(OnnxNode& node, OnnxVar x, const Reduction& reduction, double neutral) {
+  const OnnxCount* const count = node.ok() ? node.count(x) : nullptr;
+  if (count == nullptr) return {x, std::nullopt};
+  int before = 0;
+  for (const int64_t axis : reduction.axes) {
+    if (axis == count->axis) return {Filled(node, x, neutral), std::nullopt, count->count};
+    before += axis < count->axis;
+  }
+  return {x, OnnxCount{count->count, count->axis - (reduction.keepdims ? 0 : before)}};
+}
+
 OnnxVar Log(OnnxNode& node, OnnxVar x) { return node.Function(F::kLog, {x}); }
 
 // A reduction besides its mode: the function before it, the result without elements, and the
@@ -101,6 +121,17 @@ OnnxVars ReduceAs(OnnxNode& node, const ReductionKind& kind) {
   const Reduction reduction = ReductionOf(node, x, kind.axes_are_input);
   if (!node.ok()) return kNoOnnxVar;
   const DType dtype = node.dtype(x);
+  const bool mean = kind.mode == ReduceMode::kMean;
+  const CountedReduction counted = CountedOf(node, x, reduction, mean ? 0 : kind.of_nothing);
+  const bool logarithm = kind.of_nothing == -kInfinity && kind.mode != ReduceMode::kMax;
+  const bool all_true = dtype == DType::kBool && kind.mode == ReduceMode::kMin;
+  if (counted.reduced != kNoOnnxVar && (mean || logarithm || all_true)) {
+    return node.Unsupported("along an axis whose size depends on data");
+  }
+  x = counted.x;
+  const auto result = [&](OnnxVar y) {
+    return node.ok() && counted.passes ? node.Counted(y, *counted.passes) : y;
+  };
   if (reduction.of_nothing && !reduction.noop) {
     const bool truth = dtype == DType::kBool;  // Bool has no infinity
     return Filled(node, truth ? kind.of_nothing > 0 : kind.of_nothing, reduction, x);
@@ -108,7 +139,7 @@ OnnxVars ReduceAs(OnnxNode& node, const ReductionKind& kind) {
   const bool floats = IsFloat(dtype);
   if (dtype == DType::kBool) {  // numbers 0 or 1
     x = Reduced(node, node.Converted(x, DType::kInt32), kind.mode, reduction);
-    return node.Reshaped(node.Converted(x, dtype), reduction.shape());
+    return result(node.Reshaped(node.Converted(x, dtype), reduction.shape()));
   }
   if (!floats && (kind.mode == ReduceMode::kMean || kind.after != nullptr)) {
     return node.Unsupported(absl::StrCat("of ", Name(dtype)));
@@ -116,7 +147,7 @@ OnnxVars ReduceAs(OnnxNode& node, const ReductionKind& kind) {
   if (kind.before != nullptr) x = kind.before(node, x);
   x = Reduced(node, x, kind.mode, reduction);
   if (kind.after != nullptr) x = kind.after(node, x);
-  return node.Reshaped(x, reduction.shape());
+  return result(node.Reshaped(x, reduction.shape()));
 }
 
 OnnxVar Magnitude(OnnxNode& node, OnnxVar x) { return node.Function(F::kAbs, {x}); }
@@ -152,11 +183,18 @@ OnnxVars ReduceLogSumExp(OnnxNode& node) {
 }
 
 constexpr OnnxRow kReductionRows[] = {
-    OnnxRow("ReduceL1", 1, 2, ReduceL1),         OnnxRow("ReduceL2", 1, 2, ReduceL2),
-    OnnxRow("ReduceLogSum", 1, 2, ReduceLogSum), OnnxRow("ReduceLogSumExp", 1, 2, ReduceLogSumExp),
-    OnnxRow("ReduceMax", 1, 2, ReduceMax),       OnnxRow("ReduceMean", 1, 2, ReduceMean),
-    OnnxRow("ReduceMin", 1, 2, ReduceMin),       OnnxRow("ReduceProd", 1, 2, ReduceProd),
-    OnnxRow("ReduceSum", 1, 2, ReduceSum),       OnnxRow("ReduceSumSquare", 1, 2, ReduceSumSquare),
+    OnnxRow("ReduceL1", 1, 2, ReduceL1).Counted(CountedByItself),
+    OnnxRow("ReduceL2", 1, 2, ReduceL2).Counted(CountedByItself),
+    OnnxRow("ReduceLogSum", 1, 2, ReduceLogSum).Counted(CountedByItself),
+    OnnxRow("ReduceLogSumExp", 1, 2, ReduceLogSumExp),
+    OnnxRow("ReduceMax", 1, 2, ReduceMax).Counted(CountedByItself).Rising(),
+    OnnxRow("ReduceMean", 1, 2, ReduceMean).Counted(CountedByItself),
+    OnnxRow("ReduceMin", 1, 2, ReduceMin).Counted(CountedByItself).Rising(),
+    OnnxRow("ReduceProd", 1, 2, ReduceProd)
+        .Counted(CountedByItself)
+        .Ranged(OnnxRangeRule::kProduct),
+    OnnxRow("ReduceSum", 1, 2, ReduceSum).Counted(CountedByItself).Rising(),
+    OnnxRow("ReduceSumSquare", 1, 2, ReduceSumSquare).Counted(CountedByItself),
 };
 
 }  // namespace

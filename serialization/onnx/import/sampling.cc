@@ -7,6 +7,7 @@
 #include "opr/matrix_mul.h"
 #include "opr/pooling.h"
 #include "opr/split.h"
+#include "serialization/onnx/import/counted.h"
 #include "serialization/onnx/import/names.h"
 #include "serialization/onnx/import/table.h"
 
@@ -159,7 +160,9 @@ OnnxVars RoiAlign(OnnxNode& node) {
 constexpr OnnxRow kSamplingRows[] = {
     OnnxRow("AffineGrid", 2, 2, AffineGrid).Limits("to a size known before the run"),
     OnnxRow("GridSample", 2, 2, GridSampleOf).Limits("2 dimensions, or 3 unless it is cubic"),
-    OnnxRow("RoiAlign", 3, 3, RoiAlign).Limits("means of a given number of samples")};
+    OnnxRow("RoiAlign", 3, 3, RoiAlign)
+        .Counted(CountedBoxes)
+        .Limits("means of a given number of samples")};
 
 }  // namespace
 

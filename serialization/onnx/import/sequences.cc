@@ -5,13 +5,54 @@
 #include "opr/gather.h"
 #include "opr/pad.h"
 #include "opr/scatter.h"
+#include "serialization/onnx/import/counted.h"
 #include "serialization/onnx/import/table.h"
 
 namespace ashlar {
 namespace {
 
 // Selects the slices whose condition is true; without an axis, the elements.
+// Takes the places along an axis, or of all elements, at which a condition of the run is
+// true.
+OnnxVars CompressAtMost(OnnxNode& node) {
+  OnnxVar x = node.input(0);
+  const OnnxVar condition = node.input(1);
+  if (!node.ok()) return kNoOnnxVar;
+  int axis = 0;
+  if (node.has_attribute("axis")) {
+    axis = node.Axis(node.Int("axis", 0), node.rank(x));
+  } else {
+    if (node.count(x) != nullptr)
+      return node.Unsupported("of all elements, whose number depends on data");
+    x = node.Reshaped(x, {node.shape(x).num_elements()});
+  }
+  if (!node.ok()) return kNoOnnxVar;
+  if (node.dtype(condition) != DType::kBool || node.rank(condition) != 1) {
+    return node.Invalid("expected a vector of Bool as the condition");
+  }
+  const OnnxCount* const of_x = node.count(x);
+  if (of_x != nullptr && of_x->axis != axis)
+    return node.Unsupported("sizes of two axes depend on data");
+  const int64_t size = std::min(node.shape(x)[axis], node.shape(condition)[0]);
+  if (node.shape(condition)[0] > node.shape(x)[axis]) {
+    return node.Invalid("the condition is longer than the axis");
+  }
+  const OnnxVar places = PlacesOf(node, Filled(node, condition, 0), node.Bound(size));
+  if (!node.ok()) return kNoOnnxVar;
+  const OnnxVar count = CountAlong(node, places, 1);
+  const OnnxVar row = node.Counted(node.Reshaped(places, {node.shape(places)[1]}), {count, 0});
+  if (size == 0) return node.Counted(x, {count, axis});
+  const OnnxVar taken = node.Add<Gather>({axis}, {x, Within(node, row, CountAlong(node, x, axis))});
+  return node.Counted(taken, {count, axis});
+}
+
 OnnxVars Compress(OnnxNode& node) {
+  for (const OnnxVar input : node.inputs()) {
+    if (node.count(input) != nullptr) return CompressAtMost(node);
+  }
+  if (node.num_inputs() == 2 && node.constant(node.inputs()[1]) == nullptr) {
+    return CompressAtMost(node);
+  }
   OnnxVar x = node.input(0);
   const HostTensor& condition = node.Known(1, "the condition");
   int axis = 0;
@@ -110,7 +151,7 @@ OnnxVars MaxUnpool(OnnxNode& node) {
 }
 
 constexpr OnnxRow kSequenceRows[] = {
-    OnnxRow("Compress", 2, 2, Compress).Limits("a condition known before the run"),
+    OnnxRow("Compress", 2, 2, Compress).Counted(CountedByItself).Limits("with a count"),
     OnnxRow("MaxUnpool", 2, 3, MaxUnpool),
     OnnxRow("ReverseSequence", 2, 2, ReverseSequence),
 };

@@ -6,6 +6,7 @@
 #include "opr/concat.h"
 #include "opr/split.h"
 #include "opr/subtensor.h"
+#include "serialization/onnx/import/counted.h"
 #include "serialization/onnx/import/table.h"
 
 namespace ashlar {
@@ -332,19 +333,32 @@ OnnxVars SpaceToDepth(OnnxNode& node) {
 }
 
 constexpr OnnxRow kShapeRows[] = {
-    OnnxRow("Concat", 1, OnnxRow::kAny, ImportConcat),
+    OnnxRow("Concat", 1, OnnxRow::kAny, ImportConcat).Counted(CountedConcat).Rising(),
     OnnxRow("DepthToSpace", 1, 1, DepthToSpace),
-    OnnxRow("Expand", 2, 2, ImportExpand).Limits("to a shape known before the run"),
-    OnnxRow("Flatten", 1, 1, Flatten),
-    OnnxRow("Reshape", 1, 2, ImportReshape).Limits("to a shape known before the run"),
-    OnnxRow("Slice", 1, 1, SliceByAttributes).Until(9),
-    OnnxRow("Slice", 3, 5, Slice).Since(10).Limits("bounds known before the run"),
+    OnnxRow("Expand", 2, 2, ImportExpand)
+        .Counted(CountedExpand)
+        .Rising()
+        .Limits("to a shape known before the run"),
+    OnnxRow("Flatten", 1, 1, Flatten).Counted(CountedFlatten).Rising(),
+    OnnxRow("Reshape", 1, 2, ImportReshape)
+        .Counted(CountedReshape)
+        .Rising()
+        .Limits("to a shape known before the run"),
+    OnnxRow("Slice", 1, 1, SliceByAttributes).Until(9).Counted(CountedSlice).Rising(),
+    OnnxRow("Slice", 3, 5, Slice)
+        .Since(10)
+        .Counted(CountedSlice)
+        .Rising()
+        .Limits("bounds known before the run"),
     OnnxRow("SpaceToDepth", 1, 1, SpaceToDepth),
-    OnnxRow("Split", 1, 2, ImportSplit).Limits("sizes known before the run"),
-    OnnxRow("Squeeze", 1, 2, Squeeze),
+    OnnxRow("Split", 1, 2, ImportSplit)
+        .Counted(CountedSplit)
+        .Rising()
+        .Limits("sizes known before the run"),
+    OnnxRow("Squeeze", 1, 2, Squeeze).Counted(CountedSqueeze).Rising(),
     OnnxRow("Tile", 2, 3, Tile).Limits("counts known before the run"),
-    OnnxRow("Transpose", 1, 1, Transpose).OfCounted(),
-    OnnxRow("Unsqueeze", 1, 2, Unsqueeze),
+    OnnxRow("Transpose", 1, 1, Transpose).Counted(CountedTranspose).Rising(),
+    OnnxRow("Unsqueeze", 1, 2, Unsqueeze).Counted(CountedUnsqueeze).Rising(),
 };
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <tuple>
 
+#include "serialization/onnx/import/counted.h"
+
 namespace ashlar {
 namespace {
 
@@ -17,10 +19,11 @@ constexpr Family kFamilies[] = {
 // All rows of these families become operators with Float64 kernels: functions of elements,
 // reductions, orders, and movements.
 constexpr Family kFamiliesOfDoubles[] = {
-    OnnxActivationRows, OnnxArithmeticRows, OnnxConstantRows,       OnnxIndexRows,
-    OnnxLogicRows,      OnnxOrderRows,      OnnxPaddingRows,        OnnxReductionRows,
-    OnnxSequenceRows,   OnnxShapeRows,      OnnxTensorSequenceRows,
+    OnnxConstantRows,  OnnxIndexRows,    OnnxOrderRows, OnnxPaddingRows,
+    OnnxReductionRows, OnnxSequenceRows, OnnxShapeRows, OnnxTensorSequenceRows,
 };
+// The same of elements alone, with broadcasting.
+constexpr Family kFamiliesOfElements[] = {OnnxActivationRows, OnnxArithmeticRows, OnnxLogicRows};
 
 // Imports a function of opr/base/scalar_functions.h whose parameters are the attributes.
 OnnxVars ScalarFunctionOf(OnnxNode& node) {
@@ -47,6 +50,9 @@ const std::vector<OnnxRow>& Rows() {
     for (const Family family : kFamiliesOfDoubles) {
       for (const OnnxRow& row : family()) all->push_back(row.OfDoubles());
     }
+    for (const Family family : kFamiliesOfElements) {
+      for (const OnnxRow& row : family()) all->push_back(row.OfDoubles().Counted(CountedElements));
+    }
     const size_t explicit_rows = all->size();
     for (const ScalarRow& row : scalar_rows::kRows) {
       if (row.onnx == nullptr) continue;
@@ -56,7 +62,9 @@ const std::vector<OnnxRow>& Rows() {
                         return other.run != nullptr && std::strcmp(other.type, row.onnx) == 0;
                       });
       if (listed) continue;
-      all->push_back(OnnxRow(row.onnx, row.arity, row.arity, ScalarFunctionOf).OfDoubles());
+      all->push_back(OnnxRow(row.onnx, row.arity, row.arity, ScalarFunctionOf)
+                         .OfDoubles()
+                         .Counted(CountedElements));
     }
     return all;
   }();

@@ -8,11 +8,13 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "serialization/onnx/import/node.h"
+#include "serialization/onnx/import/ranges.h"
 
 namespace ashlar {
 
-// Adds operators that compute the node's outputs, and returns the outputs, or as many as exist.
-using OnnxImportFunction = OnnxVars (*)(OnnxNode& node);
+// The same when sizes of inputs depend on data: calls `run`, on inputs that suit it, and says how
+// the counts of the inputs pass to the outputs.
+using OnnxCountedFunction = OnnxVars (*)(OnnxNode& node, OnnxImportFunction run);
 // Builds the function that a node calls, for its attributes and inputs; errors as in OnnxNode.
 using OnnxBodyFunction = absl::StatusOr<onnx::FunctionProto> (*)(const onnx::NodeProto& call);
 
@@ -21,16 +23,17 @@ struct OnnxRow {
 
   const char* type;
   int min_inputs, max_inputs;
-  OnnxImportFunction run;             // null: constants only, or `body`
-  OnnxImportFunction fold = nullptr;  // for constants; null: evaluates the operators of `run`
-  int since = 1, until = kAny;        // versions of the operator set
-  const char* domain = "";            // "" is ai.onnx
-  bool of_sequence = false;           // input 0 is a sequence of tensors
-  bool counted = false;               // input 0 may have a count, which is also the output's
-  bool shape_only = false;            // reads only the shapes of its inputs
-  bool doubles = false;               // takes Float64; otherwise it is converted to Float32
-  const char* limits = "";            // the supported subset, for the table of operators
-  OnnxBodyFunction body = nullptr;    // instead of `run`: a function to call
+  OnnxImportFunction run;                 // null: constants only, or `body`
+  OnnxImportFunction fold = nullptr;      // for constants; null: evaluates the operators of `run`
+  int since = 1, until = kAny;            // versions of the operator set
+  const char* domain = "";                // "" is ai.onnx
+  bool of_sequence = false;               // input 0 is a sequence of tensors
+  OnnxCountedFunction counted = nullptr;  // null: refuses inputs whose sizes depend on data
+  OnnxRangeRule ranged = OnnxRangeRule::kUnknown;
+  bool shape_only = false;          // reads only the shapes of its inputs
+  bool doubles = false;             // takes Float64; otherwise it is converted to Float32
+  const char* limits = "";          // the supported subset, for the table of operators
+  OnnxBodyFunction body = nullptr;  // instead of `run`: a function to call
 
   constexpr OnnxRow(const char* name, int least, int most, OnnxImportFunction function)
       : type(name), min_inputs(least), max_inputs(most), run(function) {}
@@ -56,7 +59,11 @@ struct OnnxRow {
   constexpr OnnxRow Versions(int first, int last) const { return Since(first).Until(last); }
   constexpr OnnxRow In(const char* name) const { return With(&OnnxRow::domain, name); }
   constexpr OnnxRow OfSequence() const { return With(&OnnxRow::of_sequence, true); }
-  constexpr OnnxRow OfCounted() const { return With(&OnnxRow::counted, true); }
+  constexpr OnnxRow Counted(OnnxCountedFunction function) const {
+    return With(&OnnxRow::counted, function);
+  }
+  constexpr OnnxRow Ranged(OnnxRangeRule rule) const { return With(&OnnxRow::ranged, rule); }
+  constexpr OnnxRow Rising() const { return Ranged(OnnxRangeRule::kRising); }
   constexpr OnnxRow OfShapes() const { return With(&OnnxRow::shape_only, true); }
   constexpr OnnxRow OfDoubles() const { return With(&OnnxRow::doubles, true); }
   constexpr OnnxRow Limits(const char* text) const { return With(&OnnxRow::limits, text); }

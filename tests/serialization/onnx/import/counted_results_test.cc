@@ -1,6 +1,9 @@
 // Results whose sizes depend on data: planned for the largest size, with a count beside.
+#include "serialization/counted_results.h"
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/serialization/onnx/read_text.h"
@@ -25,7 +28,7 @@ std::string NonZeroText(const std::string& output) {
   return absl::StrCat("node { op_type: 'NonZero' input: 'x' output: '", output, "' } ");
 }
 
-// Expects what the text of ONNX says: the indices of elements that are not 0, in row-major order.
+// Expects the result by ONNX's text: the indices of elements that are not 0, in row-major order.
 void ExpectPlaces(const HostTensor& x, const HostTensor& y, const HostTensor& count,
                   bool transposed) {
   const int rank = x.shape().rank();
@@ -85,7 +88,7 @@ TEST(CountedResults, NonZeroHasTheIndicesAndTheirCount) {
                      : NonZeroText("y");
       const Graph graph = Value(ReadText(CountedModel(nodes, c.shape, c.type)));
       ASSERT_EQ(graph.outputs().size(), 2u);
-      EXPECT_EQ(graph.outputs()[1].name, "y.count");
+      EXPECT_EQ(graph.outputs()[1].name, transposed ? "y.count" : "y.count1");
       for (const auto& results :
            {Value(EvaluateGraph(graph, {{"x", x}})), LoadedModel(graph).Run({{"x", x}})}) {
         ExpectPlaces(x, results[0], results[1], transposed);
@@ -103,22 +106,224 @@ TEST(CountedResults, NotANumberIsNotZero) {
   EXPECT_EQ(results[1].IntegerAt(0), 1);
 }
 
-// The count of elements would be taken for 6, or fill for elements.
+// Readers of the places that NonZero finds, as in detectors, against plain loops.
+struct CountedFollower {
+  const char* nodes;  // from places `z` [1, n] of positive elements of `x` [12], to `y`
+  // The result, from x and its positive places.
+  std::vector<double> (*expected)(const HostTensor& x, const std::vector<int64_t>& places);
+};
+
+constexpr char kRow[] =
+    "node { op_type: 'Squeeze' input: 'z' input: 'zero' output: 'i' } "
+    "node { op_type: 'Gather' input: 'x' input: 'i' output: 'v' } ";
+
+// Makes a constant vector of integers, or a scalar.
+std::string ConstantText(const std::string& name, const std::vector<int64_t>& values, bool scalar) {
+  std::string text = absl::StrCat("node { op_type: 'Constant' output: '", name,
+                                  "' attribute { name: 'value' type: TENSOR t { data_type: 7 ");
+  if (!scalar) absl::StrAppend(&text, "dims: ", values.size(), " ");
+  for (const int64_t value : values) absl::StrAppend(&text, "int64_data: ", value, " ");
+  return absl::StrCat(text, "} } } ");
+}
+
+std::vector<double> ValuesAt(const HostTensor& x, const std::vector<int64_t>& places) {
+  std::vector<double> values;
+  for (const int64_t place : places) values.push_back(x.At(place));
+  return values;
+}
+
+const CountedFollower kFollowers[] = {
+    {"node { op_type: 'Neg' input: 'v' output: 'y' }",
+     [](const HostTensor& x, const std::vector<int64_t>& places) {
+       std::vector<double> values = ValuesAt(x, places);
+       for (double& value : values) value = -value;
+       return values;
+     }},
+    {"node { op_type: 'Shape' input: 'v' output: 'y' }",
+     [](const HostTensor&, const std::vector<int64_t>& places) {
+       return std::vector<double>{static_cast<double>(places.size())};
+     }},
+    {"node { op_type: 'ReduceMax' input: 'v' output: 'y' attribute { name: 'keepdims' type: INT "
+     "i: 0 } }",
+     [](const HostTensor& x, const std::vector<int64_t>& places) {
+       double most = -INFINITY;
+       for (const double value : ValuesAt(x, places)) most = std::max(most, value);
+       return std::vector<double>{most};
+     }},
+    {"node { op_type: 'ReduceSum' input: 'i' output: 'y' attribute { name: 'keepdims' type: INT "
+     "i: 0 } }",
+     [](const HostTensor&, const std::vector<int64_t>& places) {
+       double sum = 0;
+       for (const int64_t place : places) sum += static_cast<double>(place);
+       return std::vector<double>{sum};
+     }},
+    // The first 4 at most: a count that is cut, as behind suppression.
+    {"node { op_type: 'Slice' input: 'v' input: 'zero' input: 'four' input: 'zero' output: 'y' }",
+     [](const HostTensor& x, const std::vector<int64_t>& places) {
+       std::vector<double> values = ValuesAt(x, places);
+       values.resize(std::min<size_t>(values.size(), 4));
+       return values;
+     }},
+    // The best 4 at most: k from data, as torchvision writes it.
+    {"node { op_type: 'Shape' input: 'v' output: 'n' } "
+     "node { op_type: 'Concat' input: 'n' input: 'four' output: 'both' attribute { name: 'axis' "
+     "type: INT i: 0 } } "
+     "node { op_type: 'ReduceMin' input: 'both' output: 'k' } "
+     "node { op_type: 'TopK' input: 'v' input: 'k' output: 'y' output: 'at' }",
+     [](const HostTensor& x, const std::vector<int64_t>& places) {
+       std::vector<double> values = ValuesAt(x, places);
+       std::sort(values.rbegin(), values.rend());
+       values.resize(std::min<size_t>(values.size(), 4));
+       return values;
+     }},
+    // Elements behind each other, of which every part has fill of its own.
+    {"node { op_type: 'Concat' input: 'v' input: 'x' input: 'v' output: 'y' attribute { name: "
+     "'axis' type: INT i: 0 } }",
+     [](const HostTensor& x, const std::vector<int64_t>& places) {
+       const std::vector<double> values = ValuesAt(x, places);
+       std::vector<double> joined = values;
+       for (int64_t i = 0; i < x.num_elements(); ++i) joined.push_back(x.At(i));
+       joined.insert(joined.end(), values.begin(), values.end());
+       return joined;
+     }},
+    // Places of places: a second condition behind the first.
+    {"node { op_type: 'Less' input: 'v' input: 'half' output: 'less' } "
+     "node { op_type: 'NonZero' input: 'less' output: 'z2' } "
+     "node { op_type: 'Squeeze' input: 'z2' input: 'zero' output: 'i2' } "
+     "node { op_type: 'Gather' input: 'v' input: 'i2' output: 'y' }",
+     [](const HostTensor& x, const std::vector<int64_t>& places) {
+       std::vector<double> values;
+       for (const double value : ValuesAt(x, places)) {
+         if (value < 0.5) values.push_back(value);
+       }
+       return values;
+     }},
+    // A shape that depends on data, and back to one dimension.
+    {"node { op_type: 'Unsqueeze' input: 'v' input: 'one' output: 'u' } "
+     "node { op_type: 'Shape' input: 'v' output: 'n' } "
+     "node { op_type: 'Concat' input: 'n' input: 'two' output: 'to' attribute { name: 'axis' type: "
+     "INT i: 0 } } "
+     "node { op_type: 'Expand' input: 'u' input: 'to' output: 'e' } "
+     "node { op_type: 'Reshape' input: 'e' input: 'minus' output: 'y' }",
+     [](const HostTensor& x, const std::vector<int64_t>& places) {
+       std::vector<double> values;
+       for (const double value : ValuesAt(x, places)) values.insert(values.end(), 2, value);
+       return values;
+     }},
+    // Written back to where they were, once more by one: fill must not be written.
+    {"node { op_type: 'Neg' input: 'v' output: 'w' } "
+     "node { op_type: 'ScatterElements' input: 'x' input: 'i' input: 'w' output: 'y' }",
+     [](const HostTensor& x, const std::vector<int64_t>& places) {
+       std::vector<double> values;
+       for (int64_t i = 0; i < x.num_elements(); ++i) values.push_back(x.At(i));
+       for (const int64_t place : places) values[static_cast<size_t>(place)] *= -1;
+       return values;
+     }},
+    {"node { op_type: 'Transpose' input: 'z' output: 't' } "
+     "node { op_type: 'Neg' input: 'v' output: 'w' } "
+     "node { op_type: 'ScatterND' input: 'x' input: 't' input: 'w' output: 'y' }",
+     [](const HostTensor& x, const std::vector<int64_t>& places) {
+       std::vector<double> values;
+       for (int64_t i = 0; i < x.num_elements(); ++i) values.push_back(x.At(i));
+       for (const int64_t place : places) values[static_cast<size_t>(place)] *= -1;
+       return values;
+     }},
+    {"node { op_type: 'Transpose' input: 'z' output: 't' } "
+     "node { op_type: 'GatherND' input: 'x' input: 't' output: 'y' }",
+     ValuesAt},
+    // "If there is none": the branches have other sizes.
+    {"node { op_type: 'Size' input: 'v' output: 'n' } "
+     "node { op_type: 'Equal' input: 'n' input: 'nought' output: 'none' } "
+     "node { op_type: 'If' input: 'none' output: 'y' "
+     "attribute { name: 'then_branch' type: GRAPH g { name: 'a' node { op_type: 'Identity' input: "
+     "'x' output: 'ya' } output { name: 'ya' } } } "
+     "attribute { name: 'else_branch' type: GRAPH g { name: 'b' node { op_type: 'Neg' input: 'v' "
+     "output: 'yb' } output { name: 'yb' } } } }",
+     [](const HostTensor& x, const std::vector<int64_t>& places) {
+       std::vector<double> values = ValuesAt(x, places);
+       for (double& value : values) value = -value;
+       for (int64_t i = 0; places.empty() && i < x.num_elements(); ++i) values.push_back(x.At(i));
+       return values;
+     }},
+};
+
+TEST(CountedResults, ReadersTakeNoFillForAnElement) {
+  std::mt19937_64 random(44);
+  std::uniform_real_distribution<float> uniform(0, 1);
+  const std::string constants =
+      ConstantText("zero", {0}, false) + ConstantText("one", {1}, false) +
+      ConstantText("two", {2}, false) + ConstantText("four", {4}, false) +
+      ConstantText("minus", {-1}, false) + ConstantText("nought", {0}, true) +
+      "node { op_type: 'Constant' output: 'half' attribute { name: 'value_float' type: FLOAT f: "
+      "0.5 "
+      "} } node { op_type: 'Constant' output: 'nil' attribute { name: 'value_float' type: FLOAT f: "
+      "0 "
+      "} } node { op_type: 'Greater' input: 'x' input: 'nil' output: 'positive' } "
+      "node { op_type: 'NonZero' input: 'positive' output: 'z' } ";
+  for (const CountedFollower& follower : kFollowers) {
+    const Graph graph = Value(ReadText(
+        CountedModel(absl::StrCat(constants, kRow, follower.nodes, " "), {12}, kOnnxFloat)));
+    LoadedModel loaded(graph);
+    for (const double share : {0.0, 0.1, 0.5, 1.0}) {
+      SCOPED_TRACE(absl::StrCat(share, " of ", follower.nodes));
+      HostTensor x = HostTensor::Zeros(DType::kFloat32, {12});
+      std::vector<int64_t> places;
+      for (int64_t i = 0; i < 12; ++i) {
+        const bool positive = uniform(random) < share;
+        x.Set(i, (positive ? 1 : -1) * (0.01 + uniform(random)));
+        if (positive) places.push_back(i);
+      }
+      const std::vector<double> expected = follower.expected(x, places);
+      for (const auto& results :
+           {Value(EvaluateGraph(graph, {{"x", x}})), loaded.Run({{"x", x}})}) {
+        NamedTensors named;
+        for (size_t i = 0; i < results.size(); ++i) {
+          named.emplace_back(graph.outputs()[i].name, results[i]);
+        }
+        const HostTensor y = CutToCounts(std::move(named))[0].second;
+        std::vector<double> got;
+        for (int64_t i = 0; i < y.num_elements(); ++i) got.push_back(y.At(i));
+        EXPECT_EQ(got, expected);
+      }
+    }
+  }
+}
+
+TEST(CountedResults, ABoundThatIsTooSmallIsAnErrorOfTheRun) {
+  const std::string text = CountedModel(NonZeroText("y"), {6}, kOnnxFloat);
+  OnnxReadOptions options;
+  options.bounds["y"] = 2;
+  const Graph graph = Value(ReadText(text, options));
+  HostTensor x = HostTensor::Zeros(DType::kFloat32, {6});
+  x.Set(1, 1);
+  x.Set(4, 1);
+  const auto results = Value(EvaluateGraph(graph, {{"x", x}}));
+  EXPECT_EQ(results[0].shape(), (Shape{1, 2}));
+  EXPECT_EQ(results[1].IntegerAt(0), 2);
+  x.Set(5, 1);
+  const absl::Status status = EvaluateGraph(graph, {{"x", x}}).status();
+  EXPECT_TRUE(FailsWith(status, "more than the 2 that are planned for"));
+  EXPECT_TRUE(FailsWith(status, "NonZero"));
+  options.bounds["nobody"] = 2;
+  EXPECT_TRUE(FailsWith(ReadText(text, options).status(), "'nobody'"));
+}
+
+// They would take the count of elements for 6, or fill for elements.
 TEST(CountedResults, OtherReadersAreRefusedByName) {
-  for (const char* reader : {"Shape", "Neg", "Size", "ReduceMax"}) {
+  for (const char* reader : {"Det", "ReverseSequence", "Tile", "Softmax", "ArgMax"}) {
     const auto graph =
         ReadText(CountedModel(absl::StrCat(NonZeroText("z"), "node { op_type: '", reader,
                                            "' input: 'z' output: 'y' name: 'after' } "),
                               {2, 3}, kOnnxFloat));
-    EXPECT_TRUE(FailsWith(graph.status(), "the size of 'z' depends on data"));
     EXPECT_TRUE(FailsWith(graph.status(), reader));
+    EXPECT_TRUE(FailsWith(graph.status(), "depends on data"));
   }
 }
 
 TEST(CountedResults, ACountNeedsAFreeName) {
   const auto graph = ReadText(
-      CountedModel(NonZeroText("y") + "node { op_type: 'Neg' input: 'x' output: 'y.count' } ", {2},
-                   kOnnxFloat, "output { name: 'y' } output { name: 'y.count' }"));
+      CountedModel(NonZeroText("y") + "node { op_type: 'Neg' input: 'x' output: 'y.count1' } ", {2},
+                   kOnnxFloat, "output { name: 'y' } output { name: 'y.count1' }"));
   EXPECT_TRUE(FailsWith(graph.status(), "has the name of the count"));
 }
 

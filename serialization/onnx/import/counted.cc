@@ -1,0 +1,286 @@
+#include "serialization/onnx/import/counted.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "opr/counted.h"
+#include "opr/subtensor.h"
+
+namespace ashlar {
+
+using F = ScalarFunction;
+
+OnnxVar CountAlong(OnnxNode& node, OnnxVar var, int axis) {
+  const OnnxCount* const count = node.count(var);
+  if (count != nullptr && count->axis == axis) return count->count;
+  return node.Integer(node.shape(var)[axis]);
+}
+
+OnnxVar Checked(OnnxNode& node, OnnxVar count, OnnxVar other, const std::string& what,
+                bool at_most) {
+  if (!node.ok() || count == other) return count;
+  return node.Add<CheckCount>({at_most, what}, {count, other});
+}
+
+namespace {
+
+// Returns 1 at places before the count and 0 behind it, of a shape that broadcasts to the var's.
+OnnxVar Valid(OnnxNode& node, OnnxVar var) {
+  const OnnxCount count = *node.count(var);
+  std::vector<int64_t> along(static_cast<size_t>(node.rank(var)), 1);
+  along[static_cast<size_t>(count.axis)] = node.shape(var)[count.axis];
+  std::optional<HostTensor> places = node.NewTensor(DType::kInt64, along);
+  if (!places) return kNoOnnxVar;
+  for (int64_t i = 0; i < places->num_elements(); ++i) places->SetInteger(i, i);
+  return node.Function(F::kLess, {node.Constant(*std::move(places)), count.count});
+}
+
+}  // namespace
+
+OnnxVar Filled(OnnxNode& node, OnnxVar var, double value) {
+  if (!node.ok() || node.count(var) == nullptr) return var;
+  const DType dtype = node.dtype(var);
+  if (dtype == DType::kBool) {  // no kernel chooses between them
+    return node.Converted(node.Product(node.Converted(var, DType::kInt64), Valid(node, var)),
+                          dtype);
+  }
+  return node.Function(F::kSelect,
+                       {node.Converted(Valid(node, var), dtype), var, node.Scalar(value, dtype)});
+}
+
+OnnxVar FirstPlaces(OnnxNode& node, OnnxVar var, int axis, int64_t size) {
+  if (!node.ok() || node.shape(var)[axis] == size) return var;
+  return node.Add<Subtensor>(
+      {{axis}, {1}, {1}, {1}, {0}},
+      {var, node.IntVector({0}), node.IntVector({size}), node.IntVector({1})});
+}
+
+OnnxVar ElementOf(OnnxNode& node, OnnxVar vector, int64_t i) {
+  if (!node.ok()) return kNoOnnxVar;
+  const OnnxVar one = node.rank(vector) == 0 ? vector
+                                             : node.Add<Subtensor>({{0}, {0}, {0}, {0}, {1}},
+                                                                   {vector, node.IntVector({i})});
+  return node.Converted(one, DType::kInt64);
+}
+
+OnnxVar Within(OnnxNode& node, OnnxVar indices, OnnxVar count) {
+  if (!node.ok()) return kNoOnnxVar;
+  const OnnxCount* const own = node.count(indices);
+  if (own == nullptr) return node.Add<IndicesWithin>({-1}, {indices, count});
+  return node.Add<IndicesWithin>({own->axis}, {indices, count, own->count});
+}
+
+OnnxVar PlacesOf(OnnxNode& node, OnnxVar flags, int64_t at_most) {
+  if (!node.ok()) return kNoOnnxVar;
+  const OnnxVars found =
+      node.AddOperator(std::make_shared<const NonZero>(NonZeroParam{at_most}), {flags});
+  return node.ok() ? node.Counted(found[0], {found[1], 1}) : kNoOnnxVar;
+}
+
+OnnxVar EitherOf(OnnxNode& node, OnnxVar condition, OnnxVar a, OnnxVar b) {
+  const DType dtype = node.dtype(a);
+  const int rank = node.rank(a);
+  if (dtype != node.dtype(b) || rank != node.rank(b)) {
+    return node.Unsupported("the branches differ in dtype or rank");
+  }
+  int along = -1;
+  for (const OnnxVar var : {a, b}) {
+    if (const OnnxCount* const count = node.count(var)) {
+      if (along >= 0 && along != count->axis) return node.Unsupported("sizes of two axes differ");
+      along = count->axis;
+    }
+  }
+  for (int axis = 0; axis < rank; ++axis) {
+    if (axis == along || node.shape(a)[axis] == node.shape(b)[axis]) continue;
+    if (along >= 0) return node.Unsupported("the branches differ in the sizes of two axes");
+    along = axis;
+  }
+  const auto choose = [&](OnnxVar one, OnnxVar other) {
+    const DType of = node.dtype(one) == DType::kBool ? DType::kInt64 : node.dtype(one);
+    return node.Converted(
+        node.Function(F::kSelect, {node.Converted(node.Reshaped(condition, {}), of),
+                                   node.Converted(one, of), node.Converted(other, of)}),
+        node.dtype(one));
+  };
+  if (along < 0) return choose(a, b);
+  const int64_t size = std::max(node.shape(a)[along], node.shape(b)[along]);
+  const auto grown = [&](OnnxVar var) {
+    Shape shape = node.shape(var);
+    if (shape.num_elements() > 0) return node.Padded(var, along, 0, size - shape[along]);
+    shape[along] = size;
+    std::optional<HostTensor> fill = node.NewTensor(dtype, shape.dims());
+    return fill ? node.Constant(*std::move(fill)) : kNoOnnxVar;
+  };
+  const OnnxVar count = choose(CountAlong(node, a, along), CountAlong(node, b, along));
+  return node.ok() ? node.Counted(choose(grown(a), grown(b)), {count, along}) : kNoOnnxVar;
+}
+
+void RefuseCounts(OnnxNode& node, int first) {
+  for (int i = first; i < node.num_inputs(); ++i) {
+    if (node.has(i) && node.count(node.inputs()[static_cast<size_t>(i)]) != nullptr) {
+      node.Unsupported(absl::StrCat("the size of input ", i, " depends on data"));
+    }
+  }
+}
+
+void RefuseOutputs(OnnxNode& node, int first) {
+  for (int i = first; i < node.num_outputs(); ++i) {
+    if (node.has_output(i)) {
+      node.Unsupported(absl::StrCat("output ", i, " of an input whose size depends on data"));
+    }
+  }
+}
+
+OnnxVars CountedElements(OnnxNode& node, OnnxImportFunction run) {
+  RefuseOutputs(node, 1);
+  int rank = 0, axis = -1;
+  for (const OnnxVar input : node.inputs()) {
+    if (input != kNoOnnxVar) rank = std::max(rank, node.rank(input));
+  }
+  for (const OnnxVar input : node.inputs()) {
+    const OnnxCount* const count = node.count(input);
+    if (count == nullptr) continue;
+    const int along = rank - node.rank(input) + count->axis;
+    if (axis >= 0 && along != axis) return node.Unsupported("sizes of two axes depend on data");
+    axis = along;
+  }
+  if (axis < 0) return run(node);
+  if (node.num_inputs() > 1 && node.version() < 7) {
+    return node.Unsupported("of inputs whose sizes depend on data, below operator set 7");
+  }
+  // All sizes along the axis but 1 of known sizes must agree.
+  OnnxVar agreed = kNoOnnxVar;
+  int64_t size = 0;
+  for (const bool with_count : {true, false}) {
+    for (const OnnxVar input : node.inputs()) {
+      if (input == kNoOnnxVar || (node.count(input) != nullptr) != with_count) continue;
+      const int own = axis - rank + node.rank(input);
+      if (own < 0 || (!with_count && node.shape(input)[own] == 1)) continue;
+      const OnnxVar count = CountAlong(node, input, own);
+      size = agreed == kNoOnnxVar ? node.shape(input)[own] : std::min(size, node.shape(input)[own]);
+      agreed = agreed == kNoOnnxVar ? count : Checked(node, agreed, count, "a size");
+    }
+  }
+  for (int i = 0; i < node.num_inputs(); ++i) {
+    if (!node.has(i)) continue;
+    const OnnxVar input = node.input(i);
+    const int own = axis - rank + node.rank(input);
+    if (own < 0) continue;
+    if (node.count(input) != nullptr) {
+      node.SetInput(i, FirstPlaces(node, input, own, size));
+    } else if (node.shape(input)[own] != 1 && node.shape(input)[own] != size) {
+      return node.Unsupported(
+          absl::StrCat("size ", node.shape(input)[own], " meets at most ", size));
+    }
+  }
+  const OnnxVars outputs = run(node);
+  if (!node.ok()) return kNoOnnxVar;
+  return node.Counted(outputs[0], {agreed, axis});
+}
+
+OnnxVars CountedBatch(OnnxNode& node, OnnxImportFunction run) {
+  RefuseCounts(node, 1);
+  RefuseOutputs(node, 1);
+  const OnnxVar x = node.input(0);
+  const OnnxCount* const count = node.count(x);
+  if (!node.ok() || count == nullptr) return run(node);
+  if (count->axis != 0) return node.Unsupported("a size of an image depends on data");
+  const OnnxVars outputs = run(node);
+  if (!node.ok()) return kNoOnnxVar;
+  if (node.rank(outputs[0]) == 0 || node.shape(outputs[0])[0] != node.shape(x)[0]) {
+    return node.Unsupported("the size of input 0 depends on data");
+  }
+  return node.Counted(outputs[0], *count);
+}
+
+OnnxVars CountedAlong(OnnxNode& node, OnnxImportFunction run) {
+  RefuseCounts(node, 1);
+  RefuseOutputs(node, 1);
+  const OnnxVar x = node.input(0);
+  const OnnxCount* const count = node.count(x);
+  if (!node.ok() || count == nullptr) return run(node);
+  const int axis = node.Axis(node.Int("axis", node.version() < 13 ? 1 : -1), node.rank(x));
+  const bool alone = node.version() < 13 || node.type() == "LayerNormalization"
+                         ? count->axis < axis
+                         : count->axis != axis;
+  if (!alone) return node.Unsupported("the size along its axis depends on data");
+  const OnnxVars outputs = run(node);
+  return node.ok() ? OnnxVars(node.Counted(outputs[0], *count)) : OnnxVars(kNoOnnxVar);
+}
+
+OnnxVars CountedProduct(OnnxNode& node, OnnxImportFunction run) {
+  RefuseCounts(node, 1);
+  const OnnxVar x = node.input(0), by = node.input(1);
+  const OnnxCount* const count = node.count(x);
+  if (!node.ok() || count == nullptr) return run(node);
+  const bool rows = count->axis < node.rank(x) - 1 && node.rank(by) == 2;
+  bool added_rows = false;  // a third input with a row for each of x
+  if (node.has(2)) {
+    const Shape& third = node.shape(node.input(2));
+    added_rows = third.rank() == 2 && third[0] != 1;
+  }
+  if (!rows || added_rows || node.Int("transA", 0) != 0) {
+    return node.Unsupported("of other inputs than rows whose number depends on data, by a matrix");
+  }
+  const OnnxVars outputs = run(node);
+  return node.ok() ? OnnxVars(node.Counted(outputs[0], *count)) : OnnxVars(kNoOnnxVar);
+}
+
+OnnxVars CountedTopK(OnnxNode& node, OnnxImportFunction run) {
+  const OnnxVar x = node.input(0);
+  if (!node.ok()) return kNoOnnxVar;
+  const int axis = node.Axis(node.Int("axis", -1), node.rank(x));
+  const bool largest = node.Int("largest", 1) != 0;
+  const OnnxCount* const found = node.count(x);
+  const std::optional<OnnxCount> along = found != nullptr ? std::optional(*found) : std::nullopt;
+  OnnxVar k = kNoOnnxVar;
+  if (node.version() >= 10) {
+    k = node.input(1);
+    const OnnxRange* const range = node.range(k);
+    if (range != nullptr) {
+      HostTensor most = range->most;
+      // More than there are is an error of the run.
+      if (most.num_elements() == 1) {
+        most.SetInteger(0, std::min(most.IntegerAt(0), node.shape(x)[axis]));
+      }
+      node.SetInput(1, node.Constant(std::move(most)));
+      k = ElementOf(node, k, 0);
+    } else {
+      k = node.Integer(static_cast<int64_t>(node.KnownNumber(1, "k")));
+    }
+  } else {
+    k = node.Integer(node.Int("k", 0));
+  }
+  if (!node.ok()) return kNoOnnxVar;
+  if (along && along->axis == axis) {
+    // Fill comes last: it loses against every number, and against equal ones by its index. NaN is
+    // the greatest.
+    const double last = IsFloat(node.dtype(x)) ? std::nan("") : kInfinity;
+    node.SetInput(0, Filled(node, x, largest ? -kInfinity : last));
+  }
+  k = Checked(node, k, CountAlong(node, x, axis), "k", true);
+  OnnxVars outputs = run(node);
+  if (!node.ok()) return kNoOnnxVar;
+  if (along && along->axis != axis) {
+    if (node.constant(k) == nullptr) return node.Unsupported("sizes of two axes depend on data");
+    for (OnnxVar& output : outputs) output = node.Counted(output, *along);
+  } else if (node.constant(k) == nullptr) {
+    for (OnnxVar& output : outputs) output = node.Counted(output, {k, axis});
+  }
+  return outputs;
+}
+
+OnnxVars CountedBoxes(OnnxNode& node, OnnxImportFunction run) {
+  const OnnxVar x = node.input(0), boxes = node.input(1), images = node.input(2);
+  if (!node.ok()) return kNoOnnxVar;
+  if (node.count(x) != nullptr) return node.Unsupported("the size of input 0 depends on data");
+  const int64_t size = std::min(node.shape(boxes)[0], node.shape(images)[0]);
+  const OnnxVar count =
+      Checked(node, CountAlong(node, boxes, 0), CountAlong(node, images, 0), "the number of boxes");
+  node.SetInput(1, FirstPlaces(node, Filled(node, boxes, 0), 0, size));
+  node.SetInput(2, FirstPlaces(node, Filled(node, images, 0), 0, size));
+  const OnnxVars outputs = run(node);
+  return node.ok() ? OnnxVars(node.Counted(outputs[0], {count, 0})) : OnnxVars(kNoOnnxVar);
+}
+
+}  // namespace ashlar
