@@ -519,10 +519,26 @@ absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
   return result;
 }
 
+namespace {
+
+// Chooses the weights that a budget for them streams best.
+absl::Status PackForWindow(const Model& model, PlanRequest& request) {
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> planned = PlanGraph(model.graph, request);
+  if (!planned.ok()) return OfModel(model.file.name, planned.status());
+  request = (*planned)->SettledRequest();
+  request.target.budget.reset();
+  request.target.weights_budget.reset();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<PackedModel> PackModel(Model& model, PlanRequest request) {
   request.target.tuned_tiles = false;  // which are for a number of threads, and files for any
-  request.target.weights_budget.reset();
   ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
+  if (request.target.weights_budget) {
+    ASHLAR_RETURN_IF_ERROR(PackForWindow(model, request));
+  }
   absl::StatusOr<std::shared_ptr<const Executable>> executable =
       Executable::Compile(model.graph, request);
   if (!executable.ok()) return OfModel(model.file.name, executable.status());

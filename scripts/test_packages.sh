@@ -27,10 +27,12 @@ apt-get update -qq
 apt-get install -qq -y --no-install-recommends ./*.deb >install.log
 ashlar zoo mobilenet_v2 -o mobilenet.ash -q
 ashlar zoo resnet18 --image 32 -o small.ash -q
-for name in minimal camera train; do
+for name in minimal camera streamed train; do
   cc -std=c11 -Wall -Wextra -Werror -O2 "examples/c/$name/$name.c" $(pkg-config --cflags --libs ashlar) -lm -o "$name"
 done
 ./minimal mobilenet.ash
+ashlar convert mobilenet.ash -o packed.ash --pack --weights-budget 1MiB -q
+./streamed packed.ash weights-budget=1MiB 3
 ./camera mobilenet.ash "$1"
 ./train small.ash trained.ash
 cmake -S examples/cpp/find_package -B cpp >cmake.log

@@ -38,6 +38,11 @@ absl::StatusOr<FileStamp> FileReader::Stamp() const {
   return absl::ErrnoToStatus(errno, absl::StrCat(path_, ": cannot stat"));
 }
 
+void FileReader::DropFromCache() const {
+  fdatasync(file_);  // pages that are not on the disk yet would stay
+  posix_fadvise(file_, 0, 0, POSIX_FADV_DONTNEED);
+}
+
 // Reads from the cache if the bytes are there. Otherwise reads them from the disk, and then removes
 // them from the cache.
 int64_t FileReader::ReadPiece(int64_t offset, int64_t bytes, void* to) const {

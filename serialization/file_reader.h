@@ -31,6 +31,8 @@ class FileReader {
   // and expected. Any number of threads may read.
   absl::Status Read(int64_t offset, int64_t bytes, void* to) const;
   absl::StatusOr<FileStamp> Stamp() const;
+  // Makes the system forget what it has cached of the file, as far as it can.
+  void DropFromCache() const;
   const std::string& path() const { return path_; }
 
  private:

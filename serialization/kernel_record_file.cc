@@ -114,6 +114,21 @@ absl::StatusOr<std::map<std::string, std::map<int, TileSpec>>> ReadTiles(
   return tiles;
 }
 
+// The disk is the machine's, whatever processor is planned for.
+absl::StatusOr<std::optional<DiskSpeed>> ReadDisk(const nlohmann::json& document) {
+  const JsonPlace top(document);
+  if (!top.Has("disk")) return std::nullopt;
+  ASHLAR_ASSIGN_OR_RETURN(const JsonPlace place, top.Get("disk"));
+  DiskSpeed disk;
+  for (const auto& [name, value] :
+       {std::pair{"read_ms", &disk.read_ms}, std::pair{"bytes", &disk.bytes_per_ms}}) {
+    ASHLAR_ASSIGN_OR_RETURN(const JsonPlace number, place.Get(name));
+    ASHLAR_ASSIGN_OR_RETURN(*value, number.Number());
+    if (!(*value > 0)) return number.Error("expected more than 0");
+  }
+  return disk;
+}
+
 // A lock on a folder, for processes that all use it. If the system cannot lock, nothing waits.
 class FolderLock {
  public:
@@ -138,6 +153,7 @@ absl::StatusOr<KernelRecord> ReadRecord(const nlohmann::json& document,
   if (document.is_null()) return record;
   ASHLAR_ASSIGN_OR_RETURN(record.speeds, ReadSpeeds(document, processor));
   ASHLAR_ASSIGN_OR_RETURN(record.tiles, ReadTiles(document, processor));
+  ASHLAR_ASSIGN_OR_RETURN(record.disk, ReadDisk(document));
   ASHLAR_ASSIGN_OR_RETURN(const JsonPlace processors, JsonPlace(document).Get("processors"));
   if (!processors.Has(processor.c_str())) return record;
   ASHLAR_ASSIGN_OR_RETURN(const JsonPlace problems, processors.Get(processor.c_str()));
@@ -155,7 +171,8 @@ absl::StatusOr<KernelRecord> LoadKernelRecord(const std::string& path,
   ASHLAR_ASSIGN_OR_RETURN(const nlohmann::json document, ReadDocument(path));
   absl::StatusOr<KernelRecord> record = ReadRecord(document, processor);
   if (!record.ok()) return Annotate(record.status(), path);
-  if (!record->choices.empty() || !record->speeds.empty() || !record->tiles.empty()) {
+  if (!record->choices.empty() || !record->speeds.empty() || !record->tiles.empty() ||
+      record->disk) {
     record->path = path;
   }
   return record;
@@ -190,6 +207,10 @@ absl::Status MergeKernelRecord(const std::string& path, const std::string& proce
   for (const auto& [threads, speeds] : record.speeds) {
     nlohmann::ordered_json& row = document["speeds"][processor][absl::StrCat(threads)];
     for (const SpeedColumn& column : kSpeedColumns) row[column.name] = speeds.*column.value;
+  }
+  if (before.contains("disk")) document["disk"] = before["disk"];
+  if (record.disk) {
+    document["disk"] = {{"read_ms", record.disk->read_ms}, {"bytes", record.disk->bytes_per_ms}};
   }
   if (before.contains("tiles")) document["tiles"] = before["tiles"];
   for (const auto& [graph, by_threads] : record.tiles) {

@@ -21,7 +21,21 @@ absl::Status WritePicture(const PlannedBuffers& planned, std::ostream& out) {
   options.names = planned.names;
   options.workspaces = planned.workspaces;
   options.lower_bound = planned.result.lower_bound;
-  return memory::WriteSvg(planned.problem.problem, planned.result.plan, options, out);
+  if (!planned.window) {
+    return memory::WriteSvg(planned.problem.problem, planned.result.plan, options, out);
+  }
+  memory::Problem both = planned.problem.problem;
+  memory::Plan plan = planned.result.plan;
+  const ViewedPlan& window = *planned.window;
+  const int64_t above = plan.arena;
+  for (size_t i = 0; i < window.offsets.size(); ++i) {
+    both.buffers.push_back(window.problem.buffers[i]);
+    plan.offsets.push_back(above + window.offsets[i]);
+    options.names.push_back(absl::StrCat("weights ", window.names[i]));
+    if (!options.workspaces.empty()) options.workspaces.push_back(false);
+  }
+  plan.arena = above + window.arena;
+  return memory::WriteSvg(both, plan, options, out);
 }
 
 }  // namespace

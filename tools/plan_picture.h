@@ -2,6 +2,7 @@
 #ifndef ASHLAR_TOOLS_PLAN_PICTURE_H_
 #define ASHLAR_TOOLS_PLAN_PICTURE_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,8 @@ struct PlannedBuffers {
   std::vector<bool> workspaces;    // whether a buffer is a kernel's workspace; empty: no buffer is
   memory::PlanResult result;
   std::string title;
-  std::string plan_text;  // content for kPlan, which is only for models
+  std::string plan_text;             // content for kPlan, which is only for models
+  std::optional<ViewedPlan> window;  // of streamed weights; drawn above the arena
   std::vector<ViewedPlan>
       viewed;  // for kHtml: the plan, and optionally another one to compare with
 };

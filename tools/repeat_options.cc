@@ -27,6 +27,9 @@ std::vector<std::string> OptionsToRepeat(const PlannedGraph& planned) {
   std::vector<std::string> options = {"--tile", tiles.empty() ? "none" : tiles.ToString()};
   OptionTexts texts = OptionsToRepeat(planned.SettledRequest());
   texts.erase("tile");
+  // Found for the window, together with forms of weights that no option names.
+  const PlanRequest& asked = planned.request;
+  if (asked.target.weights_budget && asked.planning.panel_bytes == 0) texts.erase("panels");
   const std::optional<TotalBudget>& total = planned.request.target.total;
   if (total && planned.planning.most_weights < std::numeric_limits<int64_t>::max()) {
     options = {"--total-budget", absl::StrCat(total->bytes)};

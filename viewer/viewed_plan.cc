@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "memory/problem/lower_bound.h"
 #include "runtime/plan/stages/time_estimate.h"
 
 namespace ashlar {
@@ -112,6 +113,60 @@ ViewedPlan ViewOf(const RecordedPlan& record, const PlannedGraph& planned, std::
   AddReads(planned, view);
   AddViews(planned, view);
   AddTimes(planned, view);
+  return view;
+}
+
+ViewedPlan ViewOfWindow(const PlannedGraph& planned, std::string title) {
+  const WeightWindow& window = *planned.weights.window;
+  const std::vector<WeightEntry>& entries = planned.weights.entries;
+  const auto steps = static_cast<int64_t>(planned.schedule.order.size());
+  ViewedPlan view;
+  view.title = std::move(title);
+  view.offsets = window.offsets;
+  view.arena = window.bytes;
+  for (const WeightEntry& entry : entries) {
+    view.names.push_back(planned.graph.var(entry.var).name);
+    view.problem.buffers.push_back({.id = static_cast<int64_t>(view.problem.buffers.size()),
+                                    .lower = 0,
+                                    .upper = steps,
+                                    .size = entry.bytes,
+                                    .alignment = planned.device->alignment()});
+  }
+  // The thread reads one weight after the other.
+  int begin = 0;
+  for (const WeightWindow::Read& read : window.reads) {
+    begin = std::max(begin, read.after + 1);
+    view.problem.buffers[read.weight].lower = begin;
+  }
+  std::vector<int64_t> last(entries.size(), 0);
+  for (int64_t step = 0; step < steps; ++step) {
+    const int node = planned.schedule.order[step];
+    const OperatorNode& operation = planned.graph.node(node);
+    const Kernel* const kernel = planned.kernels[node].get();
+    view.steps.push_back({operation.name, std::string(operation.op->type()),
+                          kernel == nullptr ? "" : std::string(kernel->implementation()),
+                          planned.workspace[node]});
+    for (const int entry : planned.weights.by_input[node]) {
+      if (entry < 0) continue;
+      last[entry] = step;
+      view.reads.push_back({entry, static_cast<int>(step)});
+    }
+  }
+  for (const WeightWindow::Read& read : window.reads) {
+    view.problem.buffers[read.weight].upper = last[read.weight] + 1;
+  }
+  std::sort(view.reads.begin(), view.reads.end(), [](const ViewedRead& a, const ViewedRead& b) {
+    return std::pair(a.buffer, a.step) < std::pair(b.buffer, b.step);
+  });
+  AddTimes(planned, view);
+  if (const auto profile = memory::LiveProfile(view.problem); profile.ok()) {
+    for (const memory::LiveBytes& live : *profile) {
+      if (live.bytes <= view.lower_bound) continue;
+      view.lower_bound = view.proven = live.bytes;
+      view.bottleneck_step = live.step;
+    }
+  }
+  view.planner = planned.planning.planner.planner;
   return view;
 }
 

@@ -60,6 +60,10 @@ ViewedPlan ViewOf(const RecordedPlan& record, std::string title);
 // The same, plus reads, views, times and passes of the graph; `record` was made from `planned`.
 ViewedPlan ViewOf(const RecordedPlan& record, const PlannedGraph& planned, std::string title);
 
+// Shows the window of streamed weights (WeightsPlan::window) beside the steps: each weight from the
+// first step in which it may be read to its last use. The plan must have a window.
+ViewedPlan ViewOfWindow(const PlannedGraph& planned, std::string title);
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_VIEWER_VIEWED_PLAN_H_

@@ -18,6 +18,7 @@
 #include "opr/matrix_mul_bias.h"
 #include "opr/matrix_mul_update.h"
 #include "opr/pad.h"
+#include "opr/panel_axes.h"
 #include "opr/rewrites/composition.h"
 #include "opr/rewrites/conv_fusion.h"
 #include "opr/rewrites/quantized_weights.h"
@@ -109,6 +110,38 @@ absl::StatusOr<std::vector<int>> MatrixMulUpdate::Compose(GraphBuilder& builder,
   Composition c(builder);
   const int product = c.Add<MatrixMul>(param(), {inputs[kA], inputs[kB]});
   return std::move(c).Finish({c.Add<AddUpdate>({param().alpha, 1, 0}, {inputs[kDest], product})});
+}
+
+namespace {
+
+// The constants of a convolution are along its channels: src, filter, bias, z.
+std::optional<PanelAxes> PanelAxesOfConvolution(const Site& site) {
+  constexpr int kAxes[] = {-1, 0, 1, 1};
+  if (site.inputs[ConvBiasInputs::kFilter].type.shape.rank() != 4) return std::nullopt;  // groups
+  return PanelAxes{1, {kAxes, kAxes + site.inputs.size()}};
+}
+
+PanelAxes PanelAxesOfProduct(const MatrixMulParam& param, const Site& site) {
+  const int rank_b = site.inputs[1].type.shape.rank();
+  PanelAxes axes = {site.outputs[0].shape.rank() - 1, {-1, rank_b - (param.transposeB ? 2 : 1)}};
+  axes.inputs.resize(site.inputs.size(), 0);  // a bias has one value for each column
+  return axes;
+}
+
+}  // namespace
+
+std::optional<PanelAxes> PanelAxesOf(const Operator& op, const Site& site) {
+  if (dynamic_cast<const ConvolutionForward*>(&op) != nullptr ||
+      dynamic_cast<const ConvBiasForward*>(&op) != nullptr) {
+    return PanelAxesOfConvolution(site);
+  }
+  if (const auto* product = dynamic_cast<const MatrixMul*>(&op)) {
+    return PanelAxesOfProduct(product->param(), site);
+  }
+  if (const auto* product = dynamic_cast<const MatrixMulBias*>(&op)) {
+    return PanelAxesOfProduct(product->param(), site);
+  }
+  return std::nullopt;
 }
 
 }  // namespace ashlar

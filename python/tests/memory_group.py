@@ -51,6 +51,10 @@ class MemoryGroup:
         """Returns the bytes of its processes that are not backed by files."""
         return int(self._stat()["rss" if self.old else "anon"])
 
+    def peak(self):
+        """Returns the most bytes that were charged at the same time; needs Linux 5.19 or version 1."""
+        return int((self.path / ("memory.max_usage_in_bytes" if self.old else "memory.peak")).read_text())
+
     def cache(self):
         """Returns the bytes of files that were first read in this group."""
         return int(self._stat()["cache" if self.old else "file"])

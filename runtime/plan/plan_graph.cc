@@ -11,6 +11,7 @@
 #include "runtime/plan/tiling/tiled_plan.h"
 #include "runtime/plan/tiling/tiled_plans.h"
 #include "runtime/plan/total_plan.h"
+#include "runtime/plan/window_plan.h"
 
 namespace ashlar {
 namespace {
@@ -65,8 +66,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> Checked(
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUnlessStopped(Graph graph,
-                                                                const PlanRequest& request) {
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanAsAsked(Graph graph, const PlanRequest& request) {
   const Clock::time_point start = Clock::now();
   const auto& [target, planning, debug] = request;
   ASHLAR_RETURN_IF_ERROR(CheckReleases(target));
@@ -95,6 +95,15 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUnlessStopped(Graph graph,
                      ? PlanTiled(rewritten, request)
                      : PlanRewritten(std::move(rewritten), request, ArrangementOf(planning)),
                  request, start);
+}
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUnlessStopped(Graph graph,
+                                                                const PlanRequest& request) {
+  const bool streams = request.target.weights_budget && request.planning.recorded == nullptr &&
+                       request.planning.panel_bytes == 0 && !request.target.total;
+  if (!streams) return PlanAsAsked(std::move(graph), request);
+  const Clock::time_point start = Clock::now();
+  return Checked(PlanForWindow(graph, request, PlanAsAsked), request, start);
 }
 
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanKernelsUnlessStopped(

@@ -83,6 +83,22 @@ TEST_F(KernelRecordFileTest, WhatSeveralProcessesFoundIsKept) {
   EXPECT_EQ(record->choices.size(), static_cast<size_t>(kProcesses * kRounds));
 }
 
+// The disk is the machine's.
+TEST_F(KernelRecordFileTest, AllProcessorsHaveTheDisk) {
+  KernelRecord record;
+  record.disk = DiskSpeed{0.25, 5e5};
+  ASSERT_TRUE(IsOk(MergeKernelRecord(path_, "first", record)));
+  ASSERT_TRUE(IsOk(MergeKernelRecord(path_, "second", Record("panel:avx2"))));
+  const KernelRecord second = Value(LoadKernelRecord(path_, "second"));
+  ASSERT_TRUE(second.disk.has_value());
+  EXPECT_EQ(second.disk->read_ms, 0.25);
+  EXPECT_EQ(second.disk->bytes_per_ms, 5e5);
+  std::ofstream(path_) << R"({"format": "ashlar kernel record 1", "processors": {},
+                              "disk": {"read_ms": 0, "bytes": 1}})";
+  EXPECT_THAT(std::string(LoadKernelRecord(path_, "first").status().message()),
+              HasSubstr("expected more than 0"));
+}
+
 TEST_F(KernelRecordFileTest, ALaterChoiceTakesTheEarliersPlace) {
   ASSERT_TRUE(IsOk(MergeKernelRecord(path_, "p", Record("old"))));
   KernelRecord record;

@@ -1,16 +1,21 @@
 // Weights streamed from a packed file: by the commands, and from files that change while they are
 // read.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <random>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "library/model.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/session/bind_tensors.h"
 #include "runtime/session/session.h"
+#include "tests/support/command/command_path.h"
 #include "tests/support/command/command_process.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
@@ -106,6 +111,84 @@ TEST_F(StreamedFileTest, ATotalBudgetStreamsWhatDoesNotFit) {
   EXPECT_LE(planned.Json()["pools"]["weights"]["planned_bytes"].get<int64_t>(), weights / 2);
   const ProcessResult verified = Ashlar("verify large.packed.ash --json" + budget);
   EXPECT_EQ(verified.exit_code, 0) << verified.err;
+}
+
+// A layer of 2 MB does not fit the window as a whole.
+TEST_F(StreamedFileTest, PackingForAWindowCutsIntoPanels) {
+  const int64_t whole = Least();
+  const std::string budget = Budget(whole / 4);
+  EXPECT_EQ(Ashlar("plan streamed.ash" + budget).exit_code, 3);
+  const nlohmann::json fresh = Ashlar("plan whole.ash --json" + budget).Json();
+  ASSERT_EQ(Ashlar("convert whole.ash -o panels.ash --pack" + budget).exit_code, 0);
+  const nlohmann::json plan = Ashlar("plan panels.ash --json" + budget).Json();
+  EXPECT_LE(plan["weights_window"]["window_bytes"].get<int64_t>(), whole / 4);
+  EXPECT_EQ(plan["weights_window"], fresh["weights_window"]) << "of a file that is not packed";
+  EXPECT_GT(plan["weights_window"]["expected_ms"].get<double>(), 0);
+  ASSERT_EQ(Ashlar("run whole.ash -o whole.npz").exit_code, 0);
+  const ProcessResult same = Ashlar("compare panels.ash --ref whole.npz" + budget);
+  EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
+  const ProcessResult verified = Ashlar("verify panels.ash" + budget);
+  EXPECT_EQ(verified.exit_code, 0) << verified.out << verified.err;
+  EXPECT_EQ(Ashlar("run panels.ash").exit_code, 0) << "its panels also run from the mapped file";
+}
+
+TEST_F(StreamedFileTest, PicturesShowTheWindow) {
+  ASSERT_EQ(Ashlar("plan streamed.ash -o w.svg" + Budget(2 * Least())).exit_code, 0);
+  EXPECT_THAT(CommandTest::Read("w.svg"), HasSubstr("weights const{"));
+  ASSERT_EQ(Ashlar("plan streamed.ash -o w.html" + Budget(2 * Least())).exit_code, 0);
+  EXPECT_THAT(CommandTest::Read("w.html"), HasSubstr("streamed.ash: weights"));
+}
+
+// A memory control group of either version; false: none can be made.
+class MemoryGroup {
+ public:
+  explicit MemoryGroup(int64_t bytes) {
+    const std::string name = absl::StrCat("/ashlar-test-", getpid());
+    for (const auto& [mount, limit] : {std::pair{"/sys/fs/cgroup/memory", "memory.limit_in_bytes"},
+                                       std::pair{"/sys/fs/cgroup", "memory.max"}}) {
+      std::error_code error;
+      path_ = mount + name;
+      if (!std::filesystem::create_directory(path_, error)) continue;
+      std::ofstream file(path_ + "/" + limit);
+      if (std::filesystem::exists(path_ + "/" + limit, error) && file << bytes << std::flush)
+        return;
+      std::filesystem::remove(path_, error);
+    }
+    path_.clear();
+  }
+  ~MemoryGroup() {
+    std::error_code error;
+    if (!path_.empty()) std::filesystem::remove(path_, error);
+  }
+  explicit operator bool() const { return !path_.empty(); }
+  std::string procs() const { return path_ + "/cgroup.procs"; }
+
+ private:
+  std::string path_;
+};
+
+// Charged for its anonymous memory, and for the pages of files that it is the first to read.
+TEST_F(StreamedFileTest, RunsInAControlGroupOfThePlannedTotal) {
+  ASSERT_EQ(Ashlar("zoo resnet18 --image 64 -o wide.ash").exit_code, 0);
+  ASSERT_EQ(Ashlar("convert wide.ash -o wide.packed.ash --pack --weights-budget 1MiB").exit_code,
+            0);
+  const std::string options = "wide.packed.ash --weights-budget 1MiB --threads 1";
+  const nlohmann::json plan = Ashlar("plan --json " + options).Json();
+  const nlohmann::json& parts = plan["total"]["parts"];
+  int64_t limit = 0;  // planning needs more only in pages of files, which the system may drop
+  for (const char* part : {"arena", "packed_weights", "input", "output", "process"}) {
+    limit += parts[absl::StrCat(part, "_bytes")].get<int64_t>();
+  }
+  const int64_t streamed = plan["weights_window"]["read_bytes"];
+  ASSERT_LT(2 * limit, streamed) << "the weights would not fit";
+  const MemoryGroup group(limit);
+  if (!group) GTEST_SKIP() << "no memory control group can be made here";
+  const std::string inside =
+      absl::StrCat("echo $$ > ", group.procs(), " && cd '", Path(""), "' && exec '", CommandPath(),
+                   "' run ", options, " -q -o inside.npz");
+  EXPECT_EQ(std::system(inside.c_str()), 0);
+  const ProcessResult same = Ashlar("compare wide.ash --ref inside.npz");
+  EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
 }
 
 TEST_F(StreamedFileTest, RefusalsSayWhatToDo) {

@@ -133,6 +133,11 @@ Facts KernelRecordFacts(const absl::StatusOr<Device*>& cpu,
                          speeds.flops / kGiga, speeds.second_level / kGiga,
                          speeds.third_level / kGiga, speeds.memory / kGiga)});
   }
+  if (record->disk) {
+    facts.push_back(
+        {"disk", absl::StrFormat("%.2f GB/s, %.3f ms a read", record->disk->bytes_per_ms / 1e6,
+                                 record->disk->read_ms)});
+  }
   return facts;
 }
 

@@ -222,8 +222,12 @@ class PlanCommand final : public PlanOptions {
       planned.viewed = {ViewOf(plan, *graph, FileName(model_.path))};
       if (format() == PlanFormat::kPlan) planned.plan_text = PlanText({identity, std::move(plan)});
     }
+    if (graph->weights.window) {
+      planned.window = ViewOfWindow(*graph, absl::StrCat(FileName(model_.path), ": weights"));
+    }
     if (format() == PlanFormat::kHtml) {
       ASHLAR_RETURN_IF_ERROR(AddToCompareWith(*graph, planned.viewed, console));
+      if (planned.window && planned.viewed.size() == 1) planned.viewed.push_back(*planned.window);
     }
     absl::Status fits = CheckBudget(*graph, model_.path);
     if (fits.ok()) fits = CheckTotal(made, model_.path);

@@ -16,6 +16,7 @@
 #include "runtime/measure/tune_tiles.h"
 #include "serialization/kernel_record_file.h"
 #include "tools/command.h"
+#include "tools/disk_speed.h"
 #include "tools/exit_code.h"
 #include "tools/format.h"
 #include "tools/interrupt.h"
@@ -80,6 +81,7 @@ class TuneCommand final : public Command {
     const PlanRequest request = ToPlanRequest(execution_, planning_, console);
     KernelRecord fresh = anew_ ? KernelRecord() : *record;
     MeasureMissingSpeeds(*device, fresh, console);
+    if (device->is_host()) MeasureMissingDisk(fresh, console);
     console.Progress("timing kernels");
     const InterruptWatch watch;
     tune_.seconds = absl::ToDoubleSeconds(duration_);
@@ -152,6 +154,19 @@ class TuneCommand final : public Command {
       } else {
         console.Note(absl::StrCat("speeds are not measured: ", speeds.status().message()));
       }
+    }
+  }
+
+  // Measures, once for a machine, the disk that the model is on: windows of streamed weights are
+  // planned for it.
+  void MeasureMissingDisk(KernelRecord& record, Console& console) const {
+    if (record.disk) return;
+    console.Progress("measuring the disk");
+    absl::StatusOr<DiskSpeed> disk = MeasureDisk(model_.path);
+    if (disk.ok()) {
+      record.disk = *disk;
+    } else {
+      console.Note(absl::StrCat("the disk is not measured: ", disk.status().message()));
     }
   }
 

@@ -25,7 +25,8 @@ void AddModelPlan(const PlannedGraph& planned, const PeakReport& peak, Json& doc
                                   {"window_bytes", window->bytes},
                                   {"resident_bytes", window->resident_bytes},
                                   {"read_bytes", window->read_bytes},
-                                  {"reads", window->reads.size()}};
+                                  {"reads", window->reads.size()},
+                                  {"expected_ms", window->expected_ms}};
   }
   if (target.release_input) document["released_input_bytes"] = planned.released_bytes();
   if (planned.state.bytes > 0) document["pools"]["state"] = pool(planned.state.bytes);

@@ -3,6 +3,7 @@
 #define ASHLAR_RUNTIME_PLAN_REQUEST_KERNEL_RECORD_H_
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -16,6 +17,12 @@ namespace ashlar {
 // the bit; families differ in rounding.
 absl::string_view FamilyOf(absl::string_view implementation);
 
+// The speed of reads from the disk that weights are streamed from.
+struct DiskSpeed {
+  double read_ms = 0.1;       // of any read
+  double bytes_per_ms = 1e6;  // in addition
+};
+
 class KernelRecord {
  public:
   // All numbers of threads have the same family, so that results do not depend on the number.
@@ -28,6 +35,7 @@ class KernelRecord {
   // By KernelRequestKey.
   std::map<std::string, Choice> choices;
   std::map<int, MeasuredSpeeds> speeds;  // by threads
+  std::optional<DiskSpeed> disk;         // nothing: not measured
   // By TilesKey and threads; an empty spec: the untiled graph was the fastest.
   std::map<std::string, std::map<int, TileSpec>> tiles;
 

@@ -107,6 +107,13 @@ absl::Status SetWeightsBudget(absl::string_view text, PlanRequest& request) {
   return absl::OkStatus();
 }
 
+absl::Status SetPanels(absl::string_view text, PlanRequest& request) {
+  ASHLAR_ASSIGN_OR_RETURN(const int64_t bytes, ParseSize(text));
+  if (bytes == 0) return absl::InvalidArgumentError("panels of no bytes");
+  request.planning.panel_bytes = bytes;
+  return absl::OkStatus();
+}
+
 // Has no effect without a budget.
 absl::Status SetExtraFlops(absl::string_view text, PlanRequest& request) {
   double ratio = kAnyFlops;
@@ -295,6 +302,17 @@ std::vector<RequestOption> MakeOptions() {
            },
        .form = ValueForm::kNumber,
        .plan_key = "weights_budget_bytes",
+       .repeats = true},
+      {.name = "panels",
+       .metavar = "SIZE",
+       .help =
+           "compute operators whose weights have more bytes panel by panel, each with a part of "
+           "the weights (default: as --weights-budget needs it)",
+       .set = SetPanels,
+       .get = [](const Request& r) { return absl::StrCat(r.planning.panel_bytes); },
+       .packed = "panels",
+       .form = ValueForm::kNumber,
+       .plan_key = "panel_bytes",
        .repeats = true},
       {.name = "max-extra-flops",
        .metavar = "RATIO",

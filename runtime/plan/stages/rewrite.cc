@@ -5,6 +5,7 @@
 
 #include "graph/status.h"
 #include "opr/table.h"
+#include "runtime/plan/stages/panels.h"
 
 namespace ashlar {
 namespace {
@@ -86,6 +87,9 @@ absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanTarget& targe
     if (options.measure_passes)
       report.arena_bytes_after = ActivationBytes(graph, *device, target, planning);
     reports.push_back(std::move(report));
+  }
+  if (planning.panel_bytes > 0) {
+    ASHLAR_ASSIGN_OR_RETURN(graph, CutIntoPanels(graph, Operators(), planning.panel_bytes));
   }
   return RewrittenGraph{std::move(graph), std::move(reports)};
 }

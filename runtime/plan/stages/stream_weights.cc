@@ -18,6 +18,9 @@ WindowProblem ProblemOf(const PlannedGraph& planned) {
   const PlanTarget& target = planned.request.target;
   problem.alignment = planned.device->alignment();
   problem.planner = planned.planning.planner;
+  if (const auto& record = planned.planning.record; record != nullptr && record->disk) {
+    problem.disk = *record->disk;
+  }
   for (const WeightEntry& entry : planned.weights.entries) {
     problem.weights.push_back({entry.bytes, -1, -1});
   }
@@ -30,9 +33,11 @@ WindowProblem ProblemOf(const PlannedGraph& planned) {
       if (weight.first < 0) weight.first = static_cast<int>(step);
       weight.last = static_cast<int>(step);
     }
-    problem.step_ms.push_back(planned.kernels[node] == nullptr
-                                  ? 0
-                                  : EstimateOperator(planned.graph, planned.model, node, speed));
+    const Kernel* const kernel = planned.kernels[node].get();
+    problem.step_ms.push_back(
+        kernel == nullptr ? 0
+                          : kernel->relative_time() *
+                                EstimateOperator(planned.graph, planned.model, node, speed));
   }
   return problem;
 }

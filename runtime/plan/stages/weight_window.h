@@ -9,14 +9,9 @@
 
 #include "absl/status/statusor.h"
 #include "memory/planner.h"
+#include "runtime/plan/request/kernel_record.h"
 
 namespace ashlar {
-
-// The speed of reads from a disk.
-struct DiskSpeed {
-  double read_ms = 0.1;       // of any read
-  double bytes_per_ms = 1e6;  // in addition
-};
 
 struct WindowProblem {
   struct Weight {

@@ -94,19 +94,21 @@ Graph RandomNetwork(std::mt19937_64& random) {
 // A network packed in memory, and its outputs.
 class Packed {
  public:
-  Packed(const Graph& graph, int threads)
-      : whole_(Value(Executable::Compile(graph, Request(threads)))),
+  Packed(const Graph& graph, int threads, int64_t panel_bytes = 0)
+      : whole_(Value(Executable::Compile(graph, Request(threads, panel_bytes)))),
         model_(Executable::ToPacked(whole_)),
         pool(std::make_shared<PoolInMemory>(model_)) {
     model_.open_pool = [this] { return std::shared_ptr<const WeightSource>(pool); };
   }
-  static PlanRequest Request(int threads) {
+  static PlanRequest Request(int threads, int64_t panel_bytes) {
     PlanRequest request;
     request.target.threads = threads;
+    request.planning.panel_bytes = panel_bytes;
     return request;
   }
   absl::StatusOr<std::shared_ptr<const Executable>> Streamed(int64_t budget) const {
-    PlanRequest request = Request(whole_->planned().request.target.threads);
+    const PlanRequest& packed = whole_->planned().request;
+    PlanRequest request = Request(packed.target.threads, packed.planning.panel_bytes);
     request.target.weights_budget = budget;
     return Executable::FromPacked(model_, request);
   }
@@ -173,6 +175,26 @@ TEST_F(StreamedWeightsTest, AllWindowsComputeTheSameBits) {
       EXPECT_EQ(streamed->weights_bytes(), streamed->planned().weights.memory_bytes());
     }
   }
+}
+
+TEST_F(StreamedWeightsTest, PanelsNeedSmallerWindows) {
+  std::mt19937_64 random(441);
+  int smaller = 0;
+  for (int trial = 0; trial < 8; ++trial) {
+    SCOPED_TRACE(trial);
+    const Graph graph = RandomNetwork(random);
+    const Packed whole(graph, 1 + trial % 2), panels(graph, 1 + trial % 2, 4 << 10);
+    EXPECT_LE(panels.least(), whole.least());  // constant images stay whole
+    smaller += panels.least() < whole.least() ? 1 : 0;
+    const std::vector<double> wanted = Running(panels.whole()).Outputs();
+    EXPECT_THAT(wanted, ::testing::Pointwise(::testing::DoubleNear(1e-5),
+                                             Running(whole.whole()).Outputs()));
+    for (const int64_t budget : {panels.least(), whole.least()}) {
+      Running running(Value(panels.Streamed(budget)));
+      for (int run = 0; run < 3; ++run) ASSERT_EQ(running.Outputs(), wanted) << "run " << run;
+    }
+  }
+  EXPECT_GE(smaller, 4);
 }
 
 TEST_F(StreamedWeightsTest, SlowReadsOnlySlow) {

@@ -36,6 +36,7 @@ const Row kRows[] = {
     {"memory-budget", "min", "min"},
     {"total-budget", "20MB", "20000000"},
     {"weights-budget", "3KiB", "3072"},
+    {"panels", "64KiB", "65536"},
     {"max-extra-flops", "0.125", "0.125"},
 };
 
@@ -76,6 +77,7 @@ TEST(RequestOptionsTest, WrongTextsAreRefusedByName) {
       {"memory-budget", "0", "memory-budget: a budget of no bytes"},
       {"total-budget", "0", "total-budget: a budget of no bytes"},
       {"weights-budget", "0", "weights-budget: a budget of no bytes"},
+      {"panels", "0", "panels: panels of no bytes"},
       {"memory-bugdet", "1MB", "no option 'memory-bugdet'; the nearest is memory-budget"},
   };
   for (const Row& row : rows) {
@@ -109,8 +111,9 @@ TEST(RequestOptionsTest, ConflictsAreRefused) {
 // Every option that shapes a plan is repeated; options of searches and the execution are not.
 TEST(RequestOptionsTest, OptionsThatRepeatAPlan) {
   const char* const given =
-      "align=256 allow-tf32=on exact=on extra-scratch=4096 inplace=off passes=fuse planner=naive "
-      "precision=Float16 prefer=memory release-input=on scheduler=megengine tile=0-4:rows2 "
+      "align=256 allow-tf32=on exact=on extra-scratch=4096 inplace=off panels=4096 passes=fuse "
+      "planner=naive precision=Float16 prefer=memory release-input=on scheduler=megengine "
+      "tile=0-4:rows2 "
       "weights-budget=4096";
   PlanRequest request;
   EXPECT_TRUE(OptionsToRepeat(request).empty());

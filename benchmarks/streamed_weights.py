@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Measures models whose weights do not fit: streamed through a planned window, in a memory control
+group of the planned total; beside mapped weights, and ONNX Runtime, in the same group.
+
+    pip install -r benchmarks/requirements.txt
+    cmake --build --preset release --target ashlar ashlar_shared
+    benchmarks/streamed_weights.py [--models resnet50 vgg19 vit_b_16] [--runs 9]
+                                   [--library build/release] [--folder models]
+                                   [--vit vit_b_16.ts.onnx]
+
+Needs root, to make control groups. The program is examples/c/streamed. ViT-B/16 is an export whose
+weights are seeded.
+- warm: the system has cached the file, before and outside of the group.
+- cold: it has not. The disk's bandwidth is measured by reading the same file, and the bound is the
+  bytes that a run reads over that bandwidth.
+- mapped: the packed weights are used where they lie in the mapped file; the system reads pages as
+  they are touched, and drops others (as llama.cpp uses its files).
+A process that the kernel ends for its memory is "killed"; one that takes longer than --patience
+seconds for a run is "more than" that.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "python" / "tests")]
+from memory_group import MemoryGroup  # noqa: E402
+
+MIB = 1 << 20
+# By model: the total of the control group; the budgets of the arena (empty: none) and of the weights.
+CASES = {"resnet50": (16, "", "3MiB"), "vgg19": (32, "8MiB", "8MiB"), "vit_b_16": (24, "", "4MiB")}
+
+
+def ashlar(args, *words):
+    return subprocess.run([str(args.library / "ashlar"), *map(str, words)], check=True, capture_output=True, text=True).stdout
+
+
+def make_model(args, folder, name):
+    """Returns the model as .ash, and as .onnx."""
+    ash, onnx_file = folder / f"{name}.ash", folder / f"{name}.onnx"
+    if name == "vit_b_16" and not onnx_file.exists():
+        import numpy
+        import onnx
+        from compare_onnxruntime import seed_weights
+        model = onnx.load(args.vit)
+        seed_weights(model, numpy.random.default_rng(0))
+        onnx.save(model, onnx_file)
+    if not ash.exists():
+        ashlar(args, *(["convert", onnx_file] if name == "vit_b_16" else ["zoo", name]), "-o", ash)
+    if not onnx_file.exists():
+        ashlar(args, "convert", ash, "-o", onnx_file)
+    return ash, onnx_file
+
+
+def drop_pages(path):
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def read_all(path):
+    """Returns the bytes a second of reading a file."""
+    start, size = time.monotonic(), 0
+    with open(path, "rb", buffering=0) as file:
+        while piece := file.read(MIB):
+            size += len(piece)
+    return size / (time.monotonic() - start)
+
+
+def program(args, folder):
+    """Builds the example."""
+    binary = folder / "streamed"
+    links = ["-L", args.library, "-lashlar", f"-Wl,-rpath,{args.library.resolve()}"]
+    subprocess.run(["cc", "-O2", ROOT / "examples/c/streamed/streamed.c", "-I", ROOT / "library/include", *links, "-o", binary],
+                   check=True)
+    return binary
+
+
+def in_group(args, limit, command):
+    """Runs a command in a group of `limit` bytes. Returns its output (None: ended by the kernel, or by
+    its user's patience, and then why), and the group's peak.
+    """
+    with MemoryGroup() as group:
+        group.limit(limit)
+        shell = f"{group.shell()}; exec \"$@\""
+        process = subprocess.Popen(["sh", "-c", shell, "sh", *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True)
+        try:
+            output, errors = process.communicate(timeout=args.patience * args.runs)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            return None, f"more than {args.patience:.0f} s", group.peak()
+        if process.returncode == 0:
+            return output, "", group.peak()
+        return None, "killed" if process.returncode in (-9, 137) else errors.strip().splitlines()[-1][:120], group.peak()
+
+
+def times(output):
+    return [float(ms) for ms in re.findall(r"^run \d+: ([\d.]+) ms$", output, re.M)]
+
+
+def median(output, reason):
+    """Returns the median of all runs but the first."""
+    if output is None:
+        return reason
+    return f"{statistics.median(times(output)[1:] or times(output)):.1f} ms"
+
+
+ORT = """
+import sys, time, numpy, onnxruntime
+options = onnxruntime.SessionOptions()
+options.intra_op_num_threads = 1
+options.enable_cpu_mem_arena = False
+session = onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
+x = session.get_inputs()[0]
+feed = {x.name: numpy.ones([d if isinstance(d, int) else 1 for d in x.shape], numpy.float32)}
+for run in range(int(sys.argv[2])):
+    start = time.monotonic()
+    session.run(None, feed)
+    print(f"run {run}: {1e3 * (time.monotonic() - start):.2f} ms", flush=True)
+"""
+
+
+def measure(args, folder, name):
+    mib, arena, window = CASES[name]
+    limit = mib * MIB
+    ash, onnx_file = make_model(args, folder, name)
+    binary = program(args, folder)
+    packed, resident = folder / f"{name}.{window}.ash", folder / f"{name}.packed.ash"
+    tiles = ["--memory-budget", arena] if arena else []
+    if not packed.exists():
+        ashlar(args, "convert", ash, "-o", packed, "--pack", "--weights-budget", window, *tiles)
+    if not resident.exists():
+        ashlar(args, "convert", ash, "-o", resident, "--pack")
+    options = f"weights-budget={window}"
+    plan = json.loads(ashlar(args, "plan", packed, "--weights-budget", window, "--threads", 1, "--json"))
+    verify = subprocess.run([str(args.library / "ashlar"), "verify", str(packed), "--weights-budget", window, "--threads", "1"],
+                            capture_output=True, text=True)
+    read = plan["weights_window"]["read_bytes"]
+    run = [binary, packed, options, args.runs]
+    outputs = folder / "streamed.out", folder / "resident.out"
+
+    read_all(packed)
+    warm, why_warm, peak = in_group(args, limit, [*run, outputs[0]])
+    drop_pages(packed)
+    bandwidth = read_all(packed)
+    drop_pages(packed)
+    cold, why_cold, _ = in_group(args, limit, run)
+    read_all(resident)
+    all_resident = subprocess.run([str(binary), str(resident), "", str(args.runs), str(outputs[1])], check=True, capture_output=True,
+                                  text=True).stdout
+    drop_pages(resident)
+    mapped, why_mapped, _ = in_group(args, limit, [binary, resident, "", args.runs])
+    theirs, why_theirs, _ = in_group(args, limit, [args.python, "-c", ORT, onnx_file, args.runs])
+    equal = "-" if warm is None else difference(*outputs)
+    process = re.search(r"process: .*", warm or "")
+    pools = {pool: plan["pools"][pool]["planned_bytes"] / MIB for pool in ("arena", "weights")}
+    print(f"| {name} | {mib} | {pools['arena']:.2f} | {pools['weights']:.2f} | {peak / MIB:.2f} | {read / MIB:.1f} "
+          f"| {median(all_resident, '')} | {median(warm, why_warm)} | {median(cold, why_cold)} | {1e3 * read / bandwidth:.0f} ms "
+          f"at {bandwidth / MIB:.0f} MiB/s | {median(mapped, why_mapped)} | {median(theirs, why_theirs)} "
+          f"| {equal} | {'yes' if verify.returncode == 0 else verify.stderr.strip()[-80:]} |", flush=True)
+    if process:
+        print(f"<!-- {name}: {process.group(0)} -->", flush=True)
+
+
+def difference(a, b):
+    """Returns the largest difference of two files of floats, over the largest value."""
+    import array
+    x, y = array.array("f", a.read_bytes()), array.array("f", b.read_bytes())
+    largest = max(map(abs, y)) or 1
+    return f"{max(abs(p - q) for p, q in zip(x, y, strict=True)) / largest:.1e}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--models", nargs="+", choices=list(CASES), default=list(CASES))
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--patience", type=float, default=20, help="seconds of a run")
+    parser.add_argument("--python", default=sys.executable, help="the interpreter that has onnxruntime")
+    parser.add_argument("--library", type=pathlib.Path, default=ROOT / "build" / "release")
+    parser.add_argument("--folder", type=pathlib.Path, help="where models are kept (default: nowhere); on the disk that is measured")
+    parser.add_argument("--vit", type=pathlib.Path, default=ROOT.parent / "shared/data/onnx/exports/vit_b_16.ts.onnx")
+    args = parser.parse_args()
+    print(f"one thread, load {os.getloadavg()[0]:.1f}\n\n"
+          "| model | group, MiB | arena, MiB | window, MiB | peak of the group, MiB | read by a run, MiB | all in memory | warm | cold "
+          "| bound of the disk | mapped, cold | ONNX Runtime | outputs differ | verified |\n" + "|---" * 14 + "|")
+    with tempfile.TemporaryDirectory() as temporary:
+        for name in args.models:
+            measure(args, args.folder or pathlib.Path(temporary), name)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+#include "runtime/plan/stages/panels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "graph/region.h"
+#include "graph/rewriter.h"
+#include "graph/status.h"
+#include "opr/panel_axes.h"
+
+namespace ashlar {
+namespace {
+
+// Panels have multiples of so many channels or columns, except the last one: kernels compute as
+// many at a time, and blocked images are joined in whole blocks.
+constexpr int64_t kBlocks[] = {64, kChannelBlock};
+
+// How a node is cut: into panels of `step`, the last one possibly smaller.
+struct Cut {
+  PanelAxes axes;
+  int64_t extent = 0, step = 0;
+};
+
+// Returns the quantisation of a part of a tensor's outermost dimension; nothing if scales of other
+// dimensions would have to be cut.
+std::optional<Quantization> QuantizationOf(const HostTensor& value, int axis, const Range& range) {
+  const Quantization& all = value.quantization();
+  if (all.empty() || all.scales().size() == 1) return all;
+  if (axis != 0 || static_cast<int64_t>(all.scales().size()) != value.shape()[0]) {
+    return std::nullopt;
+  }
+  const auto begin = all.scales().begin();
+  absl::StatusOr<Quantization> part =
+      Quantization::Make(value.dtype(), {begin + range.begin, begin + range.end}, all.zero_point());
+  if (!part.ok()) return std::nullopt;
+  return *std::move(part);
+}
+
+// Returns a part of a constant. It shares the bytes where they are contiguous, and is otherwise
+// computed when it is read.
+HostTensor PartOf(const HostTensor& value, int axis, const Range& range) {
+  Shape shape = value.shape();
+  shape[axis] = range.size();
+  if (!value.has_data()) return HostTensor::ShapeOnly(value.dtype(), shape);
+  int64_t outer = 1, row = SizeOf(value.dtype());  // bytes of an element of the axis
+  for (int i = 0; i < axis; ++i) outer *= shape[i];
+  for (int i = axis + 1; i < shape.rank(); ++i) row *= shape[i];
+  if (outer == 1 && &value.source() == &value) {
+    return HostTensor::Borrow(value.dtype(), shape, std::make_shared<const HostTensor>(value),
+                              static_cast<const char*>(value.raw()) + range.begin * row);
+  }
+  const int64_t pitch = value.shape()[axis] * row;
+  return HostTensor::Deferred(
+             value,
+             [=](const HostTensor& whole) {
+               HostTensor part = HostTensor::ZerosLike(whole, shape);
+               const auto bytes = static_cast<size_t>(range.size() * row);
+               for (int64_t i = 0; i < outer; ++i) {
+                 std::memcpy(static_cast<char*>(part.mutable_raw()) + i * range.size() * row,
+                             static_cast<const char*>(whole.raw()) + i * pitch + range.begin * row,
+                             bytes);
+               }
+               return part;
+             })
+      .Reshaped(shape);
+}
+
+class Cutter {
+ public:
+  Cutter(const Graph& graph, const OperatorTable& operators, int64_t panel_bytes)
+      : source_(graph), operators_(operators), panel_bytes_(panel_bytes), rewriter_(graph) {}
+
+  absl::StatusOr<Graph> Run() && {
+    for (const OperatorNode& node : source_.nodes()) {
+      const std::optional<Cut> cut = CutOf(node);
+      ASHLAR_RETURN_IF_ERROR(cut ? AddPanels(node, *cut) : rewriter_.Copy(node));
+    }
+    return std::move(rewriter_).Finish();
+  }
+
+ private:
+  std::optional<Cut> CutOf(const OperatorNode& node) const {
+    if (node.outputs.size() != 1 || node.op->role() != Role::kCompute) return std::nullopt;
+    const std::optional<PanelAxes> axes = PanelAxesOf(*node.op, source_.SiteOf(node));
+    if (!axes) return std::nullopt;
+    Cut cut{*axes, source_.var(node.outputs[0]).type.shape[axes->output], 0};
+    int64_t bytes = 0;  // of the largest constant that is cut
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const int axis = axes->inputs[i];
+      const HostTensor* const value = source_.constant(node.inputs[i]);
+      if (axis < 0) continue;
+      if (value == nullptr && source_.host_value(node.inputs[i]) != nullptr) return std::nullopt;
+      if (source_.var(node.inputs[i]).type.shape[axis] != cut.extent) return std::nullopt;
+      if (value == nullptr) continue;
+      if (!QuantizationOf(*value, axis, {0, cut.extent})) return std::nullopt;
+      bytes = std::max(bytes, value->bytes());
+    }
+    if (bytes <= panel_bytes_) return std::nullopt;
+    const auto most =
+        static_cast<int64_t>(static_cast<double>(cut.extent) * static_cast<double>(panel_bytes_) /
+                             static_cast<double>(bytes));
+    cut.step = kChannelBlock;
+    for (const int64_t block : kBlocks) {
+      if (most < block) continue;
+      // Few panels, of nearly the same size.
+      const int64_t count = CeilDivide(cut.extent, most / block * block);
+      cut.step = RoundUp(CeilDivide(cut.extent, count), block);
+      break;
+    }
+    if (cut.step >= cut.extent) return std::nullopt;
+    return cut;
+  }
+
+  absl::Status AddPanels(const OperatorNode& node, const Cut& cut) {
+    const TensorType& output = source_.var(node.outputs[0]).type;
+    std::vector<int> panels;
+    for (int64_t begin = 0; begin < cut.extent; begin += cut.step) {
+      const Range range = {begin, std::min(begin + cut.step, cut.extent)};
+      std::vector<int> inputs;
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        ASHLAR_ASSIGN_OR_RETURN(const int input,
+                                InputOf(node.inputs[i], cut.axes.inputs[i], range));
+        inputs.push_back(input);
+      }
+      GraphBuilder::NodeOptions options;
+      options.name = absl::StrCat(node.name, "/", panels.size());
+      options.priority = node.priority;
+      options.output_formats = {output.format};
+      ASHLAR_ASSIGN_OR_RETURN(
+          const std::vector<int> made,
+          rewriter_.builder().Add(node.op, std::move(inputs), std::move(options)));
+      panels.push_back(made[0]);
+    }
+    ASHLAR_ASSIGN_OR_RETURN(
+        OperatorPtr join,
+        operators_.Make("Concat", {{"axis", static_cast<int64_t>(cut.axes.output)}}));
+    return rewriter_.Substitute(node, std::move(join), std::move(panels));
+  }
+
+  // Returns the part of an input that a panel reads.
+  absl::StatusOr<int> InputOf(int var, int axis, const Range& range) {
+    if (axis < 0) return rewriter_.Map(var);
+    int& part = parts_.try_emplace({var, axis, range.begin, range.end}, -1).first->second;
+    if (part >= 0) return part;
+    GraphBuilder& builder = rewriter_.builder();
+    GraphBuilder::NodeOptions options;
+    options.name = absl::StrCat(source_.var(var).name, ":", range.begin, "-", range.end);
+    if (const HostTensor* const value = source_.constant(var); value != nullptr) {
+      HostTensor values = PartOf(*value, axis, range);
+      if (!values.quantization().empty() || !value->quantization().empty()) {
+        values = values.As(value->dtype(), *QuantizationOf(*value, axis, range));
+      }
+      options.output_names = {options.name};
+      ASHLAR_ASSIGN_OR_RETURN(
+          const std::vector<int> made,
+          builder.Add(operators_.MakeConstant(std::move(values)), {}, std::move(options)));
+      return part = made[0];
+    }
+    ASHLAR_ASSIGN_OR_RETURN(OperatorPtr op,
+                            operators_.Make("Subtensor", {{"axis", std::vector<int64_t>{axis}},
+                                                          {"begin", std::vector<int64_t>{1}},
+                                                          {"end", std::vector<int64_t>{1}},
+                                                          {"step", std::vector<int64_t>{0}},
+                                                          {"idx", std::vector<int64_t>{0}}}));
+    std::vector<int> inputs = {rewriter_.Map(var)};
+    for (const int64_t bound : {range.begin, range.end}) {
+      const HostTensor value =
+          HostTensor::FromValues<int64_t>(DType::kInt64, {1}, absl::Span<const int64_t>(&bound, 1));
+      ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> made,
+                              builder.Add(operators_.MakeConstant(value), {}));
+      inputs.push_back(made[0]);
+    }
+    options.output_formats = {source_.var(var).type.format};
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> made,
+                            builder.Add(std::move(op), std::move(inputs), std::move(options)));
+    return part = made[0];
+  }
+
+  const Graph& source_;
+  const OperatorTable& operators_;
+  const int64_t panel_bytes_;
+  GraphRewriter rewriter_;
+  absl::flat_hash_map<std::tuple<int, int, int64_t, int64_t>, int> parts_;
+};
+
+}  // namespace
+
+absl::StatusOr<Graph> CutIntoPanels(const Graph& graph, const OperatorTable& operators,
+                                    int64_t panel_bytes) {
+  return Cutter(graph, operators, panel_bytes).Run();
+}
+
+}  // namespace ashlar

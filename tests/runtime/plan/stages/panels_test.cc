@@ -1,0 +1,101 @@
+// Operators with large constants, computed in panels.
+#include "runtime/plan/stages/panels.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "opr/conv_bias.h"
+#include "opr/convolution.h"
+#include "opr/matrix_mul.h"
+#include "opr/matrix_mul_bias.h"
+#include "tests/support/graph_maker.h"
+#include "tests/support/operators.h"
+#include "tests/support/tensors.h"
+
+namespace ashlar::testing {
+namespace {
+
+using ::testing::ElementsAre;
+
+class PanelsTest : public ::testing::Test {
+ protected:
+  int Random(const Shape& shape) { return make_.Constant(RandomTensor(random_, shape)); }
+  // Cuts, and expects the same outputs, to the bit.
+  Graph Cut(int output, int64_t panel_bytes, const Shape& x) {
+    make_.Output(output);
+    const Graph before = std::move(make_).Build();
+    Graph after = Value(CutIntoPanels(before, Operators(), panel_bytes));
+    const HostTensor input = RandomTensor(random_, x);
+    EXPECT_TRUE(Near(Value(EvaluateGraph(after, {{"x", input}}))[0],
+                     Value(EvaluateGraph(before, {{"x", input}}))[0], 0));
+    return after;
+  }
+  static int64_t LargestConstant(const Graph& graph) {
+    int64_t bytes = 0;
+    for (const OperatorNode& node : graph.nodes()) {
+      if (node.constant != nullptr) bytes = std::max(bytes, node.constant->bytes());
+    }
+    return bytes;
+  }
+
+  std::mt19937_64 random_{5};
+  GraphMaker make_;
+};
+
+TEST_F(PanelsTest, ConvolutionsAreCutAlongTheirChannels) {
+  const int x = make_.Input("x", {1, 8, 4, 4});
+  const int y = make_.Add<ConvolutionForward>({}, {x, Random({64, 8, 1, 1})}, "expand");
+  const int z = make_.Add<ConvBiasForward>(
+      {{}, ScalarFunction::kRelu}, {y, Random({64, 64, 1, 1}), Random({1, 64, 1, 1}), y}, "last");
+  const Var var = make_.var(z);
+  const Graph after = Cut(z, 32 * 64 * 4, {1, 8, 4, 4});
+  EXPECT_THAT(ComputingTypes(after),
+              ElementsAre("ConvolutionForward", "Subtensor", "ConvBiasForward", "Subtensor",
+                          "ConvBiasForward", "Concat"));
+  EXPECT_EQ(LargestConstant(after), 32 * 64 * 4);
+  const Var& output = after.var(after.outputs()[0].var);
+  EXPECT_EQ(output.name, var.name);
+  EXPECT_EQ(output.id, var.id);
+}
+
+// The last panel is smaller, and panels have whole blocks of columns where they are small enough.
+TEST_F(PanelsTest, ProductsAreCutAlongTheirColumns) {
+  for (const bool transposed : {false, true}) {
+    make_ = GraphMaker();
+    const int x = make_.Input("x", {3, 10});
+    const int b = Random(transposed ? Shape{200, 10} : Shape{10, 200});
+    MatrixMulBiasParam param;
+    param.transposeB = transposed;
+    const int y = make_.Add<MatrixMulBias>(param, {x, b, Random({200})});
+    const Graph after = Cut(y, 100 * 10 * 4, {3, 10});
+    EXPECT_THAT(ComputingTypes(after), ElementsAre("MatrixMulBias", "MatrixMulBias",
+                                                   "MatrixMulBias", "MatrixMulBias", "Concat"));
+    EXPECT_EQ(LargestConstant(after), 64 * 10 * 4);
+  }
+}
+
+TEST_F(PanelsTest, OperatorsThatShareAConstantShareItsParts) {
+  const int x = make_.Input("x", {2, 32});
+  const int b = Random({32, 32});
+  const int y = make_.Add<MatrixMul>({}, {make_.Add<MatrixMul>({}, {x, b}), b});
+  const Graph after = Cut(y, 32 * 16 * 4, {2, 32});
+  int constants = 0;
+  for (const OperatorNode& node : after.nodes()) constants += node.op->role() == Role::kConstant;
+  EXPECT_EQ(constants, 2);
+}
+
+TEST_F(PanelsTest, GroupsAndSmallWeightsStayWhole) {
+  const int x = make_.Input("x", {1, 32, 4, 4});
+  ConvolutionParam groups;
+  groups.sparse = SparseMode::kGroup;
+  const int y = make_.Add<ConvolutionForward>(groups, {x, Random({2, 32, 16, 1, 1})});
+  const int z = make_.Add<ConvolutionForward>({}, {y, Random({16, 64, 1, 1})});
+  EXPECT_THAT(ComputingTypes(Cut(z, 64, {1, 32, 4, 4})),
+              ElementsAre("ConvolutionForward", "ConvolutionForward"));
+}
+
+}  // namespace
+}  // namespace ashlar::testing
