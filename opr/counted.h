@@ -1,5 +1,5 @@
 // Operators of tensors whose sizes depend on data. Such a tensor is planned for the most that it
-// may hold, with a count (Int64, rank 0) beside it: the places behind the count are fill.
+// may hold, with a count (Int64, rank 0) beside it: the places after the count are fill.
 #ifndef ASHLAR_OPR_COUNTED_H_
 #define ASHLAR_OPR_COUNTED_H_
 
@@ -21,7 +21,7 @@ struct NonZeroParam {
 };
 
 // Input: numbers or truth values of rank 1 or more. Outputs: the indices of all elements that are
-// not 0, in row-major order, Int64 [rank, at_most], -1 behind the count; and the count.
+// not 0, in row-major order, Int64 [rank, at_most], -1 after the count; and the count.
 class NonZero final : public OperatorWithParam<NonZeroParam> {
  public:
   ASHLAR_OPERATOR("NonZero", "non_zero")
@@ -41,7 +41,7 @@ struct IndicesWithinParam {
 };
 
 // Inputs: indices, Int64 or Int32; the count of what they index; and, if `axis` is given, their own
-// count. Output: the indices, none of them negative, 0 behind their own count. An index that is out
+// count. Output: the indices, none of them negative, 0 after their own count. An index that is out
 // of range of the count is an error of the run.
 class IndicesWithin final : public OperatorWithParam<IndicesWithinParam> {
  public:

@@ -30,7 +30,7 @@ struct NonMaxSuppressionParam {
 
 // Inputs: boxes [images, boxes, 4] and scores [images, classes, boxes], Float32; the count of
 // boxes, Int64, may follow. Outputs: image, class and box of each box taken, by image, class and
-// falling score, Int64 [at_most, 3], -1 behind the count; and the count.
+// falling score, Int64 [at_most, 3], -1 after the count; and the count.
 class NonMaxSuppression final : public OperatorWithParam<NonMaxSuppressionParam> {
  public:
   ASHLAR_OPERATOR("NonMaxSuppression", "nms")

@@ -17,7 +17,7 @@ using tflite::BuiltinOperator;
 
 // The deepest nesting in the schema is: Model, subgraphs, SubGraph, tensors, Tensor, quantization.
 constexpr size_t kMaxDepth = 12;
-constexpr uint64_t kMostInline = 1;  // offsets of data behind the FlatBuffer are larger
+constexpr uint64_t kMostInline = 1;  // offsets of data after the FlatBuffer are larger
 constexpr int kFirstLargeCode = 127;
 
 struct DTypeRow {
@@ -81,7 +81,7 @@ absl::StatusOr<TfliteFile> TfliteFile::Open(absl::Span<const uint8_t> bytes,
 }
 
 absl::Status TfliteFile::Check() {
-  // A verifier takes at most 2 GiB; data behind them is not part of the FlatBuffer.
+  // A verifier takes at most 2 GiB; data after them is not part of the FlatBuffer.
   const size_t size = std::min<size_t>(bytes_.size(), FLATBUFFERS_MAX_BUFFER_SIZE - 1);
   flatbuffers::Verifier verifier(bytes_.data(), size, kMaxDepth,
                                  static_cast<flatbuffers::uoffset_t>(size / 4));

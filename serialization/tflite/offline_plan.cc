@@ -49,7 +49,7 @@ class Front {
   }
   // Makes the offset at `from` refer to a place in this front.
   void Refer(size_t from, size_t to) { Set<uint32_t>(from, static_cast<uint32_t>(to - from)); }
-  // Makes it refer to a place in the file behind, once the front is complete.
+  // Makes it refer to a place in the file after it, once the front is complete.
   void ReferBehind(size_t from, size_t to) { behind_.emplace_back(from, to); }
 
   // Writes a table whose present fields are 32 bits, by number; returns their places.
@@ -180,7 +180,7 @@ absl::StatusOr<std::string> WithOfflinePlan(absl::Span<const uint8_t> bytes,
        ++i) {
     if (model.buffers()->Get(i)->offset() <= 1) continue;
     return absl::UnimplementedError(
-        absl::StrCat(name, ": buffer ", i, " has its data behind the FlatBuffer"));
+        absl::StrCat(name, ": buffer ", i, " has its data after the FlatBuffer"));
   }
   for (const int64_t offset : offsets) {
     if (offset <= std::numeric_limits<int32_t>::max()) continue;

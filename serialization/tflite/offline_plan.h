@@ -28,7 +28,7 @@ absl::StatusOr<TfliteBuffers> BuffersOfTflite(absl::Span<const uint8_t> file,
                                               const std::string& name);
 
 // Returns the file with a plan, in place of another if there was one; `offsets` are by buffer.
-// Unimplemented for files with data behind their FlatBuffer.
+// Unimplemented for files with data after their FlatBuffer.
 absl::StatusOr<std::string> WithOfflinePlan(absl::Span<const uint8_t> file, const std::string& name,
                                             const TfliteBuffers& buffers,
                                             absl::Span<const int64_t> offsets);

@@ -24,7 +24,7 @@ OnnxVar Checked(OnnxNode& node, OnnxVar count, OnnxVar other, const std::string&
 
 namespace {
 
-// Returns 1 at places before the count and 0 behind it, of a shape that broadcasts to the var's.
+// Returns 1 at places before the count and 0 after it, of a shape that broadcasts to the var's.
 OnnxVar Valid(OnnxNode& node, OnnxVar var) {
   const OnnxCount count = *node.count(var);
   std::vector<int64_t> along(static_cast<size_t>(node.rank(var)), 1);

@@ -36,7 +36,7 @@ OnnxVar With(OnnxNode& node, OnnxVar var, const OnnxCount* count) {
   return count != nullptr ? node.Counted(var, *count) : var;
 }
 
-// Returns the indices that scatter, where fill leads to a place behind all others.
+// Returns the indices that scatter, where fill leads to a place after all others.
 OnnxVar ToPlaces(OnnxNode& node, OnnxVar indices, OnnxVar count, int64_t behind) {
   const OnnxCount* const own = node.ok() ? node.count(indices) : nullptr;
   const OnnxVar within = Within(node, indices, count);

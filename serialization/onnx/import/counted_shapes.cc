@@ -65,7 +65,7 @@ AskedShape AskedFor(OnnxNode& node, int i) {
 }
 
 // Returns the elements of input 0 under another shape. Its valid elements are the first ones of
-// each block behind the axis, and stay so. `axis` of the shape becomes the counted one, and its
+// each block after the axis, and stay so. `axis` of the shape becomes the counted one, and its
 // size is computed; the others are given. `asked` is its count as the file computes it.
 OnnxVars ReshapedTo(OnnxNode& node, OnnxImportFunction run, std::vector<int64_t> dims, int axis,
                     OnnxVar asked) {
@@ -292,7 +292,7 @@ OnnxVars CountedConcat(OnnxNode& node, OnnxImportFunction run) {
     return node.ok() ? OnnxVars(node.Counted(outputs[0], {agreed, along})) : OnnxVars(kNoOnnxVar);
   }
   if (given == 1) return run(node);
-  // Takes the valid places of what is joined.
+  // Takes the valid places of all parts.
   std::vector<OnnxVar> flags;
   int64_t size = 0;
   bool only_last = true;

@@ -157,7 +157,7 @@ const CountedFollower kFollowers[] = {
        for (const int64_t place : places) sum += static_cast<double>(place);
        return std::vector<double>{sum};
      }},
-    // The first 4 at most: a count that is cut, as behind suppression.
+    // The first 4 at most: a count that is cut, as after suppression.
     {"node { op_type: 'Slice' input: 'v' input: 'zero' input: 'four' input: 'zero' output: 'y' }",
      [](const HostTensor& x, const std::vector<int64_t>& places) {
        std::vector<double> values = ValuesAt(x, places);
@@ -176,7 +176,7 @@ const CountedFollower kFollowers[] = {
        values.resize(std::min<size_t>(values.size(), 4));
        return values;
      }},
-    // Elements behind each other, of which every part has fill of its own.
+    // Elements after each other, of which every part has fill of its own.
     {"node { op_type: 'Concat' input: 'v' input: 'x' input: 'v' output: 'y' attribute { name: "
      "'axis' type: INT i: 0 } }",
      [](const HostTensor& x, const std::vector<int64_t>& places) {
@@ -186,7 +186,7 @@ const CountedFollower kFollowers[] = {
        joined.insert(joined.end(), values.begin(), values.end());
        return joined;
      }},
-    // Places of places: a second condition behind the first.
+    // Places of places: a second condition after the first.
     {"node { op_type: 'Less' input: 'v' input: 'half' output: 'less' } "
      "node { op_type: 'NonZero' input: 'less' output: 'z2' } "
      "node { op_type: 'Squeeze' input: 'z2' input: 'zero' output: 'i2' } "
