@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Quantises exported models with `ashlar quantize`, and measures them next to their own floats and
-next to ONNX Runtime on the same QDQ file.
+"""Quantises exported models with `ashlar quantize`, and measures them next to their own floats, and
+next to ONNX Runtime and OpenVINO on the same QDQ file.
 
     pip install -r benchmarks/requirements.txt
     cmake --build --preset release --target ashlar
@@ -8,13 +8,16 @@ next to ONNX Runtime on the same QDQ file.
 
 Arenas in KiB and their ratio; latencies are medians of alternating rounds: 8 bits over own floats,
 and 8 bits over ONNX Runtime's run of the file that `quantize` writes. Calibration: normal random
-numbers, as weights are. The last column names operators that stay in floats.
+numbers, as weights are. The last column names operators that stay in floats. OpenVINO (default
+precision) runs after the others.
 """
 import argparse
 import json
 import pathlib
+import statistics
 import subprocess
 import tempfile
+import time
 
 import numpy
 
@@ -38,6 +41,23 @@ def quantize(args, path, feeds, options, folder):
     return made, json.loads(result.stdout)
 
 
+def openvino_ms(args, path, feeds, threads):
+    """Returns the median of OpenVINO's runs of the same file; None if it does not read it."""
+    import openvino
+
+    try:
+        compiled = openvino.Core().compile_model(str(path), "CPU", {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1})
+    except RuntimeError:
+        return None
+    request, values = compiled.create_infer_request(), list(feeds.values())
+    times = []
+    for _ in range(3 + 10 * args.rounds):
+        start = time.perf_counter()
+        request.infer(values)
+        times.append((time.perf_counter() - start) * 1e3)
+    return statistics.median(times[3:])
+
+
 def measure(args, source, folder):
     path, feeds, options = compare.prepare(args, source, folder)
     made, report = quantize(args, path, feeds, options, folder)
@@ -50,6 +70,8 @@ def measure(args, source, folder):
         ours = compare.latencies(args, made, feeds, inputs, threads)
         cells += [f"{own['ashlar_ms']:.2f}", f"{ours['ashlar_ms']:.2f}", f"{ours['onnxruntime_ms']:.2f}",
                   f"{ours['ashlar_ms'] / own['ashlar_ms']:.3f}", f"{ours['ratio']:.3f}"]
+        other = openvino_ms(args, made, feeds, threads)
+        cells += ["", ""] if other is None else [f"{other:.2f}", f"{ours['ashlar_ms'] / other:.3f}"]
     more = "" if len(floats) <= 3 else f" and {len(floats) - 3} more"
     return f"| {' | '.join(cells)} | {', '.join(floats[:3]) or '-'}{more} |"
 
@@ -63,7 +85,7 @@ def main():
     heads = ["model", "arena of floats", "of 8 bits", "ratio"]
     for threads in args.threads:
         heads += [f"floats ms, {threads} threads", "8 bits ms", "ONNX Runtime's 8 bits ms", "8 bits / own floats",
-                  "/ ONNX Runtime's"]
+                  "/ ONNX Runtime's", "OpenVINO's ms", "/ OpenVINO's"]
     print(f"{cpu_peers.machine()}\n\n| {' | '.join([*heads, 'in floats'])} |\n|---|{'---:|' * (len(heads) - 1)}---|")
     for source in args.models:
         with tempfile.TemporaryDirectory() as folder:
