@@ -171,7 +171,7 @@ TEST(Strips, ABudgetThatNothingMadeAgainFitsIsMetInTiles) {
   const TrainingGraph whole = Value(MakeTrainingGraph(Windows(1), none));
   constexpr double kMost = 1;
   const int64_t untiled = Value(FitStep(whole.step, 0, kMost, request)).arena_bytes;
-  const int64_t budget = untiled * 7 / 8;
+  const int64_t budget = untiled * 3 / 4;
   const FittedTraining fits = Value(FitTraining(whole, none, budget, kMost, request));
   EXPECT_LE(fits.step.arena_bytes, budget);
   EXPECT_FALSE(fits.tiles.empty());
