@@ -292,7 +292,7 @@ OnnxVars CountedConcat(OnnxNode& node, OnnxImportFunction run) {
     return node.ok() ? OnnxVars(node.Counted(outputs[0], {agreed, along})) : OnnxVars(kNoOnnxVar);
   }
   if (given == 1) return run(node);
-  // Takes the valid places of all parts.
+  // Takes the valid places of the whole.
   std::vector<OnnxVar> flags;
   int64_t size = 0;
   bool only_last = true;

@@ -51,7 +51,7 @@ struct OnnxQuantity {
 };
 
 // A size of a var that depends on data. The var is planned for the most that it may be; `count`
-// (Int64, rank 0) says how many places along the axis are valid, and those after it are fill.
+// (Int64, rank 0) says how many places along the axis are valid, and the others are fill.
 struct OnnxCount {
   OnnxVar count = kNoOnnxVar;
   int axis = 0;

@@ -40,7 +40,8 @@ TEST(Gradient, OfScalarFunctionsIsThatByDifferences) { CheckFamily(AddScalarCase
 const std::set<std::string>& WithoutGradient() {
   static const auto* const types = new std::set<std::string>{
       // Whole numbers.
-      "ArgReduce", "ElemwiseMultiType", "GetVarShape", "IntegerElemwise",
+      "ArgReduce", "CheckCount", "ElemwiseMultiType", "GetVarShape", "IndicesWithin",
+      "IntegerElemwise", "NonMaxSuppression", "NonZero",
       // Inputs and outputs.
       "Host2DeviceCopy", "ImmutableTensor", "InputCallback", "OutputCallback",
       // States and their updates.

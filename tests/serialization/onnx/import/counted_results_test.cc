@@ -176,7 +176,7 @@ const CountedFollower kFollowers[] = {
        values.resize(std::min<size_t>(values.size(), 4));
        return values;
      }},
-    // Elements after each other, of which every part has fill of its own.
+    // Elements one after the other, of which every part has fill of its own.
     {"node { op_type: 'Concat' input: 'v' input: 'x' input: 'v' output: 'y' attribute { name: "
      "'axis' type: INT i: 0 } }",
      [](const HostTensor& x, const std::vector<int64_t>& places) {
