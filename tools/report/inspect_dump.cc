@@ -65,9 +65,7 @@ absl::StatusOr<PlannedBuffers> BuffersOf(const Graph& graph, const PlannedGraph&
   buffers.problem.problem = planned.lifetimes.problem;
   buffers.result = planned.plan;
   buffers.title = path + ", planned";
-  for (const memory::Buffer& buffer : planned.lifetimes.problem.buffers) {
-    buffers.problem.ids.push_back(absl::StrCat(buffer.id));
-  }
+  buffers.problem.ids = IdsOfBuffers(planned);
   buffers.names = NamesOfBuffers(planned);
   buffers.workspaces = WorkspaceBuffers(planned);
   return buffers;

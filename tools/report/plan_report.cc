@@ -80,9 +80,7 @@ void AddArena(const memory::PlanResult& result, Json& document) {
 PlannedBuffers BuffersOf(const PlannedGraph& planned, std::string title) {
   PlannedBuffers buffers;
   buffers.problem.problem = planned.lifetimes.problem;
-  for (const memory::Buffer& buffer : buffers.problem.problem.buffers) {
-    buffers.problem.ids.push_back(absl::StrCat(buffer.id));
-  }
+  buffers.problem.ids = IdsOfBuffers(planned);
   buffers.names = NamesOfBuffers(planned);
   buffers.workspaces = WorkspaceBuffers(planned);
   buffers.problem.names = buffers.names;

@@ -20,7 +20,7 @@ constexpr int64_t kSearchLeaves = 1 << 20, kNextSearchLeaves = 3 << 20;
 // - kAround: for each constant that is read, the pages of the file that the system maps around it.
 constexpr int64_t kPlanning = 9 << 19, kPlanningNode = 6 << 10, kAround = 64 << 10;
 // Bytes of plans made at the same time, with an exact search for the best.
-constexpr int64_t kSearch = 2 << 20, kSearchNode = 2 << 10;
+constexpr int64_t kSearch = 3 << 20, kSearchNode = 2 << 10;
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 
 #include "graph/graph_builder.h"
 #include "opr/conv_bias.h"
+#include "opr/counted.h"
 #include "opr/elemwise.h"
 #include "opr/elemwise_chain.h"
 #include "opr/integer_elemwise.h"
@@ -49,7 +50,7 @@ Graph MadeByPasses() {
   return std::move(maker).Build();
 }
 
-// Returns every function of integers; their cases have no floats.
+// Returns every function of integers, and operators of counts; their cases have no floats.
 Graph OfIntegers() {
   GraphMaker maker;
   int x = maker.Input("x", {4}, DType::kInt64);
@@ -57,6 +58,9 @@ Graph OfIntegers() {
   for (size_t mode = 0; mode < std::size(kIntegerFunctionNames); ++mode) {
     x = maker.Add<IntegerElemwise>({static_cast<IntegerFunction>(mode)}, {x, y});
   }
+  const int count = maker.Input("count", {}, DType::kInt64);
+  const int checked = maker.Add<CheckCount>({true, "counts"}, {count, count});
+  x = maker.Add<IndicesWithin>({0}, {x, checked, count});
   maker.Output(x);
   return std::move(maker).Build();
 }
@@ -87,6 +91,8 @@ TEST(NativeRoundTrip, KeepsEveryOperator) {
   types.insert("SharedDeviceTensor");  // WithState
   types.insert("ElemwiseMultiType");   // Quantized
   types.insert("IntegerElemwise");     // OfIntegers
+  types.insert("CheckCount");
+  types.insert("IndicesWithin");
   for (const auto& [name, graph] : testing::SampleGraphs()) {
     for (const OperatorNode& node : graph.nodes()) types.insert(std::string(node.op->type()));
   }
