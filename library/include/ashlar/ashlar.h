@@ -77,8 +77,8 @@ ASHLAR_API void ashlar_set_log(ashlar_log_fn log, void* context); /* NULL, the d
 typedef struct ashlar_model ashlar_model;
 ASHLAR_API ashlar_status ashlar_model_open(const char* path, ashlar_model** model);
 /* Opens a model in memory. The bytes must outlive everything made from the model. They are either
- * an ONNX file that contains all its weights, a TensorFlow Lite file, or a model in Ashlar's format,
- * at a multiple of 64. The checksums of the latter are not verified, unlike a file's. */
+ * an ONNX file that contains all its weights, a TensorFlow Lite file, or a model in Ashlar's
+ * format, at a multiple of 64. The checksums of the latter are not verified, unlike a file's. */
 ASHLAR_API ashlar_status ashlar_model_open_bytes(const void* bytes, size_t size,
                                                  ashlar_model** model);
 /* Joins the models of a pipeline into one. Inputs of `second` read the outputs of `first` with the

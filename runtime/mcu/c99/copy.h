@@ -4,8 +4,8 @@
 
 #include "runtime/mcu/c99/walk.h"
 
-// A walk over units of so many contiguous bytes. Strides are in units. A single unit may overlap its
-// copy.
+// A walk over units of so many contiguous bytes. Strides are in units. A single unit may overlap
+// its copy.
 typedef struct {
   ashlar_walk walk;
   ashlar_strides src, dst;
