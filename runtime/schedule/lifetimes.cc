@@ -170,6 +170,7 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
   std::vector<int64_t> step(graph.nodes().size(), -1);
   for (size_t i = 0; i < order.size(); ++i) step[order[i]] = static_cast<int64_t>(i);
 
+  std::vector<int> moved;  // buffers that die one step before they are last read
   result.storage_buffer.assign(model.storages.size(), -1);
   for (size_t s = 0; s < model.storages.size(); ++s) {
     const Storage& storage = model.storages[s];
@@ -179,11 +180,14 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
     const bool is_input = graph.node(storage.producer).op->role() == Role::kInput;
     buffer.lower = is_input ? 0 : step[storage.producer];
     buffer.upper = buffer.lower + 1;
+    int64_t read_until = buffer.upper;
     for (int reader : storage.readers) {
+      read_until = std::max(read_until, step[reader] + 1);
       buffer.upper = std::max(buffer.upper, step[reader] + (reader == storage.mover ? 0 : 1));
     }
     buffer.size = storage.bytes;
     result.storage_buffer[s] = static_cast<int>(buffers.size());
+    if (read_until > buffer.upper) moved.push_back(result.storage_buffer[s]);
     buffers.push_back(buffer);
   }
   result.workspace_buffer.assign(graph.nodes().size(), -1);
@@ -231,6 +235,8 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
       shared.RelatePart(inner, outer, part.offset);
     }
   }
+  // Only what nobody reads later is overwritten.
+  for (const int buffer : moved) ++buffers[buffer].upper;
   std::vector<bool> overwritten(buffers.size(), false);
   for (int node : order) {
     if (model.overwrites[node].empty()) continue;
@@ -254,6 +260,7 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
       ++result.num_overwrites;
     }
   }
+  for (const int buffer : moved) --buffers[buffer].upper;
   result.looks = shared.looks();
   AlignBuffers(alignment, result.problem);
   return result;

@@ -140,7 +140,7 @@ TEST_F(TotalBudgetTest, PackedFilesCompareWeightsWhereTheyLie) {
 
 // "optimal" was read as of the model, not as of its order, kernels and tiles.
 TEST_F(TotalBudgetTest, OptimalSaysOfWhat) {
-  constexpr char kOfWhat[] = "\noptimal for this order, these kernels and tiles: ";
+  constexpr char kOfWhat[] = "\noptimal for this order, these kernels and tiles; ";
   const ProcessResult proven = Ashlar("plan model.ash");
   ASSERT_EQ(proven.exit_code, 0) << proven.err;
   EXPECT_THAT(proven.out, HasSubstr(", optimal ("));
