@@ -80,8 +80,6 @@ MemoryNeed NeedOf(const PlannedGraph& planned, int64_t process_bytes, bool in_fi
   need.process = process_bytes + kNodeBytes * static_cast<int64_t>(planned.graph.nodes().size());
   if (planned.request.target.budget && planned.searched > 0) {
     need.process += kSearchLeaves + kNextSearchLeaves * (planned.searched - 1);
-  } else if (planned.searched > 0) {  // planned again without the search (total_plan.cc)
-    need.process += kSearchLeaves / 2;
   }
   if (!in_file && !streamed) {
     // While weights are packed, the arena is not touched and outputs do not exist.
