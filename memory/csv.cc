@@ -363,6 +363,16 @@ absl::StatusOr<CsvProblem> ReadCsvFile(const std::string& path, int64_t alignmen
   return ReadCsv(file, path, alignment);
 }
 
+std::vector<std::string> IdsInFile(absl::Span<const Buffer> buffers) {
+  std::vector<std::string> ids;
+  absl::flat_hash_map<int64_t, int> seen;
+  for (const Buffer& buffer : buffers) {
+    const int before = seen[buffer.id]++;
+    ids.push_back(before == 0 ? absl::StrCat(buffer.id) : absl::StrCat(buffer.id, ".", before));
+  }
+  return ids;
+}
+
 absl::Status WriteCsv(const CsvProblem& problem, const Plan& plan, std::ostream& out) {
   if (plan.offsets.size() != problem.problem.buffers.size() ||
       problem.ids.size() != problem.problem.buffers.size()) {

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "memory/problem/buffer.h"
 
 namespace ashlar::memory {
@@ -38,6 +39,10 @@ absl::StatusOr<CsvProblem> ReadCsv(std::istream& in, const std::string& name,
                                    int64_t alignment = 1);
 // NotFound if the file does not exist.
 absl::StatusOr<CsvProblem> ReadCsvFile(const std::string& path, int64_t alignment = 1);
+
+// Returns an id for each buffer of a file: its own, then "ID.1" and so on for others of that id, as
+// sub-buffers of one var have.
+std::vector<std::string> IdsInFile(absl::Span<const Buffer> buffers);
 
 // Writes one row per buffer, which ReadCsv can read: id,lower,upper,size,offset. Writes all columns
 // if buffers have names or lie inside each other. InvalidArgument if the result could not be read:

@@ -152,10 +152,10 @@ absl::StatusOr<std::unique_ptr<ashlar_plan>> MakePlan(Model model, const PlanReq
 absl::Status WriteCsv(const ashlar_plan& exported, std::ostream& out) {
   const RecordedPlan& record = exported.record;
   memory::CsvProblem problem{record.problem(), {}, {}};
+  problem.ids = memory::IdsInFile(problem.problem.buffers);
   memory::Plan plan;
   plan.arena = record.arena;
   for (const RecordedChunk& chunk : record.chunks) {
-    problem.ids.push_back(absl::StrCat(chunk.buffer.id));
     problem.names.push_back(chunk.name);
     plan.offsets.push_back(chunk.buffer.offset.value_or(0));
   }

@@ -65,7 +65,7 @@ absl::StatusOr<PlannedBuffers> BuffersOf(const Graph& graph, const PlannedGraph&
   buffers.problem.problem = planned.lifetimes.problem;
   buffers.result = planned.plan;
   buffers.title = path + ", planned";
-  buffers.problem.ids = IdsOfBuffers(planned);
+  buffers.problem.ids = memory::IdsInFile(planned.lifetimes.problem.buffers);
   buffers.names = NamesOfBuffers(planned);
   buffers.workspaces = WorkspaceBuffers(planned);
   return buffers;

@@ -80,7 +80,7 @@ void AddArena(const memory::PlanResult& result, Json& document) {
 PlannedBuffers BuffersOf(const PlannedGraph& planned, std::string title) {
   PlannedBuffers buffers;
   buffers.problem.problem = planned.lifetimes.problem;
-  buffers.problem.ids = IdsOfBuffers(planned);
+  buffers.problem.ids = memory::IdsInFile(planned.lifetimes.problem.buffers);
   buffers.names = NamesOfBuffers(planned);
   buffers.workspaces = WorkspaceBuffers(planned);
   buffers.problem.names = buffers.names;

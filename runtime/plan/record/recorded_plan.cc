@@ -1,7 +1,6 @@
 #include "runtime/plan/record/recorded_plan.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 
@@ -134,16 +133,6 @@ RecordUse CountRecordUse(const PlannedGraph& planned) {
     use.answered += planning.record->choices.contains(key);
   }
   return use;
-}
-
-std::vector<std::string> IdsOfBuffers(const PlannedGraph& planned) {
-  std::vector<std::string> ids;
-  std::map<int64_t, int> seen;
-  for (const memory::Buffer& buffer : planned.lifetimes.problem.buffers) {
-    const int before = seen[buffer.id]++;
-    ids.push_back(before == 0 ? absl::StrCat(buffer.id) : absl::StrCat(buffer.id, ".", before));
-  }
-  return ids;
 }
 
 std::vector<std::string> NamesOfBuffers(const PlannedGraph& planned) {

@@ -78,9 +78,6 @@ absl::StatusOr<RecordedPlan> RecordPlan(const Graph& model, const PlannedGraph& 
 // counted them).
 RecordUse CountRecordUse(const PlannedGraph& planned);
 
-// Returns an id for each buffer: its var's, then "ID.1" and so on for sub-buffers of that var.
-std::vector<std::string> IdsOfBuffers(const PlannedGraph& planned);
-
 // Returns for each buffer of the plan the name of its var or workspace.
 std::vector<std::string> NamesOfBuffers(const PlannedGraph& planned);
 
