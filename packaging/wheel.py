@@ -7,7 +7,6 @@ usage: wheel.py SOURCES LIBRARY COMMAND FOLDER      SOURCES: the folder of pypro
 import base64
 import hashlib
 import pathlib
-import platform
 import re
 import subprocess
 import sys
@@ -16,8 +15,9 @@ import zipfile
 import tomllib
 
 # The libraries that manylinux guarantees; others would have to be in the wheel.
-EVERYWHERE = {"libc.so.6", "libm.so.6", "libmvec.so.1", "libstdc++.so.6", "libgcc_s.so.1", "libz.so.1", "libdl.so.2", "libpthread.so.0",
-              "ld-linux-x86-64.so.2"}
+EVERYWHERE = {"libc.so.6", "libm.so.6", "libmvec.so.1", "libgcc_s.so.1", "libz.so.1", "libdl.so.2", "libpthread.so.0",
+              "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+OLDEST_GLIBC = (2, 28)  # as RHEL 8 has: the tag is never older, as pip knows few older ones
 
 
 def newest_glibc(binary):
@@ -29,10 +29,16 @@ def newest_glibc(binary):
     return max(tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_(\d+\.\d+)", dynamic))
 
 
+def machine_of(binary):
+    """Returns the name that platform tags have for the machine that a binary is for."""
+    header = pathlib.Path(binary).read_bytes()[:20]  # of ELF: e_machine is the last field
+    return {62: "x86_64", 183: "aarch64"}[int.from_bytes(header[18:20], "little")]
+
+
 def platform_tag(*binaries):
     """Returns manylinux_MAJOR_MINOR_MACHINE."""
-    major, minor = max(map(newest_glibc, binaries))
-    return f"manylinux_{major}_{minor}_{platform.machine()}"
+    major, minor = max([OLDEST_GLIBC, *map(newest_glibc, binaries)])
+    return f"manylinux_{major}_{minor}_{machine_of(binaries[0])}"
 
 
 def entry_points(project):

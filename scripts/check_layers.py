@@ -57,6 +57,7 @@ LAYERS = {
     "library/triton": "library/include",
     "tools/zoo": "opr",
     "tools": "tools/zoo library training quantization codegen runtime/cpu runtime/measure",
+    "packaging": "",
     "examples": "",
     "tests/support": "opr memory runtime/device graph/tiling",
     "benchmarks": "runtime/cpu serialization/native tests/support",
@@ -117,7 +118,7 @@ def drawing():
     """Returns the layers of the product, one line a floor, the highest first: a layer stands above all that it includes."""
     floors = {}
     for layer, below in LAYERS.items():
-        if layer.split("/")[0] not in {"tests", "benchmarks", "examples"}:
+        if layer.split("/")[0] not in {"tests", "benchmarks", "examples", "packaging"}:
             floors[layer] = 1 + max((floors[other] for other in below.split()), default=0)
     return "".join(f"    {floor:2}  {'  '.join(sorted(layer for layer in floors if floors[layer] == floor))}\n"
                    for floor in range(max(floors.values()), 0, -1))

@@ -11,12 +11,14 @@ a fresh environment, with the wheel's requirements from PyPI.
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import zipfile
 
-LARGEST = 8_900_000  # bytes; half of them are the command
+LARGEST = 9_300_000  # bytes; half of them are the command, and 0.6 million libstdc++
+OLDEST_GLIBC = (2, 28)  # of RHEL 8; Debian 11, Ubuntu 20.04, RHEL 9 and Amazon Linux 2023 have later ones
 SKIPPED = 77
 TESTS = pathlib.Path(__file__).resolve().parent
 ROOT = TESTS.parent.parent
@@ -92,16 +94,36 @@ class InstalledWheel(Installed):
             subprocess.run(pip + beside, env=self.environment)
 
 
-def check_library(wheel):
-    """Checks the exports and system libraries of the wheel's library; returns 0 if they match every
-    other build.
+def check_versions(binary, allowed):
+    """Returns 1 if a binary needs symbols of a glibc later than `allowed`, or libstdc++ (RHEL 8's is
+    GCC 8's)."""
+    symbols = subprocess.run(["objdump", "-T", binary], check=True, capture_output=True, text=True).stdout
+    late = [name for major, minor, name in re.findall(r"GLIBC_(\d+)\.(\d+)[\d.]*\)?\s+(\S+)$", symbols, re.M)
+            if (int(major), int(minor)) > allowed]
+    late += re.findall(r"(?:GLIBCXX|CXXABI)_[\d.]+\)?\s+(\S+)$", symbols, re.M)
+    if late or not re.search(r"GLIBC_[\d.]+\)? ", symbols):
+        print(f"{os.path.basename(binary)} needs symbols later than glibc {allowed}: {', '.join(late[:5])}")
+        return 1
+    return 0
+
+
+def check_binaries(wheel):
+    """Checks the exports and system libraries of the wheel's library, and the system that library and
+    command need against the wheel's tag; returns 0 if all is well.
     """
+    tag = tuple(map(int, re.search(r"manylinux_(\d+)_(\d+)_", os.path.basename(wheel)).groups()))
+    wrong = tag > OLDEST_GLIBC
+    if wrong:
+        print(f"the wheel is for glibc {tag}, later than {OLDEST_GLIBC}")
     with tempfile.TemporaryDirectory() as folder:
         with zipfile.ZipFile(wheel) as archive:
-            library = next(name for name in archive.namelist() if name.endswith(".so.1"))
-            archive.extract(library, folder)
-        return subprocess.run([sys.executable, ROOT / "tests/library/c/exports_test.py", os.path.join(folder, library),
-                               ROOT / "library/include/ashlar/ashlar.h", "--static"]).returncode
+            binaries = [archive.extract(name, folder) for name in archive.namelist() if name.endswith((".so.1", "/ashlar"))]
+        library, _ = sorted(binaries, key=lambda path: path.endswith("/ashlar"))
+        wrong = subprocess.run([sys.executable, ROOT / "tests/library/c/exports_test.py", library,
+                                ROOT / "library/include/ashlar/ashlar.h", "--static"]).returncode or wrong
+        for binary in binaries:
+            wrong = check_versions(binary, tag) or wrong
+    return int(wrong)
 
 
 def main(place, command, *pythons):
@@ -112,7 +134,7 @@ def main(place, command, *pythons):
     wheel, command = os.path.abspath(wheels[-1]), os.path.abspath(command)
     size = os.path.getsize(wheel)
     print(os.path.basename(wheel), size, "bytes", flush=True)
-    worst = check_library(wheel)
+    worst = check_binaries(wheel)
     if size > LARGEST:
         print(f"the wheel is larger than {LARGEST} bytes")
         worst = 1
