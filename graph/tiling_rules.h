@@ -2,6 +2,7 @@
 #ifndef ASHLAR_GRAPH_TILING_RULES_H_
 #define ASHLAR_GRAPH_TILING_RULES_H_
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -40,6 +41,14 @@ class TilingRules {
                                               absl::Span<const Region> /*given*/,
                                               const Site& /*site*/) const {
     return std::nullopt;
+  }
+  // For operators with one input whose output, of one row, depends on all its rows: returns an
+  // operator that computes the output strip by strip. It reads the rows `rows` of the input and, if
+  // they are not the first, its own output for the rows before. For the last rows that is the
+  // output. Null if the operator cannot be computed like this.
+  virtual std::shared_ptr<const Operator> JoinRows(const Range& /*rows*/,
+                                                   const Site& /*site*/) const {
+    return nullptr;
   }
 
  protected:

@@ -5,6 +5,7 @@
 #include "graph/graph_builder.h"
 #include "opr/base/doubles.h"
 #include "opr/base/saturating_product.h"
+#include "opr/pooling_rows.h"
 #include "opr/quantized_pooling.h"
 
 namespace ashlar {
@@ -70,6 +71,25 @@ QuantizationRule PoolingForward::quantization_rule(const Site& site) const {
                       (geometry->h.padded() || geometry->w.padded());
   return param().mode == PoolingMode::kMax || counts || !geometry.ok() ? QuantizationRule::kFloats
                                                                        : QuantizationRule::kFollows;
+}
+
+// Supports windows that are the whole image.
+std::shared_ptr<const Operator> PoolingForward::JoinRows(const Range& rows,
+                                                         const Site& site) const {
+  const TensorType& src = site.inputs[0].type;
+  const absl::StatusOr<PoolingGeometry> geometry = InferPooling(param(), src);
+  if (!geometry.ok() || (src.dtype != DType::kFloat32 && !IsQuantized(src.dtype))) return nullptr;
+  for (const WindowAxis& axis : {geometry->h, geometry->w}) {
+    const bool whole = axis.output == 1 && axis.window == axis.input && axis.dilation == 1 &&
+                       axis.pad_begin == 0 && axis.pad_end == 0;
+    if (!whole) return nullptr;
+  }
+  PoolingRowsParam joined{.mode = param().mode};
+  if (rows.end == geometry->h.input) {
+    joined.rows = geometry->h.input;
+    joined.output = param().output;
+  }
+  return std::make_shared<const PoolingRows>(joined);
 }
 
 absl::StatusOr<WindowAxes> PoolingForward::WindowsOf(absl::Span<const InputInfo> inputs) const {

@@ -14,6 +14,9 @@ enum class PoolingMode {
   kAverageCountExcludePadding,  // of the elements inside the image
 };
 
+inline constexpr const char* kPoolingModeNames[] = {"MAX", "AVERAGE",
+                                                    "AVERAGE_COUNT_EXCLUDE_PADDING"};
+
 // For ceil_mode of other frameworks, use a larger pad_h_end and pad_w_end.
 struct PoolingParam {
   ImageFormat format = ImageFormat::kNCHW;
@@ -27,9 +30,8 @@ struct PoolingParam {
 
   template <typename V>
   void Visit(V& v) {
-    static constexpr const char* kNames[] = {"MAX", "AVERAGE", "AVERAGE_COUNT_EXCLUDE_PADDING"};
     v("format", format, kImageFormatNames);
-    v("mode", mode, kNames);
+    v("mode", mode, kPoolingModeNames);
     v("window_h", window_h);
     v("window_w", window_w);
     VisitSteps(v, *this);

@@ -31,6 +31,11 @@ struct PooledTypes {
         least(LeastOf(output.dtype)),
         most(MostOf(output.dtype)) {}
 
+  // Returns the mean of a window by the sum of its integers, or of its `count` values.
+  int32_t ExactMean(int32_t sum) const { return Round(static_cast<float>(sum) * factor); }
+  int32_t Mean(float sum, float count) const { return Round(sum / count / scale); }
+  int32_t Round(float steps) const { return Quantize(steps, zero_point, least, most); }
+
   PoolingMode mode;
   int32_t src_zero_point;
   float src_scale, scale, factor;
@@ -55,10 +60,8 @@ int32_t PooledWindow(const PooledTypes& types, const InsideTaps& rows, const Ins
     }
   }
   if (types.mode == PoolingMode::kMax) return largest;
-  const float count = static_cast<float>(rows.count() * columns.count());
-  const float steps = types.mode == PoolingMode::kAverage ? static_cast<float>(sum) * types.factor
-                                                          : values / count / types.scale;
-  return Quantize(steps, types.zero_point, types.least, types.most);
+  if (types.mode == PoolingMode::kAverage) return types.ExactMean(sum);
+  return types.Mean(values, static_cast<float>(rows.count() * columns.count()));
 }
 
 }  // namespace ashlar

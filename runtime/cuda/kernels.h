@@ -26,6 +26,7 @@
   FAMILY(Pointwise)                  \
   FAMILY(Pooling)                    \
   FAMILY(PoolingBackward)            \
+  FAMILY(PoolingRows)                \
   FAMILY(Quantized)                  \
   FAMILY(Reduce)                     \
   FAMILY(Relayout)                   \

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "graph/status.h"
+#include "opr/pooling_rows.h"
 #include "opr/quantized_pooling.h"
 #include "runtime/mcu/bytes.h"
 #include "runtime/mcu/code_kernel.h"
@@ -66,10 +67,45 @@ absl::StatusOr<KernelList> MakePooling(const PoolingForward& op, const KernelReq
   return absl::UnimplementedError(absl::StrCat("pooling of ", request.inputs[0].ToString()));
 }
 
+absl::StatusOr<KernelList> MakePoolingRows(const PoolingRows& op, const KernelRequest& request) {
+  const TensorType &src = request.inputs[PoolingRows::kStrip], &dst = request.outputs[0];
+  const PoolingRowsParam& param = op.param();
+  ashlar_pool_rows_shape strip = {};
+  strip.batch = static_cast<int32_t>(src.shape[0]);
+  strip.channels = static_cast<int32_t>(src.shape[1]);
+  strip.rows = static_cast<int32_t>(src.shape[2]);
+  strip.columns = static_cast<int32_t>(src.shape[3]);
+  strip.src = StepsOf(src);
+  strip.dst = StepsOf(dst);
+  strip.maxima = param.mode == PoolingMode::kMax ? 1 : 0;
+  strip.count = static_cast<int32_t>(param.rows * src.shape[3]);
+  const CodeOperand before = request.inputs.size() > 1 ? Input(PoolingRows::kBefore) : NoOperand();
+  if (src.dtype == DType::kFloat32) {
+    return OnlyKernel({ASHLAR_CODE_CALL(pool_rows, strip, Input(0), before, Output(0))});
+  }
+  if (!IsQuantizedBytes(src)) {
+    return absl::UnimplementedError(absl::StrCat("pooling of ", src.ToString()));
+  }
+  ashlar_pool_rows8_shape shape = {};
+  shape.strip = strip;
+  shape.src_flip = FlipOf(src);
+  shape.src_zero_point = ZeroPointOf(src);
+  shape.factor = param.mode == PoolingMode::kAverage ? 1 : 0;
+  shape.src_scale = src.quantization.scale();
+  if (IsQuantizedBytes(dst)) {
+    const PooledTypes types(WholePooling(param, src), src.quantization, dst);
+    if (strip.count > 0) shape.factor *= types.factor;
+    shape.scale = types.scale;
+    SetRounding(dst, shape);
+  }
+  return OnlyKernel({ASHLAR_CODE_CALL(pool_rows8, shape, Input(0), before, Output(0))});
+}
+
 }  // namespace
 
 void RegisterPoolingKernels(KernelRegistry& registry) {
   registry.Register<PoolingForward>(MakePooling);
+  registry.Register<PoolingRows>(MakePoolingRows);
 }
 
 }  // namespace ashlar::mcu

@@ -23,6 +23,8 @@ extern "C" {
 #include "runtime/mcu/c99/mean_pool.h"
 #include "runtime/mcu/c99/mean_pool8.h"
 #include "runtime/mcu/c99/pick.h"
+#include "runtime/mcu/c99/pool_rows.h"
+#include "runtime/mcu/c99/pool_rows8.h"
 #include "runtime/mcu/c99/pool_shape.h"
 #include "runtime/mcu/c99/quantize8.h"
 #include "runtime/mcu/c99/reduce.h"
@@ -94,6 +96,15 @@ ASHLAR_FIELDS(ashlar_conv_shape) {
   ASHLAR_FIELD(batch), ASHLAR_FIELD(groups), ASHLAR_FIELD(in_channels), ASHLAR_FIELD(out_channels),
       ASHLAR_FIELD(h), ASHLAR_FIELD(w), ASHLAR_FIELD(src), ASHLAR_FIELD(z), ASHLAR_FIELD(dst),
       ASHLAR_FIELD(low), ASHLAR_FIELD(high);
+}
+ASHLAR_FIELDS(ashlar_pool_rows_shape) {
+  ASHLAR_FIELD(batch), ASHLAR_FIELD(channels), ASHLAR_FIELD(rows), ASHLAR_FIELD(columns),
+      ASHLAR_FIELD(src), ASHLAR_FIELD(dst), ASHLAR_FIELD(maxima), ASHLAR_FIELD(count);
+}
+ASHLAR_FIELDS(ashlar_pool_rows8_shape) {
+  ASHLAR_FIELD(strip), ASHLAR_FIELD(src_flip), ASHLAR_FIELD(src_zero_point), ASHLAR_FIELD(factor),
+      ASHLAR_FIELD(src_scale), ASHLAR_FIELD(scale), ASHLAR_FIELD(low), ASHLAR_FIELD(high),
+      ASHLAR_FIELD(zero_point);
 }
 ASHLAR_FIELDS(ashlar_pool_shape) { ASHLAR_POOL_FIELDS, ASHLAR_FIELD(count); }
 ASHLAR_FIELDS(ashlar_matmul_shape) {

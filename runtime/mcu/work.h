@@ -59,6 +59,13 @@ CodeWork WorkOf(const ShapeStruct& s) {
   CodeWork work;
   if constexpr (requires { s.convolution; }) {
     work = WorkOf(s.convolution);
+  } else if constexpr (requires { s.strip; }) {
+    work = WorkOf(s.strip);
+  } else if constexpr (requires { s.columns; }) {  // rows that are pooled
+    work.pixels = s.batch;
+    work.results = 1.0 * s.batch * s.channels;
+    work.runs = work.results * s.rows;
+    work.products = work.runs * s.columns;
   } else if constexpr (requires { s.groups; }) {
     work = WorkOfConvolution(s);
   } else if constexpr (requires { s.channels; }) {  // pooling

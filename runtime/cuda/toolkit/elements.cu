@@ -6,6 +6,7 @@
 #include "runtime/cuda/integer_elemwise_code.h"
 #include "runtime/cuda/lrn_code.h"
 #include "runtime/cuda/pooling_backward_code.h"
+#include "runtime/cuda/pooling_rows_code.h"
 #include "runtime/cuda/quantized_code.h"
 #include "runtime/cuda/toolkit/grid.h"
 
@@ -52,6 +53,7 @@ ASHLAR_ELEMENTS(ByteSum, walk.extents)
 ASHLAR_ELEMENTS(ByteTable, walk.extents)
 ASHLAR_ELEMENTS(ByteWindows, extents)
 ASHLAR_ELEMENTS(IntegerElemwise, walk.extents)
+ASHLAR_ELEMENTS(PoolRows, extents)
 
 #undef ASHLAR_ELEMENTS
 

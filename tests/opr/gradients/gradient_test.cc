@@ -49,6 +49,7 @@ const std::set<std::string>& WithoutGradient() {
       "SharedDeviceTensor",
       // Made by passes, after differentiation.
       "BatchNormApply", "BatchNormStatistics", "ElemwiseChain", "MatrixMulBias", "PoolingIndex",
+      "PoolingRows",
       // Gradients themselves.
       "BatchNormBackward", "ConvolutionBackwardFilter", "CrossEntropyBackward", "LRNBackward",
       "PoolingBackward", "PoolingIndexBackward", "SoftmaxBackward",
