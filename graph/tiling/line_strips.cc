@@ -34,12 +34,11 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
     return TooManyParts(builder.source(), segment.spec, segment.spec.count, rows, "rows",
                         segment.input);
   }
-  ASHLAR_ASSIGN_OR_RETURN(
-      const LineSchedule lines,
-      ScheduleLines(regions, segment.nodes, segment.input, total, segment.spec.count));
+  ASHLAR_ASSIGN_OR_RETURN(const LineSchedule lines, ScheduleLines(regions, segment, total));
   std::map<int, std::vector<Piece>> columns;
   Scope strips(&scope);
-  absl::flat_hash_map<int, Piece> kept;  // by var: rows of the previous strip
+  absl::flat_hash_map<int, Piece> kept;    // by var: rows of the previous strip
+  absl::flat_hash_map<int, Piece> joined;  // by var that joins rows: of the steps before
   const bool rolls = segment.spec.kind == TileKind::kRolling;
   for (size_t t = 0; t < lines.steps.size(); ++t) {
     const LineStep& step = lines.steps[t];
@@ -73,7 +72,8 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
       const int node = segment.nodes[i];
       const int var = builder.source().node(node).outputs[0];
       const auto rows = step.made.find(var);
-      if (rows == step.made.end()) continue;
+      const auto joins = step.joined.find(var);
+      if (rows == step.made.end() && joins == step.joined.end()) continue;
       // Rows whose last reader is this node are copied after it: then the rest is freed, and the
       // copy may overlap them (Aliasing::Move). They are copied before it if it may overwrite the
       // rest.
@@ -85,11 +85,22 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
           ASHLAR_RETURN_IF_ERROR(keep(input));
         }
       }
-      Region region = total.at(var);
-      region[kAxisH] = rows->second;
-      ASHLAR_ASSIGN_OR_RETURN(const Piece made, builder.AddPart(node, region, strips, part));
+      Piece made;
+      if (joins != step.joined.end()) {
+        const auto before = joined.find(var);
+        ASHLAR_ASSIGN_OR_RETURN(
+            made,
+            builder.AddJoined(node, joins->second,
+                              before == joined.end() ? nullptr : &before->second, strips, part));
+        joined[var] = made;
+      } else {
+        Region region = total.at(var);
+        region[kAxisH] = rows->second;
+        ASHLAR_ASSIGN_OR_RETURN(made, builder.AddPart(node, region, strips, part));
+      }
       for (int input : behind) ASHLAR_RETURN_IF_ERROR(keep(input));
       for (int input : step.last_read[i]) read_kept(input);
+      if (rows == step.made.end()) continue;
       if (outputs.contains(var)) columns[var].push_back(made);
       Piece strip = made;
       if (const auto before = kept.find(var); before != kept.end()) {

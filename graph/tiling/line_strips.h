@@ -1,8 +1,9 @@
-// Segments run in strips of rows, each row computed once. Rows that the next strip reads again are
-// kept from strip to strip (line buffers: Alwani et al. 2016, "Fused-Layer CNN Accelerators"; the
-// schedule is in tile_lines.h). They are copied to the place of the next strip before the last
-// reader of their strip. With rolling lines (TileKind::kRolling) they are copied after that reader,
-// when the rest of the strip is freed, unless the reader would overwrite them.
+// Segments run in strips of rows. Rows that the next strip reads again are kept from strip to strip
+// (line buffers: Alwani et al. 2016, "Fused-Layer CNN Accelerators"; the schedule is in
+// tile_lines.h), or computed again (TileSegment::again). They are copied to the place of the next
+// strip before the last reader of their strip. With rolling lines (TileKind::kRolling) they are
+// copied after that reader, when the rest of the strip is freed, unless the reader would overwrite
+// them.
 #ifndef ASHLAR_GRAPH_TILING_LINE_STRIPS_H_
 #define ASHLAR_GRAPH_TILING_LINE_STRIPS_H_
 

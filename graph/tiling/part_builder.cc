@@ -33,6 +33,13 @@ absl::StatusOr<Piece> PartBuilder::AddPart(int node, const Region& region, const
   return regions_.AddPart(node, region, pieces, style.rows, style.part);
 }
 
+absl::StatusOr<Piece> PartBuilder::AddJoined(int node, const Range& rows, const Piece* before,
+                                             const Scope& scope, const PartStyle& style) {
+  record_.AddJoined(node, rows);
+  const Piece& piece = scope.Find(source().node(node).inputs[0]);
+  return regions_.AddJoined(node, rows, piece, before, style.part);
+}
+
 absl::Status PartBuilder::AddNeeds(absl::Span<const int> nodes, Regions& regions) {
   for (size_t i = nodes.size(); i-- > 0;) {
     const OperatorNode& node = source().node(nodes[i]);

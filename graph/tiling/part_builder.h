@@ -60,6 +60,11 @@ class PartBuilder {
   absl::StatusOr<Piece> AddPart(int node, const Region& region, const Scope& scope,
                                 const PartStyle& style);
 
+  // Adds the operator that joins rows `rows` of the node's input, reading the piece in scope.
+  // `before`: as in RegionBuilder::AddJoined.
+  absl::StatusOr<Piece> AddJoined(int node, const Range& rows, const Piece* before,
+                                  const Scope& scope, const PartStyle& style);
+
   // Adds to `regions` the region of each var that `nodes` must compute for the regions already in
   // it.
   absl::Status AddNeeds(absl::Span<const int> nodes, Regions& regions);

@@ -248,6 +248,31 @@ absl::StatusOr<Piece> RegionBuilder::AddPart(int node, const Region& region,
   if (format == Format::kNHCW16c && op->storage_rules(site).names_format) {
     op = operators_.MakeRelayout(format);
   }
+  return AddFor(node, region, std::move(op), std::move(inputs), format, part);
+}
+
+absl::StatusOr<Piece> RegionBuilder::AddJoined(int node, const Range& rows, const Piece& piece,
+                                               const Piece* before, absl::string_view part) {
+  const OwnedSite& site = SiteOf(node);
+  Region strip = WholeRegion(site.inputs[0].type.shape);
+  strip[kAxisN] = piece.region[kAxisN];
+  strip[kAxisH] = rows;
+  ASHLAR_ASSIGN_OR_RETURN(const Piece read, Crop(piece, strip));
+  std::vector<int> inputs = {read.var};
+  if (before != nullptr) inputs.push_back(before->var);
+  // Sums before the last rows have another type, which may have no other order of channels.
+  Format format = OutputFormat(node, 0, inputs, /*rows=*/true);
+  const bool last = rows.end == site.inputs[0].type.shape[kAxisH];
+  if (!last && !IsBlocked(format)) format = Format::kDefault;
+  Region region = WholeRegion(site.outputs[0].shape);
+  region[kAxisN] = strip[kAxisN];
+  return AddFor(node, region, JoinRows(node, rows), std::move(inputs), format, part);
+}
+
+absl::StatusOr<Piece> RegionBuilder::AddFor(int node, const Region& region, OperatorPtr op,
+                                            std::vector<int> inputs, Format format,
+                                            absl::string_view part) {
+  const OperatorNode& n = source().node(node);
   GraphBuilder::NodeOptions options;
   options.name = absl::StrCat(n.name, part);
   options.priority = n.priority;

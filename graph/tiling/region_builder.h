@@ -49,6 +49,16 @@ class RegionBuilder {
   absl::StatusOr<Piece> AddPart(int node, const Region& region, absl::Span<const Piece> pieces,
                                 bool rows, absl::string_view part);
 
+  // Returns the operator that joins rows `rows` of the node's input (TilingRules::JoinRows), or
+  // null.
+  OperatorPtr JoinRows(int node, const Range& rows) {
+    const Operator& op = *source().node(node).op;
+    return source().node(node).inputs.size() == 1 ? op.JoinRows(rows, SiteOf(node)) : nullptr;
+  }
+  // Adds it; `piece` holds these rows. `before`: its output for the rows before, if there are any.
+  absl::StatusOr<Piece> AddJoined(int node, const Range& rows, const Piece& piece,
+                                  const Piece* before, absl::string_view part);
+
   // By id of a node that computes a tile: the id of the tiled source node.
   const PartsOfNodes& parts() const { return parts_; }
   void HandOn(const Piece& piece) {
@@ -81,6 +91,9 @@ class RegionBuilder {
   absl::Status Unify(int node, Format format, std::vector<int>& inputs);
   absl::StatusOr<int> AddOperator(OperatorPtr op, std::vector<int> inputs, std::string name,
                                   Format format);
+  // Adds an operator for a region of the node's output.
+  absl::StatusOr<Piece> AddFor(int node, const Region& region, OperatorPtr op,
+                               std::vector<int> inputs, Format format, absl::string_view part);
   absl::StatusOr<int> Integer(int64_t value);
 
   GraphRewriter rewriter_;

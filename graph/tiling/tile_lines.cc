@@ -12,9 +12,12 @@ using Rows = absl::flat_hash_map<int, Range>;  // by var
 
 class LineScheduler {
  public:
-  LineScheduler(RegionBuilder& builder, absl::Span<const int> nodes, int input,
-                const Regions& total)
-      : builder_(builder), nodes_(nodes), input_(input), total_(total) {}
+  LineScheduler(RegionBuilder& builder, const FoundSegment& segment, const Regions& total)
+      : builder_(builder),
+        nodes_(segment.nodes),
+        input_(segment.input),
+        again_(segment.again),
+        total_(total) {}
 
   absl::StatusOr<LineSchedule> Run(int64_t count) {
     const Graph& graph = builder_.source();
@@ -25,8 +28,10 @@ class LineScheduler {
         return absl::InvalidArgumentError(
             absl::StrCat(graph.node(node).name, " makes no image and has no rows"));
       }
+      if (JoinsRows(node) && !again_.contains(region->first)) joined_until_[region->first] = 0;
       made_until_[region->first] = region->second[kAxisH].begin;
-      most_[region->first] = CeilDivide(region->second[kAxisH].size(), count);
+      const int64_t rows = region->second[kAxisH].size();
+      most_[region->first] = again_.contains(region->first) ? rows : CeilDivide(rows, count);
     }
     const Range& rows = total_.at(input_)[kAxisH];
     LineSchedule schedule;
@@ -36,7 +41,7 @@ class LineScheduler {
       LineStep step;
       Rows step_reads;
       ASHLAR_RETURN_IF_ERROR(MakeStep(step, step_reads));
-      if (t >= count && step.made.empty()) break;
+      if (t >= count && step.made.empty() && step.joined.empty()) break;
       schedule.steps.push_back(std::move(step));
       reads.push_back(std::move(step_reads));
     }
@@ -46,6 +51,14 @@ class LineScheduler {
   }
 
  private:
+  // Returns whether an operator joins strips of an image that is made in the segment.
+  bool JoinsRows(int node) {
+    const int input = builder_.source().node(node).inputs[0];
+    const auto region = total_.find(input);
+    return region != total_.end() && region->second.size() == 4 &&
+           builder_.JoinRows(node, region->second[kAxisH]) != nullptr;
+  }
+
   // Returns the end of the rows of a node's output that one step computes from the available rows.
   absl::StatusOr<int64_t> ReachOf(int node, int var) {
     const int64_t made = made_until_.at(var);
@@ -83,25 +96,52 @@ class LineScheduler {
     return builder_.InputRegions(node, region);
   }
 
-  absl::Status MakeStep(LineStep& step, Rows& reads) {
-    absl::flat_hash_map<int, size_t> last;  // by var: position of the last node that reads it
+  // Finds the rows that each node can add in this step, or joins, by position.
+  absl::StatusOr<std::vector<Range>> Advance() {
+    std::vector<Range> rows(nodes_.size());
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const OperatorNode& node = builder_.source().node(nodes_[i]);
       const int var = node.outputs[0];
       if (!made_until_.contains(var)) continue;
       ASHLAR_ASSIGN_OR_RETURN(const int64_t reach, ReachOf(nodes_[i], var));
-      const Range rows = {made_until_[var], reach};
-      if (rows.empty()) continue;
+      rows[i] = {made_until_[var], reach};
       made_until_[var] = reach;
-      step.made[var] = rows;
-      step.unread.insert(var);
-      ASHLAR_ASSIGN_OR_RETURN(const std::vector<Region> needed, NeededFor(nodes_[i], var, rows));
+    }
+    return rows;
+  }
+
+  absl::Status MakeStep(LineStep& step, Rows& reads) {
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<Range> added, Advance());
+    Rows again;                             // by var of again_: the rows that are read
+    absl::flat_hash_map<int, size_t> last;  // by var: position of the last node that reads it
+    for (size_t i = nodes_.size(); i-- > 0;) {
+      const OperatorNode& node = builder_.source().node(nodes_[i]);
+      const int var = node.outputs[0];
+      if (!made_until_.contains(var)) continue;
+      const Range rows = again_.contains(var) ? again[var] : added[i];
+      if (!rows.empty()) {
+        step.made[var] = rows;
+        if (!last.contains(var)) step.unread.insert(var);
+      }
+      std::vector<Region> needed;
+      if (const auto until = joined_until_.find(var); until != joined_until_.end()) {
+        const Range next = {until->second, made_until_.at(node.inputs[0])};
+        if (next.empty()) continue;
+        until->second = next.end;
+        step.joined[var] = next;
+        needed.push_back(total_.at(node.inputs[0]));
+        needed[0][kAxisH] = next;
+      } else if (rows.empty()) {
+        continue;
+      } else {
+        ASHLAR_ASSIGN_OR_RETURN(needed, NeededFor(nodes_[i], var, rows));
+      }
       for (size_t k = 0; k < needed.size(); ++k) {
         const int input = node.inputs[k];
         if (input == input_ || !made_until_.contains(input)) continue;
-        reads[input] = Hull(reads[input], needed[k][kAxisH]);
-        last[input] = i;
-        step.unread.erase(input);
+        Range& read = again_.contains(input) ? again[input] : reads[input];
+        read = Hull(read, needed[k][kAxisH]);
+        last.try_emplace(input, i);
       }
     }
     step.last_read.resize(nodes_.size());
@@ -124,23 +164,27 @@ class LineScheduler {
         const auto [it, is_new] = first_read.try_emplace(var, rows.begin);
         it->second = std::min(it->second, rows.begin);
       }
-      for (const auto& [var, rows] : step.made) made_until_[var] = rows.begin;
+      for (const auto& [var, rows] : step.made) {
+        if (!again_.contains(var)) made_until_[var] = rows.begin;
+      }
     }
   }
 
   RegionBuilder& builder_;
   const absl::Span<const int> nodes_;
   const int input_;
+  const absl::flat_hash_set<int>& again_;
   const Regions& total_;
-  absl::flat_hash_map<int, int64_t> made_until_;  // by var of the segment, and its input
-  absl::flat_hash_map<int, int64_t> most_;        // by var of the segment: rows of one step
+  absl::flat_hash_map<int, int64_t> made_until_;    // by var of the segment, and its input
+  absl::flat_hash_map<int, int64_t> joined_until_;  // by var that joins rows, in rows of its input
+  absl::flat_hash_map<int, int64_t> most_;          // by var of the segment: rows of one step
 };
 
 }  // namespace
 
-absl::StatusOr<LineSchedule> ScheduleLines(RegionBuilder& builder, absl::Span<const int> nodes,
-                                           int input, const Regions& total, int64_t count) {
-  return LineScheduler(builder, nodes, input, total).Run(count);
+absl::StatusOr<LineSchedule> ScheduleLines(RegionBuilder& builder, const FoundSegment& segment,
+                                           const Regions& total) {
+  return LineScheduler(builder, segment, total).Run(segment.spec.count);
 }
 
 }  // namespace ashlar

@@ -36,6 +36,15 @@ absl::Status TileRecord::AddOperator(int node, const Region& region) {
   return absl::OkStatus();
 }
 
+void TileRecord::AddJoined(int node, const Range& rows) {
+  if (parts_ == nullptr) return;
+  const Site site = builder_.site(node);
+  Region input = WholeRegion(site.inputs[0].type.shape);
+  input[kAxisH] = rows;
+  (*parts_)[at_].operators.push_back(
+      {node, WholeRegion(site.outputs[0].shape), std::move(input), builder_.JoinRows(node, rows)});
+}
+
 absl::Status TileRecord::AddReached(const FoundSegment& segment, int64_t row, int64_t column) {
   if (parts_ == nullptr) return absl::OkStatus();
   TiledPart& part = (*parts_)[at_];

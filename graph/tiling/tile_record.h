@@ -27,6 +27,8 @@ class TileRecord {
 
   // Records that the current tile computes `region` of the node's output.
   absl::Status AddOperator(int node, const Region& region);
+  // Records that the current tile joins rows of the node's input to its output.
+  void AddJoined(int node, const Range& rows);
   // Records the regions that depend on input tile (row, column): the products of the regions that
   // depend on its rows and on its columns.
   absl::Status AddReached(const FoundSegment& segment, int64_t row, int64_t column);

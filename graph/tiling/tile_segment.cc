@@ -146,6 +146,21 @@ absl::StatusOr<TileItems> FindSegments(const Graph& graph, absl::Span<const Tile
         }
       }
     }
+    for (const int id : spec.again) {
+      const auto node = by_id.find(id);
+      if (node == by_id.end() || segment_of[node->second] != index) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(TextOf(spec), ": operator ", id, ", to be computed again, is not in it"));
+      }
+      const int var = graph.node(node->second).outputs[0];
+      const std::vector<int>& outputs = segment.outputs;
+      if (std::find(outputs.begin(), outputs.end(), var) != outputs.end()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(TextOf(spec), ": operator ", id, " cannot be computed again, because ",
+                         graph.var(var).name, " is read outside of it"));
+      }
+      segment.again.insert(var);
+    }
     ASHLAR_ASSIGN_OR_RETURN(segment.parts, FindSegments(graph, spec.inner, segment.nodes));
     result.segments.push_back(std::move(segment));
   }

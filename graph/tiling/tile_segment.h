@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
@@ -28,10 +29,11 @@ struct TileItems {
 
 struct FoundSegment {
   TileSegment spec;
-  std::vector<int> nodes;    // in execution order
-  std::vector<int> outputs;  // vars that are read outside of it
-  int input = 0;             // the var at its start
-  TileItems parts;           // of one tile
+  std::vector<int> nodes;          // in execution order
+  std::vector<int> outputs;        // vars that are read outside of it
+  int input = 0;                   // the var at its start
+  absl::flat_hash_set<int> again;  // vars that are computed again (TileSegment::again)
+  TileItems parts;                 // of one tile
 };
 
 // `nodes`: producers first. InvalidArgument if a segment is not within `nodes`, overlaps another,

@@ -39,10 +39,10 @@ class Parser {
 
  private:
   absl::Status Error(absl::string_view what) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat("tile spec '", text_.substr(0, 200), "': ", what, " at character ",
-                     text_.size() - rest_.size() + 1, "; expected FROM-TO:KIND[(...)][;...] with ",
-                     "KIND batchN, rowsN, linesN, rollingN, gridNxM or inputgridNxM"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "tile spec '", text_.substr(0, 200), "': ", what, " at character ",
+        text_.size() - rest_.size() + 1, "; expected FROM-TO:KIND[(...)][;...] with ",
+        "KIND batchN, rowsN, linesN[~ID...], rollingN[~ID...], gridNxM or ", "inputgridNxM"));
   }
 
   bool Take(absl::string_view token) {
@@ -86,6 +86,10 @@ class Parser {
       if (!Take("x")) return Error("expected 'x'");
       ASHLAR_ASSIGN_OR_RETURN(segment.count_width, Number(1, "expected a number of parts"));
     }
+    while (IsLines(segment.kind) && Take("~")) {
+      ASHLAR_ASSIGN_OR_RETURN(const int id, Number(0, "expected an operator's id"));
+      segment.again.push_back(id);
+    }
     if (Take("(")) {
       if (IsLines(segment.kind)) return Error("lines have no segments inside");
       ASHLAR_ASSIGN_OR_RETURN(segment.inner, List(depth + 1));
@@ -102,6 +106,7 @@ std::string Print(const std::vector<TileSegment>& segments) {
     const KindRow& row = kKinds[static_cast<size_t>(segment.kind)];
     absl::StrAppend(out, segment.from, "-", segment.to, ":", row.name, segment.count);
     if (row.grid) absl::StrAppend(out, "x", segment.count_width);
+    for (const int id : segment.again) absl::StrAppend(out, "~", id);
     if (!segment.inner.empty()) absl::StrAppend(out, "(", Print(segment.inner), ")");
   });
 }

@@ -35,6 +35,9 @@ struct TileSegment {
   int64_t count = 1;               // tiles along the batch or the rows
   int64_t count_width = 1;         // tiles along the columns: kGrid and kInputGrid
   std::vector<TileSegment> inner;  // segments of each tile
+  // Strips that keep rows (IsLines): the operators, by id, whose rows are computed again in each
+  // strip that reads them, and not kept.
+  std::vector<int> again = {};
 
   friend bool operator==(const TileSegment&, const TileSegment&) = default;
 };
@@ -42,7 +45,8 @@ struct TileSegment {
 // A list of segments without common operators.
 //
 // In text: "FROM-TO:KIND" with KIND batchN, rowsN, linesN, rollingN, gridNxM or inputgridNxM (N
-// rows of M tiles), joined by ';'. Segments inside of another follow it in parentheses:
+// rows of M tiles), joined by ';'. Operators whose rows are computed again follow linesN and
+// rollingN: "2-96:lines14~8~20". Segments inside of another follow it in parentheses:
 // "2-180:batch10(2-96:lines14;96-117:rows2)". The empty text has no segments.
 struct TileSpec {
   std::vector<TileSegment> segments;

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "graph/status.h"
+#include "graph/tiling/tile_segment.h"
 #include "opr/batch_norm.h"
 #include "opr/concat.h"
 #include "opr/conv_bias.h"
@@ -204,6 +205,21 @@ Graph RandomImageGraph(std::mt19937_64& random, bool joins, int64_t max_channels
   return RandomBuilder(random, joins, max_channels, kinds).Build();
 }
 
+namespace {
+
+// Strips compute some operators again.
+void AddAgain(std::mt19937_64& random, const Graph& graph, TileSegment& segment) {
+  if (!IsLines(segment.kind)) return;
+  for (const OperatorNode& node : graph.nodes()) {
+    if (node.op->role() != Role::kCompute || Pick(random, 0, 2) > 0) continue;
+    segment.again.push_back(node.id);
+    // Not each is within the segment, and read only there.
+    if (!FindSegments(graph, {segment}, NodesInOrder(graph)).ok()) segment.again.pop_back();
+  }
+}
+
+}  // namespace
+
 TileSpec RandomTiles(std::mt19937_64& random, const Graph& graph) {
   // At most as many tiles as the smallest image that leaves the segment has rows and columns.
   Shape least = graph.var(graph.outputs().back().var).type.shape;
@@ -219,6 +235,7 @@ TileSpec RandomTiles(std::mt19937_64& random, const Graph& graph) {
   segment.count = Pick(random, 1, least[2]);
   const bool grid = segment.kind == TileKind::kGrid || segment.kind == TileKind::kInputGrid;
   if (grid) segment.count_width = Pick(random, 1, least[3]);
+  AddAgain(random, graph, segment);
   if (least[0] == 1 || Pick(random, 0, 1) == 0) return {{segment}};
   TileSegment batch = segment;
   batch.kind = TileKind::kBatch;

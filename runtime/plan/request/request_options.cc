@@ -256,8 +256,8 @@ std::vector<RequestOption> MakeOptions() {
       {.name = "tile",
        .metavar = "SPEC|none",
        .help = "compute in tiles, as `plan --memory-budget` prints them: FROM-TO:KIND[;...], with "
-               "ids of operators (`inspect --nodes`) and the kinds batchN, rowsN, linesN, "
-               "rollingN, gridNxM or inputgridNxM; none: no tiles, not even measured ones",
+               "ids of operators (`inspect --nodes`) and the kinds batchN, rowsN, linesN[~ID...], "
+               "rollingN[~ID...], gridNxM or inputgridNxM; none: no tiles, not even measured ones",
        .set = [](Text t, Request& r) { return Store(ParseTilesOrNone(t), r.target.tiles); },
        .get =
            [](const Request& r) {

@@ -9,6 +9,7 @@
 #include "opr/table.h"
 #include "runtime/plan/stages/parallel_for.h"
 #include "runtime/plan/stages/rewrite.h"
+#include "runtime/plan/tiling/again_trials.h"
 #include "runtime/schedule/scheduler.h"
 
 namespace ashlar {
@@ -102,6 +103,14 @@ std::vector<TilingTrial> TilingWays::Refinements(const Ends& ends) {
   const auto& [i, j, images] = ends;
   std::vector<TilingTrial> trials =
       RefinedTrials(problem_.graph, cuts_, i, j, images, problem_.rolling);
+  if (problem_.max_extra_flops > 0) {
+    const TileKind kind = problem_.rolling ? TileKind::kRolling : TileKind::kLines;
+    for (TilingTrial& trial :
+         AgainTrials(problem_.graph, problem_.order, cuts_, i, j, images, kind,
+                     problem_.max_extra_flops * flops_ / static_cast<double>(images_))) {
+      trials.push_back(std::move(trial));
+    }
+  }
   if (!segments_.contains(ends)) {
     trials.insert(trials.begin(), FirstTrial(problem_.graph, cuts_, i, j, images));
   }

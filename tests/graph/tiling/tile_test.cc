@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "graph/passes/pass.h"
 #include "opr/conv_bias.h"
@@ -11,7 +12,9 @@
 #include "opr/pad.h"
 #include "opr/pooling.h"
 #include "opr/softmax.h"
+#include "opr/type_cvt.h"
 #include "tests/support/graph_maker.h"
+#include "tests/support/shapes.h"
 #include "tests/support/tensors.h"
 #include "tests/support/tiled_graphs.h"
 
@@ -21,6 +24,7 @@ namespace {
 using ::ashlar::testing::CountDifferences;
 using ::ashlar::testing::GraphMaker;
 using ::ashlar::testing::NodesInOrder;
+using ::ashlar::testing::Pick;
 using ::ashlar::testing::RandomImageGraph;
 using ::ashlar::testing::RandomTensor;
 using ::ashlar::testing::RandomTiles;
@@ -127,6 +131,7 @@ TEST(TileTest, LinesComputeNothingTwice) {
     if (rows.kind == TileKind::kBatch) continue;
     rows.kind = TileKind::kLines;
     rows.count_width = 1;
+    rows.again.clear();
     const auto work = [](const Graph& g) {
       int64_t sum = 0;
       for (const OperatorNode& node : g.nodes()) {
@@ -166,6 +171,107 @@ TEST(TileTest, TheLastLinesAreNoMoreThanOthers) {
   }
   EXPECT_GE(pools, 4 * kStrips);
   EXPECT_EQ(Differences(graph, spec, RandomInput(random, graph)), 0);
+}
+
+// Two convolutions and a pool over their whole image, in 8 bits or floats.
+struct PooledNet {
+  Graph graph;
+  int from = 0, again = 0, to = 0;  // ids of the input, the first convolution and the pool
+  Shape pooled;                     // the image in front of the pool
+};
+
+PooledNet MakePooledNet(std::mt19937_64& random, PoolingMode mode, bool bytes) {
+  GraphMaker maker;
+  constexpr OutputType kBytes = {DType::kQuantizedS8, 0.05, 3};
+  int x = maker.Input("x", {Pick(random, 1, 2), 3, Pick(random, 5, 20), Pick(random, 5, 9)});
+  PooledNet net;
+  const int input = x;
+  if (bytes) x = maker.Add<TypeCvt>({kBytes.dtype, kBytes.scale, kBytes.zero_point}, {x});
+  int first = -1;
+  for (int i = 0; i < 2; ++i) {
+    const int64_t channels = maker.var(x).type.shape[1], made = Pick(random, 4, 40);
+    HostTensor filter = RandomTensor(random, {made, channels, 3, 3});
+    HostTensor bias = RandomTensor(random, {1, made, 1, 1});
+    ConvBiasParam param;
+    param.pad_h = param.pad_w = 1;
+    if (bytes) {
+      param.output = kBytes;
+      const auto constant = [&](HostTensor& tensor, DType dtype, double most, float scale) {
+        HostTensor integers = HostTensor::Zeros(StoredAs(dtype), tensor.shape());
+        for (int64_t k = 0; k < tensor.num_elements(); ++k) {
+          integers.Set(k, std::round(tensor.At(k) * most));
+        }
+        tensor = integers.As(dtype, Value(Quantization::Make(dtype, {scale})));
+      };
+      constant(filter, DType::kQuantizedS8, 60, 0.01f);
+      constant(bias, DType::kQuantizedS32, 900, maker.var(x).type.quantization.scale() * 0.01f);
+    }
+    x = maker.Add<ConvBiasForward>(param, {x, maker.Constant(filter), maker.Constant(bias)});
+    if (i == 0) first = x;
+  }
+  net.pooled = maker.var(x).type.shape;
+  PoolingParam pool{.mode = mode, .window_h = net.pooled[2], .window_w = net.pooled[3]};
+  if (bytes && mode != PoolingMode::kMax) pool.output = {DType::kQuantizedS8, 0.01, -4};
+  x = maker.Add<PoolingForward>(pool, {x});
+  maker.Output(x);
+  const auto id = [&](int var) { return net.graph.node(net.graph.var(var).producer).id; };
+  net.graph = std::move(maker).Build();
+  net.from = id(input), net.again = id(first), net.to = id(x);
+  return net;
+}
+
+// A pool that ends a segment of strips adds what arrives: the image in front of it never exists.
+TEST(TileTest, PoolsOfWholeImagesJoinStrips) {
+  for (uint64_t seed = 0; seed < 120; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto mode = static_cast<PoolingMode>(seed % 3);
+    const bool bytes = seed % 2 == 0;
+    const PooledNet net = MakePooledNet(random, mode, bytes);
+    const HostTensor input = RandomInput(random, net.graph);
+    const int64_t rows = input.shape()[2];
+    TileSegment segment{net.from, net.to, TileKind::kLines, Pick(random, 2, rows), 1, {}};
+    if (Pick(random, 0, 1) == 1) segment.kind = TileKind::kRolling;
+    if (Pick(random, 0, 1) == 1) segment.again = {net.again};
+    TileSpec spec = {{segment}};
+    if (input.shape()[0] == 2 && Pick(random, 0, 1) == 1) {
+      spec = {{{net.from, net.to, TileKind::kBatch, 2, 1, {segment}}}};
+    }
+    SCOPED_TRACE(absl::StrCat("seed ", seed, " tiles ", spec.ToString()));
+    const Graph tiled = Value(TileInOrder(net.graph, spec));
+    int joined = 0;
+    for (const OperatorNode& node : tiled.nodes()) joined += node.op->type() == "PoolingRows";
+    EXPECT_GE(joined, segment.count - 1);
+    for (const Var& var : tiled.vars()) EXPECT_FALSE(var.type.shape == net.pooled) << var.name;
+    if (bytes || mode == PoolingMode::kMax) {
+      EXPECT_EQ(Differences(net.graph, spec, input), 0);
+    } else {  // each strip rounds its sum to Float32
+      EXPECT_LE(testing::RelativeError(Value(testing::Evaluate(tiled, input))[0],
+                                       Value(testing::Evaluate(net.graph, input))[0]),
+                1e-6);
+    }
+  }
+}
+
+TEST(TileTest, RowsThatAreComputedAgainAreNotKept) {
+  std::mt19937_64 random(3);
+  const PooledNet net = MakePooledNet(random, PoolingMode::kMax, false);
+  const auto text = [&](const char* again) {
+    return absl::StrCat(net.from, "-", net.to, ":lines5", again);
+  };
+  const auto copies = [&](const std::string& spec) {  // of rows, from strip to strip
+    const Graph tiled = Value(TileInOrder(net.graph, Value(TileSpec::Parse(spec))));
+    return std::count_if(tiled.vars().begin(), tiled.vars().end(),
+                         [](const Var& var) { return var.name.ends_with(":halo"); });
+  };
+  EXPECT_GT(copies(text("")), 0);
+  EXPECT_EQ(copies(text(absl::StrCat("~", net.again).c_str())), 0);
+  const auto refused = [&](int id) {
+    const TileSpec spec = Value(TileSpec::Parse(text(absl::StrCat("~", id).c_str())));
+    return std::string(TileInOrder(net.graph, spec).status().message());
+  };
+  EXPECT_THAT(refused(net.to), HasSubstr("is read outside of it"));
+  EXPECT_THAT(refused(net.from), HasSubstr("is not in it"));
+  EXPECT_THAT(refused(9999), HasSubstr("operator 9999, to be computed again, is not in it"));
 }
 
 TEST(TileTest, SegmentsOfOneGraphAreIndependent) {

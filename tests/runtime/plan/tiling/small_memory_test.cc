@@ -317,6 +317,67 @@ TEST_P(TiledSmallMemory, GivesTheBitsOfTheWhole) {
   EXPECT_TRUE(SameBits(whole, tiled));
 }
 
+// A network in tiles that compute rows again (TileSegment::again) or join strips in a pool, as
+// `plan
+// --memory-budget min --max-extra-flops RATIO` finds them or, for MobileNetV2, by hand.
+struct RecomputingNet {
+  const char* name;
+  const char* tiles;
+  int64_t bytes;
+  double most;  // extra operations, over all of the network
+};
+
+class RecomputingSmallMemory : public ::testing::TestWithParam<RecomputingNet> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Networks, RecomputingSmallMemory,
+    ::testing::Values(RecomputingNet{"mbv2-1.0-224",
+                                     "0-76:rolling112~2~8~26~44~64;76-134:rolling28~82~102~122;"
+                                     "134-192:rolling14~140~160~180;192-250:rolling14~200~218~238;"
+                                     "250-288:rolling14;288-328:rolling7;328-336:rolling7",
+                                     68096, 0.52},
+                      RecomputingNet{"mcunet-in3",
+                                     "0-116:lines88~2~8~26~44~64~84~104;"
+                                     "116-328:lines22~122~142~162~180~200~220~238~258~278~296",
+                                     53392, 1},
+                      RecomputingNet{"tiny-vww", "0-74:lines48~2~20~32~56", 9984, 0.17},
+                      RecomputingNet{"tiny-vww", "0-74:lines48~2~8~20~32~56", 9696, 0.3}),
+    [](const auto& net) {
+      std::string name = absl::StrCat(net.param.name, "_", net.param.bytes);
+      std::replace_if(
+          name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+      return name;
+    });
+
+TEST_P(RecomputingSmallMemory, FitsAndGivesTheBitsOfTheWhole) {
+  const RecomputingNet& net = GetParam();
+  const bool large = net.bytes > 12000;
+  if (testing::kSanitized && large) GTEST_SKIP() << "takes long under sanitizers";
+  cpu::RegisterDevice();
+  const json nets = Nets();
+  const auto planned = Value(PlanGraph(NetMaker(nets[net.name]).Make(), InTiles(net.tiles, false)));
+  EXPECT_LE(planned->plan.plan.arena, net.bytes);
+  EXPECT_GT(planned->extra_flops_ratio, 0);
+  EXPECT_LE(planned->extra_flops_ratio, net.most);
+  if (large && !testing::LongTests()) return;
+  EXPECT_TRUE(SameBits(Outputs(nets[net.name], ""),
+                       Outputs(nets[net.name], net.tiles, /*release_input=*/false, false)));
+}
+
+// A pool that joins strips: MobileNetV2's last image of 1280 channels, 62,720 bytes, never exists.
+TEST(SmallMemory, APoolAddsWhatHasArrived) {
+  if (testing::kSanitized) GTEST_SKIP() << "takes long under sanitizers";
+  cpu::RegisterDevice();
+  const json nets = Nets();
+  const char* const kBefore =
+      "0-76:rolling112~2~8~26~44~64;76-134:rolling28~82~102~122;134-192:rolling14~140~160~180;"
+      "192-250:rolling14~200~218~238;250-288:rolling14;288-328:rolling7";
+  const json& net = nets["mbv2-1.0-224"];
+  const auto arena = [&](const std::string& tiles) { return ArenaOf(net, tiles, false); };
+  EXPECT_EQ(arena(kBefore), 78400);  // and the 320 channels from which it is computed
+  EXPECT_LE(arena(absl::StrCat(kBefore, ";328-336:rolling7")), 68096);
+}
+
 // Returns random tiles between two random cuts.
 TileSpec AnyTiles(std::mt19937& random, const Graph& graph) {
   const std::vector<GraphCut> cuts = FindCuts(graph, testing::NodesInOrder(graph));
