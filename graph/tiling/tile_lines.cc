@@ -17,6 +17,7 @@ class LineScheduler {
         nodes_(segment.nodes),
         input_(segment.input),
         again_(segment.again),
+        outputs_(segment.outputs.begin(), segment.outputs.end()),
         total_(total) {}
 
   absl::StatusOr<LineSchedule> Run(int64_t count) {
@@ -30,6 +31,7 @@ class LineScheduler {
       }
       if (JoinsRows(node) && !again_.contains(region->first)) joined_until_[region->first] = 0;
       made_until_[region->first] = region->second[kAxisH].begin;
+      if (Waits(node)) waits_until_[region->first] = region->second[kAxisH].begin;
       const int64_t rows = region->second[kAxisH].size();
       most_[region->first] = again_.contains(region->first) ? rows : CeilDivide(rows, count);
     }
@@ -57,6 +59,18 @@ class LineScheduler {
     const auto region = total_.find(input);
     return region != total_.end() && region->second.size() == 4 &&
            builder_.JoinRows(node, region->second[kAxisH]) != nullptr;
+  }
+
+  // Returns whether an operator computes rows only when they are read, because its inputs take much
+  // less memory: less than half.
+  bool Waits(int node) const {
+    const OperatorNode& n = builder_.source().node(node);
+    if (again_.contains(n.outputs[0]) || outputs_.contains(n.outputs[0])) return false;
+    int64_t bytes = builder_.source().var(n.outputs[0]).type.bytes();
+    for (int input : n.inputs) {
+      if (total_.contains(input)) bytes -= 2 * builder_.source().var(input).type.bytes();
+    }
+    return bytes > 0;
   }
 
   // Returns the end of the rows of a node's output that one step computes from the available rows.
@@ -112,13 +126,18 @@ class LineScheduler {
 
   absl::Status MakeStep(LineStep& step, Rows& reads) {
     ASHLAR_ASSIGN_OR_RETURN(const std::vector<Range> added, Advance());
-    Rows again;                             // by var of again_: the rows that are read
+    Rows demanded;                          // by var: the rows that are read
     absl::flat_hash_map<int, size_t> last;  // by var: position of the last node that reads it
     for (size_t i = nodes_.size(); i-- > 0;) {
       const OperatorNode& node = builder_.source().node(nodes_[i]);
       const int var = node.outputs[0];
       if (!made_until_.contains(var)) continue;
-      const Range rows = again_.contains(var) ? again[var] : added[i];
+      Range rows = added[i];
+      if (again_.contains(var)) rows = demanded[var];
+      if (const auto until = waits_until_.find(var); until != waits_until_.end()) {
+        rows = {until->second, std::max(until->second, demanded[var].end)};
+        until->second = rows.end;
+      }
       if (!rows.empty()) {
         step.made[var] = rows;
         if (!last.contains(var)) step.unread.insert(var);
@@ -139,8 +158,9 @@ class LineScheduler {
       for (size_t k = 0; k < needed.size(); ++k) {
         const int input = node.inputs[k];
         if (input == input_ || !made_until_.contains(input)) continue;
-        Range& read = again_.contains(input) ? again[input] : reads[input];
-        read = Hull(read, needed[k][kAxisH]);
+        const Range& read = needed[k][kAxisH];
+        demanded[input] = Hull(demanded[input], read);
+        if (!again_.contains(input)) reads[input] = Hull(reads[input], read);
         last.try_emplace(input, i);
       }
     }
@@ -174,8 +194,10 @@ class LineScheduler {
   const absl::Span<const int> nodes_;
   const int input_;
   const absl::flat_hash_set<int>& again_;
+  const absl::flat_hash_set<int> outputs_;
   const Regions& total_;
   absl::flat_hash_map<int, int64_t> made_until_;    // by var of the segment, and its input
+  absl::flat_hash_map<int, int64_t> waits_until_;   // by var that waits: its rows so far
   absl::flat_hash_map<int, int64_t> joined_until_;  // by var that joins rows, in rows of its input
   absl::flat_hash_map<int, int64_t> most_;          // by var of the segment: rows of one step
 };

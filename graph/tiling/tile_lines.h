@@ -2,7 +2,9 @@
 // steps (line buffers: Alwani et al. 2016, "Fused-Layer CNN Accelerators"; the reuse and recompute
 // models are theirs). A galloping search over an operator's input regions finds how many rows it
 // can compute from the available ones. Each row is computed once, except of chosen operators, which
-// keep none: a backward sweep over a step finds the rows of theirs that it reads.
+// keep none: a backward sweep over a step finds the rows of theirs that it reads. The same sweep
+// serves operators whose inputs are much smaller: their rows are computed when they are read, and
+// until then the inputs' rows wait.
 #ifndef ASHLAR_GRAPH_TILING_TILE_LINES_H_
 #define ASHLAR_GRAPH_TILING_TILE_LINES_H_
 

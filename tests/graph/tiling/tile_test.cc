@@ -274,6 +274,41 @@ TEST(TileTest, RowsThatAreComputedAgainAreNotKept) {
   EXPECT_THAT(refused(9999), HasSubstr("operator 9999, to be computed again, is not in it"));
 }
 
+// A reader of every second row: until it reads, the narrow rows wait instead of the wide ones.
+TEST(TileTest, WideRowsAreComputedWhenTheyAreRead) {
+  constexpr int64_t kSide = 16;
+  std::mt19937_64 random(5);
+  for (const int64_t wide : {24, 4}) {
+    GraphMaker maker;
+    const int input = maker.Input("x", {1, 3, kSide, kSide});
+    const auto add = [&](int x, int64_t made, int64_t window, int64_t stride, const char* name) {
+      const int64_t channels = maker.var(x).type.shape[1];
+      ConvBiasParam param;
+      param.pad_h = param.pad_w = window / 2;
+      param.stride_h = param.stride_w = stride;
+      const int filter = maker.Constant(RandomTensor(random, {made, channels, window, window}));
+      const int bias = maker.Constant(RandomTensor(random, {1, made, 1, 1}));
+      return maker.Add<ConvBiasForward>(param, {x, filter, bias}, name);
+    };
+    const int narrow = add(input, 4, 3, 1, "narrow"), expand = add(narrow, wide, 1, 1, "expand");
+    const int last = add(expand, 4, 3, 2, "last");
+    maker.Output(last);
+    const Graph graph = std::move(maker).Build();
+    const auto id = [&](int var) { return graph.node(graph.var(var).producer).id; };
+    const TileSpec spec = {{{id(input), id(last), TileKind::kLines, kSide, 1, {}}}};
+    const Graph tiled = Value(TileInOrder(graph, spec));
+    const auto count = [&](const char* name) {
+      return std::count_if(tiled.nodes().begin(), tiled.nodes().end(), [&](const auto& node) {
+        return node.op->type() == "ConvBiasForward" && node.name.starts_with(name);
+      });
+    };
+    EXPECT_GE(count("narrow"), kSide);
+    EXPECT_EQ(count("expand"), wide > 8 ? count("last") : count("narrow"));
+    EXPECT_LE(count("last"), kSide / 2 + 1);
+    EXPECT_EQ(Differences(graph, spec, RandomInput(random, graph)), 0);
+  }
+}
+
 TEST(TileTest, SegmentsOfOneGraphAreIndependent) {
   std::mt19937_64 random(7);
   GraphMaker maker;
