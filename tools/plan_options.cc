@@ -30,7 +30,8 @@ absl::StatusOr<WorkspaceSource> ParseWorkspace(absl::string_view name) {
 void PlanOptions::Declare(CLI::App& app) {
   app_ = &app;
   AddModelFlags(app, model_,
-                "the model file (.ash, .onnx, .tflite), or buffers (.csv, or - for stdin)");
+                "the model file (.ash, .onnx, .tflite), or buffers (.csv, - for stdin; .pickle: "
+                "PyTorch's memory snapshot)");
   app.add_option("MORE", more_, "with --share-arena: the other models")->option_text(" ");
   const OptionGroup planning(app, "Planning");
   AddFlag(planning, "--share-arena", share_arena_,
@@ -91,7 +92,7 @@ std::vector<IdleOptions> PlanOptions::Idle(const ConsoleFlags& console) const {
                                    "--compare", "--format", "--output", "--buffers", "--validate"}),
                     absl::StrCat("it is for models, and ", model_.path, " holds buffers")});
   }
-  if (!PlansBuffers()) {
+  if (!PlansBuffers() || PlansSnapshot()) {
     idle.push_back({{"--validate"}, absl::StrCat(model_.path, " is no .csv file of buffers")});
   }
   if (!console.prints() && output_.empty()) {
@@ -108,7 +109,11 @@ std::vector<std::string> PlanOptions::OutputFiles() const {
 }
 
 bool PlanOptions::PlansBuffers() const {
-  return model_.path == "-" || HasEnding(model_.path, ".csv");
+  return model_.path == "-" || HasEnding(model_.path, ".csv") || PlansSnapshot();
+}
+
+bool PlanOptions::PlansSnapshot() const {
+  return HasEnding(model_.path, ".pickle") || HasEnding(model_.path, ".pkl");
 }
 
 bool PlanOptions::WritesTflite() const { return HasEnding(output_, ".tflite"); }

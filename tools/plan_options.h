@@ -25,6 +25,7 @@ class PlanOptions : public Command {
  protected:
   // Whether MODEL is a CSV file of buffers.
   bool PlansBuffers() const;
+  bool PlansSnapshot() const;  // whose buffers come from PyTorch's memory snapshot
   // Whether the plan is written into a TensorFlow Lite model.
   bool WritesTflite() const;
   PlanFormat format() const;

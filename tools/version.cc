@@ -26,7 +26,7 @@ std::string VersionText() {
       "devices    cpu0:0; gpu0:0 by libashlar_cuda.so, where it is (`ashlar doctor`)\n",
       "reads      .ash (version ", kNativeVersion,
       "), .onnx (`ashlar ops --onnx`), .tflite, profile "
-      "dumps (.json), buffers (.csv),\n"
+      "dumps (.json), buffers (.csv, .pickle),\n"
       "           plans (.plan), arrays (.npy, .npz, raw), pictures (.png, .jpg, .ppm)\n"
       "writes     .ash, .onnx, .npz, profile dumps and traces (.json), plans (.plan, .csv, .svg, "
       ".html)\n"

@@ -1,4 +1,5 @@
-// ashlar plan: the memory plan of a model, or of buffers in a CSV file, without running.
+// ashlar plan: the memory plan of a model, or of buffers in a CSV file or in a memory snapshot of
+// PyTorch, without running.
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -39,6 +40,7 @@
 #include "tools/report/record_use.h"
 #include "tools/report/recording_view.h"
 #include "tools/report/shared_arena.h"
+#include "tools/report/snapshot_view.h"
 #include "tools/report/step_frontier.h"
 #include "tools/report/tile_info.h"
 #include "tools/request.h"
@@ -57,7 +59,7 @@ class PlanCommand final : public PlanOptions {
     if (!diff_.empty()) return Diff(console);
     if (share_arena_) return ShareArena(console);
     if (WritesTflite()) return PlanInside(console);
-    if (PlansBuffers()) return PlanCsv(console);
+    if (PlansBuffers()) return PlanBuffers(console);
     return frontier_ ? ShowFrontier(console) : PlanModel(console);
   }
 
@@ -92,18 +94,29 @@ class PlanCommand final : public PlanOptions {
                            validate_ ? "valid; " : "", result.plan.arena, ratio, liveness_bound);
   }
 
-  absl::Status PlanCsv(Console& console) {
-    if (format() == PlanFormat::kPlan) {
-      return UsageError(absl::StrCat("plan files are of models; ", model_.path, " holds buffers"));
-    }
-    console.Progress(absl::StrCat("reading ", model_.path));
+  // Reads the buffers of the file into `planned`, and returns its snapshot if it is one.
+  absl::StatusOr<std::optional<MemorySnapshot>> ReadBuffers(PlannedBuffers& planned) const {
     const int64_t align = std::max<int64_t>(planning_.request.debug.alignment, 1);
+    if (PlansSnapshot()) {
+      ASHLAR_ASSIGN_OR_RETURN(MemorySnapshot snapshot, LoadSnapshot(model_.path, align));
+      planned.problem = snapshot.problem;
+      return std::optional(std::move(snapshot));
+    }
     absl::StatusOr<memory::CsvProblem> problem =
         model_.path == "-" ? memory::ReadCsv(std::cin, "standard input", align)
                            : memory::ReadCsvFile(model_.path, align);
     if (!problem.ok()) return WithExitCode(problem.status(), ExitCode::kRejectedInput);
-    PlannedBuffers planned;
     planned.problem = *std::move(problem);
+    return std::nullopt;
+  }
+
+  absl::Status PlanBuffers(Console& console) {
+    if (format() == PlanFormat::kPlan) {
+      return UsageError(absl::StrCat("plan files are of models; ", model_.path, " holds buffers"));
+    }
+    console.Progress(absl::StrCat("reading ", model_.path));
+    PlannedBuffers planned;
+    ASHLAR_ASSIGN_OR_RETURN(const std::optional<MemorySnapshot> snapshot, ReadBuffers(planned));
     if (validate_) ASHLAR_RETURN_IF_ERROR(CheckAllPlaced(planned.problem));
     planned.names = planned.problem.names.empty() ? planned.problem.ids : planned.problem.names;
     planned.title = model_.path;
@@ -123,17 +136,20 @@ class PlanCommand final : public PlanOptions {
     AddArena(r, document);
     ASHLAR_ASSIGN_OR_RETURN(const int64_t liveness_bound, LivenessBound(planned.problem.problem));
     document["liveness_bound_bytes"] = liveness_bound;
+    if (snapshot) document["snapshot"] = SnapshotDocument(*snapshot);
     document["chunks"] = ChunksDocument(planned);
     if (shows_all()) {
       planned.viewed = {ViewOf(planned.problem.problem, r, planned.names, FileName(model_.path))};
+      if (snapshot) planned.viewed.push_back(ViewOfSnapshot(*snapshot, r));
     }
     document["search_ms"] = r.search_ms;
     document["total_ms"] = r.total_ms;
-    const std::string table = absl::StrCat(
-        absl::StrFormat("%s, %s planned in %s\n",
-                        Counted(planned.problem.problem.buffers.size(), "buffer"),
-                        FormatBytes(r.plan.arena), FormatMilliseconds(r.total_ms)),
-        validate_ ? "" : ArenaLine(r), LivenessLine(r, liveness_bound), PeakTable(planned));
+    const std::string table =
+        absl::StrCat(absl::StrFormat("%s, %s planned in %s\n",
+                                     Counted(planned.problem.problem.buffers.size(), "buffer"),
+                                     FormatBytes(r.plan.arena), FormatMilliseconds(r.total_ms)),
+                     validate_ ? "" : ArenaLine(r), LivenessLine(r, liveness_bound),
+                     snapshot ? SnapshotLines(*snapshot, r) : "", PeakTable(planned));
     return Show(planned, table, std::move(document), console);
   }
 

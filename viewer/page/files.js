@@ -8,6 +8,9 @@ function documentsOf(name, text) {
     if (!plans) throw new Error("this page has no plans");
     return JSON.parse(plans.textContent);
   }
+  if (/\.(pickle|pkl)$/i.test(name)) {
+    throw new Error("a memory snapshot of PyTorch: ashlar plan FILE.pickle -o plan.html makes its page");
+  }
   const document = JSON.parse(text);
   return [document.plan ?? document];
 }
