@@ -28,8 +28,8 @@ constexpr int64_t kDropBytes = 4 << 20;
 // Reports that the bytes of an entry will not be read again.
 void LetGo(const PlannedGraph& planned, const WeightEntry& entry, const DoneWith& done_with) {
   if (!done_with || entry.packed != nullptr) return;
-  const HostTensor& source = planned.graph.constant(entry.var)->source();
-  done_with(source.raw(), source.bytes());
+  const HostTensor& source = ValueOf(planned.graph, entry).source();
+  if (source.raw() != nullptr) done_with(source.raw(), source.bytes());
 }
 
 absl::Status Pack(const PlannedGraph& planned, void* pool, const DoneWith& done_with) {
@@ -54,14 +54,13 @@ absl::Status MoveIntoPool(PlannedGraph& planned, void* pool, const DoneWith& don
     waiting = 0;
   };
   for (const int index : PackingOrder(planned.weights)) {
-    const WeightEntry& entry = planned.weights.entries[index];
+    WeightEntry& entry = planned.weights.entries[index];
     ASHLAR_RETURN_IF_ERROR(PackWeight(planned.graph, entry, *planned.device, pool));
-    if (--left[entry.var] > 0) continue;
-    LetGo(planned, entry, done_with);
-    const HostTensor& value = *planned.graph.constant(entry.var);
-    if (planned.graph.HasHostReader(entry.var)) continue;
+    if (--left[entry.var] == 0) LetGo(planned, entry, done_with);
+    entry.equal.reset();
+    if (left[entry.var] > 0 || planned.graph.HasHostReader(entry.var)) continue;
     packed.push_back(entry.var);
-    if (entry.packed == nullptr) waiting += value.bytes();
+    if (entry.packed == nullptr) waiting += planned.graph.constant(entry.var)->bytes();
     if (waiting >= kDropBytes) drop();
   }
   drop();
@@ -176,6 +175,11 @@ absl::StatusOr<std::vector<std::shared_ptr<const Executable>>> Executable::FromP
     users.push_back({&planned->graph, &planned->weights});
   }
   ShareWeights(users, device.alignment());
+  for (const auto& planned : plans) {  // entries packed elsewhere need no bytes
+    for (WeightEntry& entry : planned->weights.entries) {
+      if (entry.elsewhere) entry.equal.reset();
+    }
+  }
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMemory> allocated,
                           device.Allocate(plans[0]->weights.bytes));
   const std::shared_ptr<const DeviceMemory> pool = std::move(allocated);

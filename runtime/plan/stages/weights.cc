@@ -20,6 +20,10 @@ void Place(WeightEntry& entry, int64_t alignment, int64_t& bytes) {
 
 }  // namespace
 
+const HostTensor& ValueOf(const Graph& graph, const WeightEntry& entry) {
+  return entry.equal ? *entry.equal : *graph.constant(entry.var);
+}
+
 WeightsPlan PlanWeights(const Graph& graph, const StorageModel& model,
                         const std::vector<std::shared_ptr<const Kernel>>& kernels,
                         int64_t alignment) {
@@ -78,13 +82,13 @@ int64_t PackingPeak(const Graph& graph, const WeightsPlan& plan) {
   int64_t owned = 0;  // by the graph, and not packed
   std::set<int> seen;
   for (const WeightEntry& entry : plan.entries) {
-    const HostTensor& source = graph.constant(entry.var)->source();
+    const HostTensor& source = ValueOf(graph, entry).source();
     if (OwnsBytes(source) && seen.insert(entry.var).second) owned += source.bytes();
   }
   int64_t packed = 0, peak = owned;
   for (const int index : PackingOrder(plan)) {
     const WeightEntry& entry = plan.entries[index];
-    const HostTensor& value = *graph.constant(entry.var);
+    const HostTensor& value = ValueOf(graph, entry);
     const HostTensor& source = value.source();
     packed += entry.bytes;
     const int64_t mapped = OwnsBytes(source) ? 0 : source.bytes();
@@ -110,7 +114,7 @@ absl::Status PackInto(const WeightEntry& entry, const HostTensor& value, Device&
 
 absl::Status PackWeight(const Graph& graph, const WeightEntry& entry, Device& device, void* pool) {
   if (entry.elsewhere || entry.packed != nullptr) return absl::OkStatus();
-  const HostTensor& value = *graph.constant(entry.var);
+  const HostTensor& value = ValueOf(graph, entry);
   return Annotate(
       PackInto(entry, value.Computed(), device, static_cast<char*>(pool) + entry.offset),
       absl::StrCat("weights ", graph.var(entry.var).name));

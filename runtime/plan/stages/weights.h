@@ -33,7 +33,12 @@ struct WeightEntry {
   std::shared_ptr<const void> packed;
   bool elsewhere = false;  // ShareWeights: another plan's entry packs the same bytes in the same
                            // place
+  // SharedPool: the equal constant of another plan, in the place of the graph's, which has no data.
+  std::optional<HostTensor> equal;
 };
+
+// Returns the constant of an entry.
+const HostTensor& ValueOf(const Graph& graph, const WeightEntry& entry);
 
 struct WeightsPlan {
   std::vector<WeightEntry> entries;

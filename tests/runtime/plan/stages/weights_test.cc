@@ -161,12 +161,12 @@ TEST(SharedPoolTest, EqualBytesInEqualLayoutsLieInOnePlace) {
     for (size_t i = 0; i < all.size(); ++i) {
       const Chain* const chain = all[i].first;
       const WeightEntry* const entry = all[i].second;
-      const std::vector<double> mine = testing::Values(*chain->graph.constant(entry->var));
+      const std::vector<double> mine = testing::Values(ValueOf(chain->graph, *entry));
       const auto same = std::find_if(all.begin(), all.begin() + i, [&](const auto& before) {
         return before.second->key == entry->key &&
                before.first->graph.var(before.second->var).type ==
                    chain->graph.var(entry->var).type &&
-               testing::Values(*before.first->graph.constant(before.second->var)) == mine;
+               testing::Values(ValueOf(before.first->graph, *before.second)) == mine;
       });
       const bool is_new = same == all.begin() + i;
       EXPECT_EQ(entry->elsewhere, !is_new);
