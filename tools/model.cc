@@ -12,6 +12,7 @@
 #include "library/channels_last.h"
 #include "library/join_models.h"
 #include "library/pixel_input.h"
+#include "library/shape_family.h"
 #include "runtime/measure/process_memory.h"
 #include "serialization/onnx/import/reader.h"
 #include "serialization/plan_file.h"
@@ -21,24 +22,11 @@ namespace ashlar {
 namespace {
 
 absl::StatusOr<InputShapes> ParseShapes(const ModelFlags& flags) {
-  InputShapes shapes;
-  for (const std::string& text : flags.shapes) {
-    const size_t equals = text.find('=');
-    if (equals == std::string::npos) {
-      return UsageError(absl::StrCat("--shape ", text, ": expected NAME=SHAPE"));
-    }
-    absl::StatusOr<Shape> shape = ParseShape(absl::string_view(text).substr(equals + 1));
-    if (!shape.ok()) {
-      return UsageError(absl::StrCat("--shape ", text, ": ", shape.status().message()));
-    }
-    for (int axis = 0; axis < shape->rank(); ++axis) {
-      if ((*shape)[axis] > 0) continue;
-      return UsageError(absl::StrCat("--shape ", text, ": dimension ", axis,
-                                     " is 0, expected 1 or more, as in 1x3x224x224"));
-    }
-    shapes[text.substr(0, equals)] = *shape;
-  }
-  return shapes;
+  const absl::StatusOr<ShapeFamily> family = ShapeFamily::Parse(flags.shapes);
+  if (!family.ok()) return UsageError(absl::StrCat("--shape ", family.status().message()));
+  if (family->points().size() == 1) return family->points()[0];
+  return UsageError(absl::StrCat("--shape ", family->text(), " declares ", family->points().size(),
+                                 " points; plan, run, bench and verify take families of shapes"));
 }
 
 absl::StatusOr<std::map<std::string, std::vector<double>>> ParseValues(const ModelFlags& flags) {

@@ -1,10 +1,13 @@
 #include "tools/plan_options.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "graph/parse.h"
 #include "graph/status.h"
+#include "library/shape_family.h"
 #include "tools/exit_code.h"
 #include "tools/option_kinds.h"
 
@@ -69,6 +72,7 @@ absl::Status PlanOptions::CheckOptions() const {
   if (frontier_) ASHLAR_RETURN_IF_ERROR(CheckFrontierOptions());
   if (!diff_.empty()) ASHLAR_RETURN_IF_ERROR(CheckDiffOptions());
   ASHLAR_RETURN_IF_ERROR(CheckShareOptions());
+  ASHLAR_RETURN_IF_ERROR(CheckFamilyOptions());
   if (format() == PlanFormat::kPlan && workspace_ == WorkspaceSource::kRecorded) {
     return UsageError(
         "--workspace recorded: a plan with recorded workspaces cannot run, so it is not written to "
@@ -164,6 +168,16 @@ absl::Status PlanOptions::CheckDiffOptions() const {
                                     "--format", "--frontier", "--buffers", "--train"},
                                    " is about one plan, and --diff compares two"));
   return CheckEnding("-o", output_, {".html", ".htm"});
+}
+
+absl::Status PlanOptions::CheckFamilyOptions() const {
+  if (std::none_of(model_.shapes.begin(), model_.shapes.end(), ShapeFamily::HasChoice)) {
+    return absl::OkStatus();
+  }
+  return CheckNone(
+      {"--tile-info", "--capacity", "--compare", "--workspace", "--format", "--frontier",
+       "--buffers", "--diff", "--output", "--train", "--int8-twin", "--share-arena"},
+      " is about one plan, and --shape declares several");
 }
 
 absl::Status PlanOptions::CheckShareOptions() const {

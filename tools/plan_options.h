@@ -51,6 +51,7 @@ class PlanOptions : public Command {
   absl::Status CheckTwinOptions() const;
   absl::Status CheckDiffOptions() const;
   absl::Status CheckShareOptions() const;
+  absl::Status CheckFamilyOptions() const;
   // Returns a usage error if an option for a single plan is given. `told` follows the option's name
   // in the message: " is about ...".
   absl::Status CheckNone(absl::Span<const char* const> options, absl::string_view told) const;

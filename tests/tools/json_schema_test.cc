@@ -51,6 +51,8 @@ TEST_F(JsonSchemaTest, EveryCommandWritesWhatIsDocumentedAndNothingElse) {
       {"plan buffers.csv --buffers"},
       {"plan model.ash --frontier --plan-time 20ms"},
       {"plan model.ash model.ash --share-arena"},
+      {"plan model.ash --shape data=1..2x3x16x16"},
+      {"verify model.ash --shape data=1..2x3x16x16"},
       {"verify model.ash"},
       {"verify model.ash --train"},
       {"plan model.ash --train --optimizer adam"},

@@ -13,6 +13,7 @@
 #include "tools/bound_session.h"
 #include "tools/command.h"
 #include "tools/exit_code.h"
+#include "tools/family.h"
 #include "tools/format.h"
 #include "tools/inputs.h"
 #include "tools/interrupt.h"
@@ -154,8 +155,10 @@ class BenchCommand final : public Command {
 
   absl::Status Run(Console& console) override {
     const Clock::time_point start = Clock::now();
+    ASHLAR_ASSIGN_OR_RETURN(const ModelFlags flags,
+                            AtChosenPoint(model_, planning_, inputs_, console));
     ASHLAR_ASSIGN_OR_RETURN(Model model,
-                            LoadWithTraining(model_, training_, execution_, planning_, console));
+                            LoadWithTraining(flags, training_, execution_, planning_, console));
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, training_, execution_.seed, console));
     ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request,

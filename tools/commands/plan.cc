@@ -23,6 +23,7 @@
 #include "serialization/tflite/offline_plan.h"
 #include "tools/budget_checks.h"
 #include "tools/exit_code.h"
+#include "tools/family.h"
 #include "tools/format.h"
 #include "tools/inputs.h"
 #include "tools/model.h"
@@ -30,6 +31,7 @@
 #include "tools/plan_options.h"
 #include "tools/plan_picture.h"
 #include "tools/repeat_options.h"
+#include "tools/report/family_report.h"
 #include "tools/report/frontier.h"
 #include "tools/report/frontier_picture.h"
 #include "tools/report/int8_twin.h"
@@ -60,6 +62,8 @@ class PlanCommand final : public PlanOptions {
     if (share_arena_) return ShareArena(console);
     if (WritesTflite()) return PlanInside(console);
     if (PlansBuffers()) return PlanBuffers(console);
+    ASHLAR_ASSIGN_OR_RETURN(const std::optional<ShapeFamily> family, FamilyOf(model_));
+    if (family) return ShowFamily(*family, console);
     return frontier_ ? ShowFrontier(console) : PlanModel(console);
   }
 
@@ -453,6 +457,16 @@ class PlanCommand final : public PlanOptions {
     console.Print(SharedArenaTable(shares));
     Json document = console.Document(execution_.device, execution_.threads);
     document["share_arena"] = SharedArenaDocument(shares);
+    return console.Write(document);
+  }
+
+  absl::Status ShowFamily(const ShapeFamily& shapes, Console& console) {
+    ASHLAR_ASSIGN_OR_RETURN(const PlannedFamily family,
+                            PlanFamily(shapes, model_, execution_, planning_, console));
+    console.Print(FamilyTable(family));
+    Json document = console.Document(execution_.device, execution_.threads);
+    document["model"] = model_.path;
+    document["family"] = FamilyDocument(family);
     return console.Write(document);
   }
 

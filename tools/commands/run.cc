@@ -11,6 +11,7 @@
 #include "tools/bound_session.h"
 #include "tools/command.h"
 #include "tools/exit_code.h"
+#include "tools/family.h"
 #include "tools/format.h"
 #include "tools/inputs.h"
 #include "tools/option_kinds.h"
@@ -61,7 +62,9 @@ class RunCommand final : public Command {
       if (!lines.ok()) return WithExitCode(lines.status(), ExitCode::kRejectedInput);
       labels = *std::move(lines);
     }
-    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
+    ASHLAR_ASSIGN_OR_RETURN(const ModelFlags flags,
+                            AtChosenPoint(model_, planning_, inputs_, console));
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(flags, console));
     if (!labels_.empty()) {
       const absl::Status fits = CheckLabels(labels_, labels, model.graph);
       if (!fits.ok()) return WithExitCode(fits, ExitCode::kRejectedInput);

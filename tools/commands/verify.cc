@@ -8,11 +8,13 @@
 #include "runtime/measure/measure.h"
 #include "tools/command.h"
 #include "tools/exit_code.h"
+#include "tools/family.h"
 #include "tools/format.h"
 #include "tools/inputs.h"
 #include "tools/model.h"
 #include "tools/option_kinds.h"
 #include "tools/plan_values.h"
+#include "tools/report/family_report.h"
 #include "tools/report/plan_report.h"
 #include "tools/report/record_use.h"
 #include "tools/report/table.h"
@@ -49,7 +51,22 @@ class VerifyCommand final : public Command {
   absl::Status CheckOptions() const override { return CheckTogether(execution_, planning_); }
 
   absl::Status Run(Console& console) override {
-    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadWithTraining(model_, training_, execution_, planning_,
+    ASHLAR_ASSIGN_OR_RETURN(const std::optional<ShapeFamily> family, FamilyOf(model_));
+    if (family && inputs_.files.empty()) return VerifyFamily(*family, console);
+    ASHLAR_ASSIGN_OR_RETURN(const ModelFlags flags,
+                            AtChosenPoint(model_, planning_, inputs_, console));
+    ASHLAR_ASSIGN_OR_RETURN(const Verified verified, VerifyModel(flags, console));
+    return Show(verified.measurement, verified.values, console);
+  }
+
+ private:
+  struct Verified {
+    Measurement measurement;
+    PlanValues values;
+  };
+
+  absl::StatusOr<Verified> VerifyModel(const ModelFlags& flags, Console& console) {
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadWithTraining(flags, training_, execution_, planning_,
                                                           console, WeightsUse::kAll));
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, training_, execution_.seed, console));
@@ -77,17 +94,103 @@ class VerifyCommand final : public Command {
     // only once at a time. Their checksums were compared above.
     model = Model();
     measure_.done_with = nullptr;
-    ASHLAR_ASSIGN_OR_RETURN(model, LoadWithTraining(model_, training_, execution_, planning_,
+    ASHLAR_ASSIGN_OR_RETURN(model, LoadWithTraining(flags, training_, execution_, planning_,
                                                     console, WeightsUse::kNone));
     ASHLAR_ASSIGN_OR_RETURN(
         measurement.overruns,
         CheckGuards(std::move(model.graph), request, measurement.inputs, LettingGoOf(model)));
     measurement.ok = measurement.ok && measurement.overruns.empty() && StaysBelow(measurement);
-    ASHLAR_ASSIGN_OR_RETURN(const PlanValues values, Values(request, measurement.inputs, console));
-    return Show(measurement, values, console);
+    ASHLAR_ASSIGN_OR_RETURN(PlanValues values, Values(flags, request, measurement.inputs, console));
+    return Verified{std::move(measurement), std::move(values)};
   }
 
- private:
+  // Verifies each point alone, then all in one arena.
+  absl::Status VerifyFamily(const ShapeFamily& family, Console& console) {
+    ASHLAR_RETURN_IF_ERROR(CheckTogether(family, planning_));
+    if (training_.train) {
+      return UsageError("--train is about one plan, and --shape declares several");
+    }
+    ASHLAR_ASSIGN_OR_RETURN(PlannedFamily planned,
+                            PlanFamily(family, model_, execution_, planning_, console));
+    Table table({"point", ">arena planned", ">actual", ">output planned", ">actual", ">heap calls",
+                 "guards", "values", ""});
+    Json points = Json::array();
+    bool ok = true, differs = false;
+    for (const InputShapes& point : planned.shapes.points()) {
+      absl::StatusOr<Verified> verified = VerifyModel(AtPoint(model_, point), console);
+      if (!verified.ok()) {
+        return WithExitCode(Annotate(verified.status(), ShapesText(point)),
+                            ExitCodeOf(verified.status()));
+      }
+      const Measurement& m = verified->measurement;
+      const PlanValues& values = verified->values;
+      table.AddRow({ShapesText(point), absl::StrCat(m.arena.planned_bytes),
+                    absl::StrCat(m.arena.actual_bytes), absl::StrCat(m.output.planned_bytes),
+                    absl::StrCat(m.output.actual_bytes), absl::StrCat(m.heap.own_calls),
+                    m.overruns.empty() ? "intact" : "OVERRUN",
+                    !values.left_out.empty() ? "not compared"
+                    : values.ok()            ? "equal"
+                                             : "DIFFER",
+                    m.ok ? "ok" : "EXCEEDS"});
+      points.push_back({{"shapes", ShapesDocument(point)},
+                        {"arena", PoolDocument(m.arena)},
+                        {"weights", PoolDocument(m.weights)},
+                        {"input", PoolDocument(m.input)},
+                        {"output", PoolDocument(m.output)},
+                        {"own_calls", m.heap.own_calls},
+                        {"overruns", m.overruns},
+                        {"values", values.ToJson()},
+                        {"ok", m.ok && values.ok()}});
+      ok = ok && m.ok;
+      differs = differs || !values.ok();
+    }
+    const int64_t arena = planned.arena(), weights = planned.weights;
+    const auto count = static_cast<int64_t>(planned.plans.size());
+    console.Progress("switching between the points");
+    ASHLAR_ASSIGN_OR_RETURN(
+        const FamilySwitching switching,
+        SwitchBetweenPoints(std::move(planned), measure_.runs, execution_.seed));
+    console.Print(absl::StrCat(
+        table.ToText(), "\nall in one arena of ", FormatBytes(arena), " with weights of ",
+        FormatBytes(weights), ", in random order: ", Counted(switching.runs, "run"), ", ",
+        Counted(switching.heap.own_calls, "heap call"),
+        HeapCountingAvailable() ? "" : " (not counted in this build)", ", results ",
+        switching.differing == 0 ? "equal to those of each point alone"
+                                 : absl::StrCat("DIFFER in ", switching.differing, " runs"),
+        "\n"));
+    const bool switches = switching.heap.own_calls == 0 && switching.differing == 0;
+    Json document = console.Document(execution_.device, execution_.threads);
+    document["model"] = model_.path;
+    document["family"] = {{"shape", family.text()},
+                          {"arena_bytes", arena},
+                          {"weights_bytes", weights},
+                          {"points", std::move(points)},
+                          {"switching",
+                           {{"runs", switching.runs},
+                            {"own_calls", switching.heap.own_calls},
+                            {"counted", HeapCountingAvailable()},
+                            {"differing", switching.differing}}}};
+    document["ok"] = ok && !differs && switches;
+    ASHLAR_RETURN_IF_ERROR(console.Write(document));
+    const auto failed = [&](absl::string_view what, ExitCode code) {
+      return WithExitCode(absl::FailedPreconditionError(
+                              absl::StrCat(model_.path, ", ", Counted(count, "point"), ": ", what)),
+                          code);
+    };
+    if (!ok) return failed("actual > planned", ExitCode::kOverrun);
+    if (!switches && switching.differing == 0) {
+      return failed("switching made heap calls", ExitCode::kOverrun);
+    }
+    if (differs || !switches) return failed("values differ", ExitCode::kMismatch);
+    return absl::OkStatus();
+  }
+
+  static Json PoolDocument(const PoolMeasurement& pool) {
+    return {{"planned_bytes", pool.planned_bytes},
+            {"actual_bytes", pool.actual_bytes},
+            {"method", pool.method}};
+  }
+
   // Whether the process stays below --total-budget. Without that option its memory is reported, but
   // not limited. Not checked without heap counting: sanitizers use memory of their own.
   bool StaysBelow(const Measurement& m) const {
@@ -97,8 +200,8 @@ class VerifyCommand final : public Command {
 
   // Compares values, unless a total budget leaves no memory for the whole model in addition to the
   // plan.
-  absl::StatusOr<PlanValues> Values(const PlanRequest& request, const InputTensors& inputs,
-                                    Console& console) const {
+  absl::StatusOr<PlanValues> Values(const ModelFlags& flags, const PlanRequest& request,
+                                    const InputTensors& inputs, Console& console) const {
     PlanValues none;
     none.left_out = no_values_                       ? "--no-values"
                     : training_.train                ? "a step of training"
@@ -106,7 +209,7 @@ class VerifyCommand final : public Command {
                                                      : "";
     if (!none.left_out.empty()) return none;
     console.Progress("comparing values with the whole model");
-    const absl::StatusOr<Model> model = LoadModel(model_, console, WeightsUse::kAll);
+    const absl::StatusOr<Model> model = LoadModel(flags, console, WeightsUse::kAll);
     absl::StatusOr<PlanValues> values =
         model.ok() ? ComparePlanValues(*model, request, inputs, console) : model.status();
     if (values.ok() || absl::IsInternal(values.status())) return values;
@@ -130,9 +233,7 @@ class VerifyCommand final : public Command {
       table.AddRow({name, FormatBytes(pool->planned_bytes), FormatBytes(pool->actual_bytes),
                     absl::StrCat(pool->planned_bytes), absl::StrCat(pool->actual_bytes),
                     fits ? "ok" : "EXCEEDS", pool->method});
-      document["pools"][name] = {{"planned_bytes", pool->planned_bytes},
-                                 {"actual_bytes", pool->actual_bytes},
-                                 {"method", pool->method}};
+      document["pools"][name] = PoolDocument(*pool);
       if (!fits && excess.empty()) {
         excess = absl::StrCat(name, ": ", pool->actual_bytes, " bytes used, ", pool->planned_bytes,
                               " planned");
