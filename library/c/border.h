@@ -84,7 +84,7 @@ inline absl::Status CheckGiven(const void* pointer, absl::string_view name) {
 // Runs a call that makes one object from another: calls make(source, options), which returns an
 // absl::StatusOr<std::unique_ptr<Made>>, and returns the object to the caller.
 template <typename Source, typename Made, typename Options, typename Make>
-ashlar_status CallToMake(const Source* source, absl::string_view source_name, Made** made,
+ashlar_status CallToMake(Source* source, absl::string_view source_name, Made** made,
                          absl::string_view made_name, const Options* options,
                          absl::string_view options_type, const Make& make) noexcept {
   return Call([&]() -> absl::Status {

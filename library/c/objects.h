@@ -13,6 +13,7 @@
 #include "library/c/loaded_plan.h"
 #include "library/include/ashlar/ashlar.h"
 #include "library/model.h"
+#include "library/shape_family.h"
 #include "runtime/plan/record/recorded_plan.h"
 #include "runtime/session/session.h"
 #include "training/training_session.h"
@@ -52,6 +53,15 @@ struct ashlar_plan {
   ashlar_choices choices = {};
 };
 
+struct ashlar_family {
+  ashlar::ShapeFamily shapes;
+  std::vector<std::unique_ptr<ashlar_plan>> plans;  // by point
+  std::vector<const ashlar_plan*> listed;           // the same
+  ashlar_memory memory = {};
+  std::mutex mutex;
+  std::shared_ptr<ashlar::DeviceMemory> arena;  // of its sessions, made for the first
+};
+
 struct ashlar_session {
   ashlar_session(const void* arena, int64_t bytes) : use("session", arena, bytes) {}
   ashlar::c::ExclusiveUse use;
@@ -78,6 +88,15 @@ namespace ashlar::c {
 // Describes a tensor for the caller; `names` stores the name.
 ashlar_tensor TensorOf(const std::string& name, const TensorType& type,
                        std::deque<std::string>& names);
+// Makes a plan, and a session of it in the caller's arena, or else in one of its own or in `arena`.
+absl::StatusOr<std::unique_ptr<ashlar_plan>> PlanOf(const ashlar_model& model,
+                                                    const ashlar_plan_options& options);
+absl::StatusOr<std::unique_ptr<ashlar_session>> SessionOf(const ashlar_plan& plan,
+                                                          const ashlar_session_options& options);
+absl::StatusOr<std::unique_ptr<ashlar_session>> SessionIn(std::shared_ptr<DeviceMemory> arena,
+                                                          const ashlar_plan& plan,
+                                                          const ashlar_session_options& options);
+
 // Returns the sizes of a plan without weights in memory, not counting the sharing.
 ashlar_memory MemoryOf(const PlannedGraph& planned);
 

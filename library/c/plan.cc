@@ -237,6 +237,8 @@ absl::StatusOr<Writer> WriterOf(const char* format) {
                                       "' is not svg, csv, json, html, c or c:NAME"));
 }
 
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<ashlar_plan>> PlanOf(const ashlar_model& model,
                                                     const ashlar_plan_options& options) {
   using Made = std::unique_ptr<ashlar_plan>;
@@ -248,7 +250,6 @@ absl::StatusOr<std::unique_ptr<ashlar_plan>> PlanOf(const ashlar_model& model,
   });
 }
 
-}  // namespace
 }  // namespace ashlar::c
 
 using ashlar::c::Call;

@@ -81,17 +81,6 @@ ashlar_status Step(ashlar_session* session, const Part& part) {
   return In(session, [&] { return NotBound(part(*session->session)); });
 }
 
-absl::StatusOr<std::unique_ptr<ashlar_session>> SessionOf(const ashlar_plan& plan,
-                                                          const ashlar_session_options& options) {
-  SessionOptions own;
-  ASHLAR_ASSIGN_OR_RETURN(own.arena, CallersArena(options, plan.memory));
-  own.stream = options.stream;
-  auto made = std::make_unique<ashlar_session>(options.arena, plan.memory.arena);
-  ASHLAR_ASSIGN_OR_RETURN(made->executable, plan.loaded->Load());
-  ASHLAR_ASSIGN_OR_RETURN(made->session, Session::Create(made->executable, own));
-  return made;
-}
-
 ashlar_status OnEvent(ashlar_session* session, void* event,
                       absl::Status (Session::*what)(void* event)) {
   return In(session, [&]() -> absl::Status {
@@ -113,6 +102,26 @@ ashlar_status OnMemory(const char* device, const void* data, const What& what) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<ashlar_session>> SessionIn(std::shared_ptr<DeviceMemory> arena,
+                                                          const ashlar_plan& plan,
+                                                          const ashlar_session_options& options) {
+  SessionOptions own;
+  auto made = std::make_unique<ashlar_session>(arena == nullptr ? nullptr : arena->data(),
+                                               plan.memory.arena);
+  own.arena = std::move(arena);
+  own.stream = options.stream;
+  ASHLAR_ASSIGN_OR_RETURN(made->executable, plan.loaded->Load());
+  ASHLAR_ASSIGN_OR_RETURN(made->session, Session::Create(made->executable, own));
+  return made;
+}
+
+absl::StatusOr<std::unique_ptr<ashlar_session>> SessionOf(const ashlar_plan& plan,
+                                                          const ashlar_session_options& options) {
+  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<DeviceMemory> arena, CallersArena(options, plan.memory));
+  return SessionIn(std::move(arena), plan, options);
+}
+
 }  // namespace ashlar::c
 
 using ashlar::Session;

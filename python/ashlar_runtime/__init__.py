@@ -6,6 +6,7 @@
     run.plan.memory.arena            # bytes, known before the first run
 """
 from ._buckets import Buckets
+from ._family import Choice, Family
 from ._library import (Busy, Cancelled, DoesNotFit, Error, Internal, InvalidArgument, MissingFile, NotBound, OutOfTime,
                        RejectedFile, Unavailable, Unsupported, version)
 from ._model import Model, Plan, Session, load, shared_arena
@@ -19,6 +20,6 @@ from ._watch import Progress
 __version__ = version()
 
 __all__ = [
-    "Buckets", "Busy", "Cancelled", "DoesNotFit", "Error", "Internal", "InvalidArgument", "MissingFile", "Model", "NotBound",
+    "Buckets", "Busy", "Cancelled", "Choice", "DoesNotFit", "Error", "Family", "Internal", "InvalidArgument", "MissingFile", "Model", "NotBound",
     "OutOfTime", "Pinned", "Plan", "Progress", "RejectedFile", "Session", "Solution", "TensorInfo", "TrainingSession", "Unavailable", "Unsupported", "load", "parse_size", "plan_memory", "shared_arena"
 ]

@@ -175,6 +175,10 @@ SIGNATURES: Dict[str, List[Any]] = {
     "plan_steps": [c_void_p, POINTER(POINTER(Step)), POINTER(c_size_t)],
     "plan_export": [c_void_p, c_char_p, WRITE, c_void_p],
     "plan_load": [c_void_p],
+    "model_family": [c_void_p, c_char_p, POINTER(PlanOptions), POINTER(c_void_p)],
+    "family_plans": [c_void_p, POINTER(POINTER(c_void_p)), POINTER(c_size_t)],
+    "family_memory": [c_void_p, POINTER(Memory)],
+    "family_point": [c_void_p, POINTER(Shape), c_size_t, c_int32, POINTER(c_size_t)],
     "plan_session": [c_void_p, POINTER(SessionOptions), POINTER(c_void_p)],
     "plan_verify": [c_void_p, POINTER(Measured)],
     "bind_input": [c_void_p, c_char_p, c_void_p, c_size_t, c_int],
@@ -216,7 +220,7 @@ def _open() -> ctypes.CDLL:
     for name, arguments in SIGNATURES.items():
         function = getattr(library, "ashlar_" + name)
         function.argtypes, function.restype = arguments, c_int
-    for name in ("model", "plan", "session", "training"):
+    for name in ("family", "model", "plan", "session", "training"):
         release = getattr(library, f"ashlar_{name}_release")
         release.argtypes, release.restype = [c_void_p], None
     library.ashlar_error_message.restype = c_char_p
@@ -263,6 +267,13 @@ class Handle:
         self.pointer = c_void_p()
         self._release = getattr(LIBRARY, f"ashlar_{kind}_release")
         call(name, *arguments, ctypes.byref(self.pointer))
+
+    @classmethod
+    def borrowed(cls, owner: "Handle", address: int) -> "Handle":
+        """Return a handle of an object that belongs to another one, which it keeps alive."""
+        handle = cls.__new__(cls)
+        handle.pointer, handle._release = c_void_p(address), lambda _: owner and None
+        return handle
 
     def __del__(self) -> None:
         if getattr(self, "pointer", None):

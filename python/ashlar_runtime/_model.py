@@ -8,7 +8,7 @@ import json
 import os
 import threading
 import warnings
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from ._tensors import (Array, Measured, TensorInfo, _OnDevice, _Tensor, _address
                        _list, _memory, _numpy, _tensor, _text, aligned_block, mismatch)
 from ._training import TrainingSession
 from ._watch import ProgressFunction, watched
+
+if TYPE_CHECKING:
+    from ._family import Family
 
 _BYTES_ALIGNMENT = 64  # for a model in memory
 _DEFAULT_STREAM = 1  # cudaStreamLegacy; its other name, 0, means no stream to the library
@@ -257,6 +260,26 @@ class Model:
                    "plan_file": plan_file, **more}
         return Plan(self, options, share, time_limit, progress)
 
+    def family(self, shapes: Mapping[str, str], pad: bool = False, **plan: Any) -> "Family":
+        """Plan the model at every combination of declared sizes.
+
+        Parameters
+        ----------
+        shapes : mapping of str to str
+            The sizes by input: "1..8x3x{224,320}x{224,320}". A dimension is a number, a range 1..8,
+            or a list {224,320}. There are at most 1024 points.
+        pad : bool, default False
+            Run arrays of other sizes at the smallest point that holds them.
+        **plan
+            Options of `plan`.
+
+        Returns
+        -------
+        Family
+        """
+        from ._family import Family
+        return Family(self, shapes, pad, **plan)
+
     def pack(self, path: Union[str, "os.PathLike[str]"], plan: "Plan") -> None:
         """Write the model to a .ash file with weights packed for a plan.
 
@@ -320,6 +343,19 @@ class Plan:
         self._handle = watched(
             self._options, lambda: c.Handle("plan", "model_plan", model._handle.pointer, ctypes.byref(self._options)), progress)
         self._options.time_limit = 0  # pack() uses the other options
+        self._describe(model)
+
+    @classmethod
+    def _of_family(cls, model: Model, options: Dict[str, Any], family: c.Handle, address: Optional[int]) -> "Plan":
+        """Return the plan of a point, which belongs to its family."""
+        plan = cls.__new__(cls)
+        plan._model, plan._given, plan._shares = model, options, True
+        plan._options = _plan_options(**{**options, "time_limit": 0})
+        plan._handle = c.Handle.borrowed(family, address or 0)
+        plan._describe(model)
+        return plan
+
+    def _describe(self, model: Model) -> None:
         memory = c.Memory()
         c.call("plan_memory", self._handle.pointer, ctypes.byref(memory))
         self.memory = _memory(memory)

@@ -206,6 +206,37 @@ class RuntimeTest(support.ModelTest):
             with self.assertRaises(ashlar.InvalidArgument):
                 ashlar.Buckets(self.model, batch=batch)
 
+    def test_a_family_runs_at_every_declared_size(self):
+        onnx = ashlar.load(support.onnx_relu(os.path.join(self.folder.name, "sizes.onnx"), "n", 2, "height", "width"))
+        family = onnx.family({"x": "1..3x2x{4,8}x{4,8}"}, threads=1)
+        self.assertEqual(len(family.plans), 12)
+        self.assertEqual(family.points[1], {"x": (1, 2, 4, 8)})
+        self.assertEqual(family.arena, max(plan.memory.arena for plan in family.plans))
+        random = np.random.default_rng(3)
+        for _ in range(200):
+            shape = family.points[random.integers(len(family.points))]["x"]
+            x = random.standard_normal(shape).astype(np.float32)
+            self.assertEqual(family.choose(x).padding, 0)
+            np.testing.assert_array_equal(family(x), np.maximum(x, 0))
+        for wrong in ((2, 2, 4, 5), (4, 2, 4, 4), (1, 2, 4)):
+            with self.assertRaisesRegex(ashlar.InvalidArgument, r"declared: x=1..3x2x\{4,8\}x\{4,8\}"):
+                family(np.zeros(wrong, np.float32))
+        padding = onnx.family({"x": "{1,4}x2x{4,8}x{4,8}"}, pad=True, threads=1)
+        x = random.standard_normal((3, 2, 4, 5)).astype(np.float32)
+        choice = padding.choose(x)
+        self.assertEqual(choice.shapes, {"x": (4, 2, 4, 8)})
+        self.assertAlmostEqual(choice.padding, 1 - (3 * 5) / (4 * 8))
+        y = padding(x)
+        self.assertEqual(y.shape, (3, 2, 4, 8))  # rows are cut off
+        np.testing.assert_array_equal(y[..., :5], np.maximum(x, 0))
+        np.testing.assert_array_equal(y[..., 5:], 0)
+        with self.assertRaisesRegex(ashlar.InvalidArgument, "fits in no point"):
+            padding(np.zeros((5, 2, 4, 4), np.float32))
+        for shapes, message in (({"x": "8..1x2x4x4"}, "has no members"), ({"x": "1x2x{}x4"}, "has no members"),
+                                ({"x": "1..33x2x1..32x4"}, "1056 points"), ({}, "expected a dict"), ({"x": (1, 2)}, "expected a text")):
+            with self.assertRaisesRegex(ashlar.InvalidArgument, message):
+                onnx.family(shapes)
+
     def test_a_stored_plan_is_used_without_a_search(self):
         plan = self.model.plan(budget="min", threads=1)
         path = os.path.join(self.folder.name, "least.plan")

@@ -334,6 +334,37 @@ ASHLAR_API ashlar_status ashlar_record_event(ashlar_session* session, void* even
 ASHLAR_API ashlar_status ashlar_pin(const char* device, void* data, size_t bytes);
 ASHLAR_API ashlar_status ashlar_unpin(const char* device, void* data);
 
+/* Families of shapes: plans of one model at every combination of declared sizes, with one copy of
+ * the weights and one arena as large as the largest. `shapes` is "NAME=SIZESxSIZES..." for each
+ * input that varies, separated by spaces; SIZES is a number, a range 1..8, or a list {224,320}:
+ * "images=1..8x3x{224,320}x{224,320}". At most 1024 points; ASHLAR_INVALID_ARGUMENT names the
+ * count, or a range without members. If several inputs vary, combinations that the model refuses
+ * are left out. A memory_budget holds for each point; share and plan_file are refused. Several
+ * threads may use a family at once. */
+typedef struct ashlar_family ashlar_family;
+ASHLAR_API ashlar_status ashlar_model_family(const ashlar_model* model, const char* shapes,
+                                             const ashlar_plan_options* options,
+                                             ashlar_family** family); /* options may be NULL */
+ASHLAR_API void ashlar_family_release(ashlar_family* family);
+/* Lists the plan of each point, in ascending order of the sizes; the last dimension changes first.
+ * The plans belong to the family. */
+ASHLAR_API ashlar_status ashlar_family_plans(const ashlar_family* family,
+                                             const ashlar_plan* const** first, size_t* count);
+/* The bytes of the family: the largest arena, input and output, and the weights once. */
+ASHLAR_API ashlar_status ashlar_family_memory(const ashlar_family* family, ashlar_memory* memory);
+/* Returns the index of the point with these shapes of the declared inputs; if `pad` is 1, of the
+ * one with the fewest elements that holds them. ASHLAR_INVALID_ARGUMENT lists the declared sizes.
+ */
+ASHLAR_API ashlar_status ashlar_family_point(const ashlar_family* family,
+                                             const ashlar_shape* shapes, size_t num_shapes,
+                                             int32_t pad, size_t* point);
+/* Makes a session of one point, in the family's arena unless options give another. The sessions of
+ * all points may exist at once; one runs at a time, otherwise ASHLAR_BUSY. Changing from one to
+ * another takes nothing. A session may outlive the family. */
+ASHLAR_API ashlar_status ashlar_family_session(ashlar_family* family, size_t point,
+                                               const ashlar_session_options* options,
+                                               ashlar_session** session);
+
 /* Training. A step (forward, backward and update) is one run of one plan. It changes the model's
  * float weights, which lie in a pool of states beside the arena. One thread at a time; otherwise
  * ASHLAR_BUSY. */

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-TESTS = "SessionLibraryTest.*:TrainingTest.AStep*-*PageMore"  # limits count memory that an allocator has mapped
+TESTS = "SessionLibraryTest.*:FamilyLibraryTest.TenThousand*:TrainingTest.AStep*-*PageMore"  # limits count memory that an allocator has mapped
 
 
 def run(program, preload, **environment):
