@@ -58,7 +58,7 @@ absl::StatusOr<std::vector<std::unique_ptr<Session>>> SessionsOf(PlannedFamily f
 struct FamilySwitching {
   int64_t runs = 0;
   HeapCounts heap;        // of all runs after the first of each point
-  int64_t differing = 0;  // runs whose results are not those of the point's first run
+  int64_t differing = 0;  // runs whose results differ from the first run of the point
 };
 
 // Runs the points in random order, each `runs` times on average, on random inputs of their own.

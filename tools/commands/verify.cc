@@ -155,7 +155,7 @@ class VerifyCommand final : public Command {
         FormatBytes(weights), ", in random order: ", Counted(switching.runs, "run"), ", ",
         Counted(switching.heap.own_calls, "heap call"),
         HeapCountingAvailable() ? "" : " (not counted in this build)", ", results ",
-        switching.differing == 0 ? "equal to those of each point alone"
+        switching.differing == 0 ? "as of each point alone"
                                  : absl::StrCat("DIFFER in ", switching.differing, " runs"),
         "\n"));
     const bool switches = switching.heap.own_calls == 0 && switching.differing == 0;
