@@ -27,12 +27,14 @@ struct Vectors256 {
   // Loads `count` bytes, at most kBytes; reads nothing after them.
   static Vector LoadSome(const uint8_t* data, int64_t count) {
     if (count >= kBytes) return Load(data);
-    if (count == 16) {
-      return _mm256_zextsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(data)));
-    }
-    uint8_t bytes[kBytes] = {};
-    __builtin_memcpy(bytes, data, static_cast<size_t>(count));
-    return Load(bytes);
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+    return _mm256_maskz_loadu_epi8(static_cast<__mmask32>((uint64_t{1} << count) - 1), data);
+#else
+    if (count < 16) return _mm256_zextsi128_si256(LoadFewer(data, count));
+    const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(data));
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(first), LoadFewer(data + 16, count - 16),
+                                   1);
+#endif
   }
   // Returns the same vector, but hides its origin from the compiler.
   static Vector Apart(Vector vector) {
@@ -123,13 +125,16 @@ struct Vectors256 {
   static void StoreSome(Vector bytes, uint8_t* dst, int64_t count) {
     if (count >= kBytes) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), bytes);
-    } else if (count == 16) {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), _mm256_castsi256_si128(bytes));
-    } else {
-      uint8_t stored[kBytes];
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(stored), bytes);
-      __builtin_memcpy(dst, stored, static_cast<size_t>(count));
+      return;
     }
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+    _mm256_mask_storeu_epi8(dst, static_cast<__mmask32>((uint64_t{1} << count) - 1), bytes);
+#else
+    const __m128i first = _mm256_castsi256_si128(bytes);
+    if (count < 16) return StoreFewer(first, dst, count);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), first);
+    StoreFewer(_mm256_extracti128_si256(bytes, 1), dst + 16, count - 16);
+#endif
   }
   // Stores part kPart of the bytes of four vectors; each part belongs to kVectors vectors.
   template <int kVectors, int kPart>
@@ -139,9 +144,7 @@ struct Vectors256 {
     if (count >= 16) {
       _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), part);
     } else {
-      uint8_t stored[16];
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(stored), part);
-      __builtin_memcpy(dst, stored, static_cast<size_t>(count));
+      StoreFewer(part, dst, count);
     }
   }
 
@@ -149,9 +152,54 @@ struct Vectors256 {
   // Loads kLanes bytes if `count` is that large, otherwise `count` bytes.
   static __m128i LoadLanes(const uint8_t* data, int64_t count) {
     if (count >= kLanes) return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(data));
-    uint8_t bytes[16] = {};
-    if (count > 0) __builtin_memcpy(bytes, data, static_cast<size_t>(count));
-    return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes));
+    return LoadFewer(data, count);
+  }
+
+  template <typename T>
+  static uint64_t Read(const uint8_t* data) {
+    T bytes;
+    __builtin_memcpy(&bytes, data, sizeof(T));
+    return bytes;
+  }
+  template <typename T>
+  static void Write(uint8_t* dst, uint64_t bytes) {
+    const auto some = static_cast<T>(bytes);
+    __builtin_memcpy(dst, &some, sizeof(T));
+  }
+  // Loads `count` bytes, below 16, by two reads that overlap: memory that was just written in
+  // smaller pieces would be read late.
+  static __m128i LoadFewer(const uint8_t* data, int64_t count) {
+    uint64_t low = 0, high = 0;
+    if (count > 8) {
+      low = Read<uint64_t>(data);
+      high = Read<uint64_t>(data + count - 8) >> (8 * (16 - count));
+    } else if (count == 8) {
+      low = Read<uint64_t>(data);
+    } else if (count >= 4) {
+      low = Read<uint32_t>(data) | Read<uint32_t>(data + count - 4) << (8 * (count - 4));
+    } else if (count > 0) {
+      low = Read<uint8_t>(data) | Read<uint8_t>(data + count / 2) << (8 * (count / 2)) |
+            Read<uint8_t>(data + count - 1) << (8 * (count - 1));
+    }
+    return _mm_set_epi64x(static_cast<int64_t>(high), static_cast<int64_t>(low));
+  }
+  // Stores `count` bytes, below 16, likewise.
+  static void StoreFewer(__m128i bytes, uint8_t* dst, int64_t count) {
+    const auto low = static_cast<uint64_t>(_mm_cvtsi128_si64(bytes));
+    if (count >= 8) {
+      Write<uint64_t>(dst, low);
+      if (count == 8) return;
+      const auto high = static_cast<uint64_t>(_mm_extract_epi64(bytes, 1));
+      const int64_t shift = 8 * (count - 8);
+      Write<uint64_t>(dst + count - 8, low >> shift | high << (64 - shift));
+    } else if (count >= 4) {
+      Write<uint32_t>(dst, low);
+      Write<uint32_t>(dst + count - 4, low >> (8 * (count - 4)));
+    } else if (count > 0) {
+      Write<uint8_t>(dst, low);
+      Write<uint8_t>(dst + count / 2, low >> (8 * (count / 2)));
+      Write<uint8_t>(dst + count - 1, low >> (8 * (count - 1)));
+    }
   }
 };
 
