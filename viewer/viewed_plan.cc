@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "memory/problem/lower_bound.h"
-#include "runtime/plan/stages/time_estimate.h"
+#include "runtime/plan/stages/expected_times.h"
 
 namespace ashlar {
 namespace {
@@ -49,11 +49,11 @@ void AddViews(const PlannedGraph& planned, ViewedPlan& view) {
 }
 
 void AddTimes(const PlannedGraph& planned, ViewedPlan& view) {
-  const ProcessorSpeed speed = SpeedOf(*planned.device, planned.request.target, planned.planning);
+  const std::vector<double> expected = ExpectedTimes(planned);
   for (size_t step = 0; step < view.steps.size(); ++step) {
     const int node = planned.schedule.order[step];
     if (planned.kernels[node] == nullptr) continue;
-    view.steps[step].ms = EstimateOperator(planned.graph, planned.model, node, speed);
+    view.steps[step].ms = expected[node];
   }
 }
 

@@ -9,6 +9,7 @@ void RegisterKernels(KernelRegistry& registry) {
   ASHLAR_CPU_FAMILIES(ASHLAR_FAMILY)
 #undef ASHLAR_FAMILY
   registry.ChangeEach(With16BitFloats);
+  RegisterWork(registry);
 }
 
 }  // namespace ashlar::cpu

@@ -40,6 +40,9 @@ namespace ashlar::cpu {
 
 void RegisterKernels(KernelRegistry& registry);
 
+// Registers the expected cycles of all operators.
+void RegisterWork(KernelRegistry& registry);
+
 #define ASHLAR_FAMILY(Name) void Register##Name##Kernels(KernelRegistry& registry);
 ASHLAR_CPU_FAMILIES(ASHLAR_FAMILY)
 #undef ASHLAR_FAMILY

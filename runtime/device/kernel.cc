@@ -21,6 +21,15 @@ const KernelFactory* KernelRegistry::Find(absl::string_view type) const {
   return it == factories_.end() ? nullptr : &it->second;
 }
 
+void KernelRegistry::RegisterWork(absl::string_view type, WorkFunction work) {
+  work_[std::string(type)] = work;
+}
+
+WorkFunction KernelRegistry::FindWork(absl::string_view type) const {
+  const auto it = work_.find(type);
+  return it == work_.end() ? work_of_rest_ : it->second;
+}
+
 absl::Status KernelRegistry::CheckDTypes(const KernelRequest& request,
                                          const std::vector<DType>& dtypes) {
   for (size_t i = 0; !dtypes.empty() && i < request.inputs.size(); ++i) {

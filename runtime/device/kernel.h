@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/operator.h"
+#include "graph/site.h"
 #include "runtime/device/processor.h"
 
 namespace ashlar {
@@ -125,6 +126,18 @@ class Kernel {
 using KernelList = std::vector<std::unique_ptr<Kernel>>;
 using KernelFactory = std::function<absl::StatusOr<KernelList>(const KernelRequest&)>;
 
+// An operator whose time is estimated, perhaps before it has a kernel.
+struct WorkRequest {
+  const Operator& op;
+  Site site;
+  const Processor& processor;
+  bool direct = false;  // by direct kernels: no Winograd convolution
+};
+
+// Returns the cycles that one core is busy with an operator, apart from the time to read and write
+// tensors beyond its first-level cache.
+using WorkFunction = double (*)(const WorkRequest&);
+
 // The kernels of one device, by operator type.
 class KernelRegistry {
  public:
@@ -149,12 +162,20 @@ class KernelRegistry {
   // Returns null if the device has no kernel for the type.
   const KernelFactory* Find(absl::string_view type) const;
 
+  // Sets how many cycles operators of the type take; of other types, `rest` tells.
+  void RegisterWork(absl::string_view type, WorkFunction work);
+  void RegisterWorkOfRest(WorkFunction rest) { work_of_rest_ = rest; }
+  // Returns null if nothing is known of this device's times.
+  WorkFunction FindWork(absl::string_view type) const;
+
  private:
   // Returns Unimplemented if an input that is read on the device has none of the dtypes, unless
   // there are none.
   static absl::Status CheckDTypes(const KernelRequest& request, const std::vector<DType>& dtypes);
 
   std::map<std::string, KernelFactory, std::less<>> factories_;
+  std::map<std::string, WorkFunction, std::less<>> work_;
+  WorkFunction work_of_rest_ = nullptr;
 };
 
 }  // namespace ashlar

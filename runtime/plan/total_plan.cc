@@ -125,9 +125,9 @@ class TotalPlanner {
   }
   bool Fits(const PlannedGraph& planned) const { return Need(planned) <= total_.bytes; }
   double Time(const PlannedGraph& planned) const {
-    return EstimateKernels(planned.graph, planned.model,
-                           SpeedOf(*planned.device, planned.request.target, planned.planning),
-                           planned.kernels);
+    return EstimateTime(planned.graph, planned.model,
+                        SpeedOf(*planned.device, planned.request.target, planned.planning),
+                        planned.kernels);
   }
 
   // Keeps a plan if it is the fastest that fits, or the smallest of all.

@@ -12,6 +12,7 @@
 #include "graph/status.h"
 #include "runtime/cpu/conv/peak.h"
 #include "runtime/measure/measure.h"
+#include "runtime/plan/stages/expected_times.h"
 #include "runtime/session/profiler.h"
 #include "serialization/json_file.h"
 #include "serialization/megengine/profile_dump.h"
@@ -44,19 +45,20 @@ absl::StatusOr<SortBy> ParseSortBy(absl::string_view name) {
 struct Row {
   std::string name, type, kernel;
   int steps = 0;
-  double ms = 0;
+  double ms = 0, expected_ms = 0;
   Footprint footprint;
 };
 
 std::vector<Row> RowsByNode(const PlannedGraph& planned, const std::vector<double>& seconds) {
   std::vector<Row> rows;
+  const std::vector<double> expected = ExpectedTimes(planned);
   for (size_t step = 0; step < seconds.size(); ++step) {
     const int index = planned.schedule.order[step];
     const OperatorNode& node = planned.graph.node(index);
     if (planned.kernels[index] == nullptr) continue;
     rows.push_back({node.name, std::string(node.op->type()),
                     planned.kernels[index]->implementation(), 1, seconds[step] * 1000,
-                    FootprintOf(*node.op, planned.graph.SiteOf(node))});
+                    expected[index], FootprintOf(*node.op, planned.graph.SiteOf(node))});
   }
   return rows;
 }
@@ -66,10 +68,11 @@ std::vector<Row> RowsByType(const std::vector<Row>& nodes) {
   std::map<std::string, size_t> position;
   for (const Row& node : nodes) {
     const auto [it, added] = position.emplace(node.type, rows.size());
-    if (added) rows.push_back({node.type, node.type, "", 0, 0, {}});
+    if (added) rows.push_back({node.type, node.type, "", 0, 0, 0, {}});
     Row& row = rows[it->second];
     row.steps++;
     row.ms += node.ms;
+    row.expected_ms += node.expected_ms;
     row.footprint.memory += node.footprint.memory;
     row.footprint.computation += node.footprint.computation;
   }
@@ -196,10 +199,10 @@ class ProfileCommand final : public Command {
         return sort_ == SortBy::kTime ? a.ms > b.ms : a.footprint.memory > b.footprint.memory;
       });
     }
-    double total = 0;
-    for (const Row& row : rows) total += row.ms;
-    Table table({by_ == "op" ? "type" : "operator", by_ == "op" ? ">steps" : "type", ">time", ">%",
-                 ">sum %", ">GFLOP/s", ">% peak", ">traffic", "kernel"});
+    double total = 0, expected = 0;
+    for (const Row& row : rows) total += row.ms, expected += row.expected_ms;
+    Table table({by_ == "op" ? "type" : "operator", by_ == "op" ? ">steps" : "type", ">time",
+                 ">expected", ">%", ">sum %", ">GFLOP/s", ">% peak", ">traffic", "kernel"});
     // The peak of all threads; unknown for devices with their own memory. A kernel that saves
     // multiplications, such as Winograd's, may exceed it.
     const double peak = planned.device->is_host() ? cpu::PeakFlops() / 1e9 * execution_.threads : 0;
@@ -207,6 +210,7 @@ class ProfileCommand final : public Command {
     document["model"] = model_.path;
     AddRecompute(training_, document);
     document["total_ms"] = total;
+    document["expected_ms"] = expected;
     document["peak_gflops"] = peak;
     document["rows"] = Json::array();
     double sum = 0;
@@ -221,6 +225,7 @@ class ProfileCommand final : public Command {
                                   {"type", row.type},
                                   {"steps", row.steps},
                                   {"ms", row.ms},
+                                  {"expected_ms", row.expected_ms},
                                   {"computation", row.footprint.computation},
                                   {"computation_flop", row.footprint.computation},
                                   {"memory", row.footprint.memory},
@@ -229,14 +234,16 @@ class ProfileCommand final : public Command {
                                   {"kernel", row.kernel}});
       if (i >= shown) continue;
       table.AddRow({FormatName(row.name, 40), by_ == "op" ? absl::StrCat(row.steps) : row.type,
-                    FormatMilliseconds(row.ms), absl::StrFormat("%.1f", Share(row.ms, total)),
+                    FormatMilliseconds(row.ms), FormatMilliseconds(row.expected_ms),
+                    absl::StrFormat("%.1f", Share(row.ms, total)),
                     absl::StrFormat("%.1f", Share(sum, total)), absl::StrFormat("%.1f", gflops),
                     peak > 0 ? absl::StrFormat("%.0f", Share(gflops, peak)) : "-",
                     FormatBytes(row.footprint.memory), row.kernel});
     }
     console.Print(table.ToText());
     if (shown < rows.size()) console.Print(absl::StrCat("and ", rows.size() - shown, " more\n"));
-    console.Print(absl::StrCat("total ", FormatMilliseconds(total)));
+    console.Print(absl::StrCat("total ", FormatMilliseconds(total), ", expected ",
+                               FormatMilliseconds(expected)));
     if (iterations_ > 1) console.Print(absl::StrCat(", medians of ", iterations_, " runs"));
     if (peak > 0) {
       console.Print(absl::StrFormat("; the machine's peak is %.1f GFLOP/s with %d thread%s", peak,

@@ -270,7 +270,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> Place(RewrittenGraph rewritten,
     ASHLAR_ASSIGN_OR_RETURN(planned->plan, AddressesOf(plan, planned->lifetimes.problem));
   }
   planned->plan.plan.arena -= std::min(debug.understate_bytes, planned->plan.plan.arena);
-  planned->predicted_ms = EstimateTime(graph, model, SpeedOf(device, target, planning));
+  planned->predicted_ms =
+      EstimateTime(graph, model, SpeedOf(device, target, planning), planned->kernels);
   planned->extra_flops_ratio = plan.extra_flops_ratio;
   planned->weights = PlanWeights(graph, model, planned->kernels, alignment);
   planned->state = PlanStates(graph, model, alignment);

@@ -142,7 +142,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
   planned->plan = std::move(ordered.plan);
   planned->plan.plan.arena -= std::min(debug.understate_bytes, planned->plan.plan.arena);
 
-  planned->predicted_ms = EstimateTime(graph, model, speed);
+  planned->predicted_ms = EstimateTime(graph, model, speed, planned->kernels);
 
   // 9. Weights and states.
   planned->weights = PlanWeights(graph, model, planned->kernels, alignment);

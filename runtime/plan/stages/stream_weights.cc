@@ -35,9 +35,9 @@ WindowProblem ProblemOf(const PlannedGraph& planned) {
     }
     const Kernel* const kernel = planned.kernels[node].get();
     problem.step_ms.push_back(
-        kernel == nullptr ? 0
-                          : kernel->relative_time() *
-                                EstimateOperator(planned.graph, planned.model, node, speed));
+        kernel == nullptr
+            ? 0
+            : EstimateOperator(planned.graph, planned.model, node, speed, /*share=*/1, kernel));
   }
   return problem;
 }

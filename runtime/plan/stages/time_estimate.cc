@@ -4,11 +4,15 @@
 
 #include <algorithm>
 
+#include "graph/region.h"
+
 namespace ashlar {
 namespace {
 
-// Weights up to this size stay in the second-level cache between two reads.
+// Weights up to this size stay in the second-level cache between two reads, and up to the other one
+// in the third level.
 constexpr int64_t kCachedWeights = 1 << 19;
+constexpr int64_t kNearWeights = 4 << 20;
 // Larger tensors have left a third-level cache before they are read.
 constexpr double kThirdLevelBytes = 16 << 20;
 
@@ -19,21 +23,22 @@ constexpr ProcessorSpeed kGpuSpeed = {.flops = 3e10,
                                       .memory = 3e9,
                                       .second_level_bytes = 1e9};
 
-// By instruction set, for one thread per millisecond: operations of a convolution that keeps it
-// busy, and bytes from each level.
+// By instruction set, for one thread per millisecond: multiplications and additions of floats in
+// registers, and bytes from each level.
 // - AVX-512: measured on AMD EPYC (Zen 4) and Intel Xeon (Sapphire Rapids), which differ by less
 //   than the accuracy of the estimate.
 // - Neon: the peak of a Cortex-A76 at 2.4 GHz, times the share of the peak that AVX2's kernels
 //   reach. It does two multiply-adds of four floats a cycle.
+// `operations` of floats are done in a cycle at that peak.
 struct SpeedRow {
   Isa isa;
-  double flops, second_level, third_level, memory;
+  double flops, operations, second_level, third_level, memory;
 };
 constexpr SpeedRow kSpeeds[] = {
-    {Isa::kBaseline, 1e7, 6e7, 2e7, 1e7},
-    {Isa::kNeon, 2.5e7, 4e7, 1.5e7, 8e6},
-    {Isa::kAvx2, 6.5e7, 9e7, 2.6e7, 1.35e7},
-    {Isa::kAvx512, 1.35e8, 1.19e8, 2.6e7, 1.35e7},
+    {Isa::kBaseline, 1e7, 4, 6e7, 2e7, 1e7},
+    {Isa::kNeon, 2.2e7, 16, 4e7, 1.5e7, 8e6},
+    {Isa::kAvx2, 5.65e7, 32, 9e7, 2.6e7, 1.35e7},
+    {Isa::kAvx512, 1.176e8, 64, 1.19e8, 2.6e7, 1.35e7},
 };
 
 // By microcontroller, instructions of a multiplication and addition with all around it, of a byte
@@ -61,12 +66,12 @@ ProcessorSpeed SpeedOf(const InstructionsRow& row) {
   return speed;
 }
 
-// Operations of a network's convolutions, counted as direct ones, relative to the measured
-// convolution: Winograd needs fewer. From ResNet-50 on Zen 4: the table has 1.35e8, and 1.176e8 is
-// measured.
-constexpr double kOfMeasured = 1.15;
 // Speed of the thread that measured ProcessorSpeed::kernel_ms.
 constexpr double kFlopsOfKernelMs = 1.176e8;
+// Work of fewer cycles is done by one thread; waking others takes so many.
+constexpr double kCyclesToShare = 40000;
+constexpr double kWakingCycles = 8000;
+constexpr double kCopyingCycles = 150;  // to start a copy
 
 // Bandwidth beyond the second-level caches does not grow with the threads: two cores that read 70
 // MB each got 26 to 32 GB/s together, and one alone 26.
@@ -80,10 +85,57 @@ double Traffic(double bytes, const ProcessorSpeed& speed) {
   return bytes / (bytes <= kThirdLevelBytes ? speed.third_level : speed.memory);
 }
 
+// Returns the bytes that an operator reads of an input: strips and tiles crop larger images.
+double ReadOf(const Graph& graph, const OperatorNode& node, int input) {
+  const TensorType& type = graph.var(node.inputs[input]).type;
+  const auto bytes = static_cast<double>(type.bytes());
+  if (node.outputs.size() != 1 || !node.op->CropsInput(input)) return bytes;
+  const Shape& made = graph.var(node.outputs[0]).type.shape;
+  if (2 * made.num_elements() > type.shape.num_elements()) return bytes;
+  const auto regions = node.op->InputRegions(WholeRegion(made), graph.SiteOf(node));
+  if (!regions) return bytes;
+  double share = 1;
+  for (size_t d = 2; d < (*regions)[input].size(); ++d) {
+    share *= static_cast<double>((*regions)[input][d].size()) /
+             static_cast<double>(std::max<int64_t>(1, type.shape[static_cast<int>(d)]));
+  }
+  return share * bytes;
+}
+
 const MeasuredSpeeds* SpeedsOnRecord(const KernelRecord* record, int threads) {
   if (record == nullptr) return nullptr;
   const auto found = record->speeds.find(threads);
   return found == record->speeds.end() ? nullptr : &found->second;
+}
+
+ProcessorSpeed WithWork(ProcessorSpeed speed, const Device& device, const Processor& processor,
+                        int threads) {
+  speed.kernels = &device.kernels();
+  speed.threads = threads;
+  speed.processor = processor;
+  for (const SpeedRow& row : kSpeeds) {
+    if (row.isa == processor.isa) speed.cycles = speed.flops / row.operations;
+  }
+  return speed;
+}
+
+// Milliseconds of an operator's arithmetic; `kernel` may be null.
+double Arithmetic(const Graph& graph, const OperatorNode& node, const ProcessorSpeed& speed,
+                  double share, const Kernel* kernel) {
+  const OwnedSite site = graph.SiteOf(node);
+  const double relative = kernel == nullptr ? 1 : kernel->relative_time();
+  const WorkFunction work =
+      speed.kernels == nullptr ? nullptr : speed.kernels->FindWork(node.op->type());
+  if (work == nullptr) {
+    return speed.kernel_ms +
+           relative * share * static_cast<double>(node.op->Computation(site)) / speed.flops;
+  }
+  const double cycles =
+      relative * share * work({*node.op, site, speed.processor, kernel != nullptr || speed.direct});
+  if (cycles > kCyclesToShare) {
+    return (cycles + (speed.threads > 1 ? kWakingCycles : 0)) / speed.cycles;
+  }
+  return cycles / speed.cycles * speed.threads;
 }
 
 }  // namespace
@@ -93,11 +145,10 @@ ProcessorSpeed SpeedOf(const Device& device, const std::optional<Processor>& pro
   if (!device.is_host()) return kGpuSpeed;
   const Processor of = processor.value_or(device.processor());
   if (const MeasuredSpeeds* const measured = SpeedsOnRecord(record, threads)) {
-    ProcessorSpeed speed{kOfMeasured * measured->flops, measured->second_level,
-                         measured->third_level, measured->memory,
-                         static_cast<double>(of.l2_bytes) * threads};
+    ProcessorSpeed speed{measured->flops, measured->second_level, measured->third_level,
+                         measured->memory, static_cast<double>(of.l2_bytes) * threads};
     speed.kernel_ms *= kFlopsOfKernelMs * threads / measured->flops;
-    return speed;
+    return WithWork(speed, device, of, threads);
   }
   for (const InstructionsRow& row : kInstructions) {
     if (row.microcontroller == of.microcontroller) return SpeedOf(row);
@@ -105,15 +156,17 @@ ProcessorSpeed SpeedOf(const Device& device, const std::optional<Processor>& pro
   for (const SpeedRow& row : kSpeeds) {
     if (row.isa != of.isa) continue;
     const double shared = kRateOfAll * row.third_level * std::max(1.0, threads / kThreadsThatShare);
-    return {row.flops * threads, row.second_level * threads,
-            std::min(row.third_level * threads, shared), std::min(row.memory * threads, shared),
-            static_cast<double>(of.l2_bytes) * threads};
+    const ProcessorSpeed speed{row.flops * threads, row.second_level * threads,
+                               std::min(row.third_level * threads, shared),
+                               std::min(row.memory * threads, shared),
+                               static_cast<double>(of.l2_bytes) * threads};
+    return WithWork(speed, device, of, threads);
   }
   return {};
 }
 
 double EstimateOperator(const Graph& graph, const StorageModel& model, int index,
-                        const ProcessorSpeed& speed, double share) {
+                        const ProcessorSpeed& speed, double share, const Kernel* kernel) {
   const OperatorNode& node = graph.node(index);
   if (node.op->role() != Role::kCompute || !model.Writes(graph, index)) return 0;
   double ms = 0;
@@ -121,9 +174,9 @@ double EstimateOperator(const Graph& graph, const StorageModel& model, int index
     if (node.op->input_use(static_cast<int>(k)) != InputUse::kDeviceValue) continue;
     const int64_t size = graph.var(node.inputs[k]).type.bytes();
     if (graph.constant(node.inputs[k]) == nullptr) {
-      ms += Traffic(share * static_cast<double>(size), speed);
+      ms += Traffic(share * ReadOf(graph, node, static_cast<int>(k)), speed);
     } else if (size > kCachedWeights) {
-      ms += static_cast<double>(size) / speed.memory;
+      ms += static_cast<double>(size) / (size > kNearWeights ? speed.memory : speed.third_level);
     }
   }
   double made = 0;
@@ -131,23 +184,25 @@ double EstimateOperator(const Graph& graph, const StorageModel& model, int index
     made += share * static_cast<double>(model.storages[storage].bytes);
   }
   if (model.placements[index].empty()) {
-    ms += Traffic(made, speed);
-    ms += share * static_cast<double>(node.op->Computation(graph.SiteOf(node))) / speed.flops;
-  } else {
-    // A part that was computed in place is not copied.
-    double copied = made;
-    for (const Placement& placement : model.placements[index]) {
-      copied -= share * static_cast<double>(model.storages[placement.inner].bytes);
-    }
-    ms = 2 * Traffic(copied, speed);
+    return ms + Traffic(made, speed) + Arithmetic(graph, node, speed, share, kernel);
   }
-  return speed.kernel_ms + ms;
+  // A part that was computed in place is not copied.
+  double copied = made;
+  for (const Placement& placement : model.placements[index]) {
+    copied -= share * static_cast<double>(model.storages[placement.inner].bytes);
+  }
+  const bool known =
+      speed.kernels != nullptr && speed.kernels->FindWork(node.op->type()) != nullptr;
+  const double start = known ? kCopyingCycles * speed.threads / speed.cycles : speed.kernel_ms;
+  return start + 2 * Traffic(copied, speed);
 }
 
-double EstimateTime(const Graph& graph, const StorageModel& model, const ProcessorSpeed& speed) {
+double EstimateTime(const Graph& graph, const StorageModel& model, const ProcessorSpeed& speed,
+                    absl::Span<const std::shared_ptr<const Kernel>> kernels) {
   double ms = 0;
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
-    ms += EstimateOperator(graph, model, static_cast<int>(i), speed);
+    const Kernel* const kernel = kernels.empty() ? nullptr : kernels[i].get();
+    ms += EstimateOperator(graph, model, static_cast<int>(i), speed, 1, kernel);
   }
   return ms;
 }

@@ -87,12 +87,13 @@ void LimitWeights(const Graph& graph, const StorageModel& model, const Processor
     const OperatorNode& node = graph.node(static_cast<int>(i));
     const int var = PackedBytesOf(graph, node, *candidates[i][0]).var;
     if (var < 0) continue;
-    const double ms = EstimateOperator(graph, model, static_cast<int>(i), speed);
     Group& group = groups[var];
     group.nodes.push_back(static_cast<int>(i));
     std::vector<Group::Candidate>& of_node = group.candidates.emplace_back();
     for (const std::shared_ptr<const Kernel>& kernel : candidates[i]) {
-      of_node.push_back({PackedBytesOf(graph, node, *kernel).bytes, ms * kernel->relative_time()});
+      of_node.push_back(
+          {PackedBytesOf(graph, node, *kernel).bytes,
+           EstimateOperator(graph, model, static_cast<int>(i), speed, /*share=*/1, kernel.get())});
       group.sizes.insert(of_node.back().bytes);
     }
     group.most = std::max(group.most, of_node[0].bytes);
@@ -113,16 +114,6 @@ void LimitWeights(const Graph& graph, const StorageModel& model, const Processor
       });
     }
   }
-}
-
-double EstimateKernels(const Graph& graph, const StorageModel& model, const ProcessorSpeed& speed,
-                       const std::vector<std::shared_ptr<const Kernel>>& kernels) {
-  double ms = 0;
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    const double relative = kernels[i] == nullptr ? 1 : kernels[i]->relative_time();
-    ms += relative * EstimateOperator(graph, model, static_cast<int>(i), speed);
-  }
-  return ms;
 }
 
 }  // namespace ashlar

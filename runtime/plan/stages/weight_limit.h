@@ -15,11 +15,6 @@ namespace ashlar {
 void LimitWeights(const Graph& graph, const StorageModel& model, const ProcessorSpeed& speed,
                   int64_t most, KernelCandidates& candidates);
 
-// Estimates the milliseconds of one run with these kernels (null if none runs). Multiplies each
-// operator's estimated time by the time of its kernel relative to the best one.
-double EstimateKernels(const Graph& graph, const StorageModel& model, const ProcessorSpeed& speed,
-                       const std::vector<std::shared_ptr<const Kernel>>& kernels);
-
 }  // namespace ashlar
 
 #endif  // ASHLAR_RUNTIME_PLAN_STAGES_WEIGHT_LIMIT_H_

@@ -48,7 +48,7 @@ TEST(TimeEstimate, MeasuredSpeedsAreUsedForTheirNumberOfThreads) {
   EXPECT_EQ(speed(2).third_level, 4e7);
   EXPECT_EQ(speed(2).memory, 1e7);
   EXPECT_EQ(speed(2).second_level_bytes, 2 * 512 * 1024);
-  EXPECT_EQ(speed(2).flops, 1.15 * 2e8);  // Winograd computes less than its nominal work
+  EXPECT_EQ(speed(2).flops, 2e8);
   // The time to start a kernel depends on the same processor.
   EXPECT_NEAR(speed(2).kernel_ms / SpeedOn(2).kernel_ms, 1.176, 1e-9);
   EXPECT_EQ(speed(1).third_level, SpeedOn(1).third_level);

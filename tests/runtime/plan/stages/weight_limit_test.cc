@@ -77,7 +77,7 @@ double Time(const Problem& problem, const KernelCandidates& candidates) {
   for (const auto& of_node : candidates) {
     chosen.push_back(of_node.empty() ? nullptr : of_node[0]);
   }
-  return EstimateKernels(problem.graph, problem.model, problem.speed, chosen);
+  return EstimateTime(problem.graph, problem.model, problem.speed, chosen);
 }
 
 int64_t LeastBytes(const KernelCandidates& candidates) {
