@@ -246,7 +246,7 @@ class PickleMachine {
 
   absl::Status Pop(int) {
     if (!Has(1)) {
-      // As Python does: above a mark there may be nothing else to remove.
+      // Above a mark there may be nothing else to remove: then the mark goes, as in Python.
       return marks_.empty() ? TooFew() : AboveMark().status();
     }
     stack_.pop_back();

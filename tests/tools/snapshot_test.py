@@ -3,8 +3,8 @@
 
 usage: snapshot_test.py COMMAND
 
-The snapshots have the form of torch.cuda.memory._dump_snapshot, made by an allocator of this file. It counts itself
-what is allocated and reserved at most, for comparison.
+The snapshots have the form of torch.cuda.memory._dump_snapshot, made by an allocator of this file. It counts the bytes
+allocated and reserved at most itself, for comparison.
 """
 import collections
 import json

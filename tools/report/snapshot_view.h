@@ -1,5 +1,5 @@
-// PyTorch's memory snapshots for `ashlar plan`: what a plan of the same allocations takes, beside
-// what PyTorch took.
+// PyTorch's memory snapshots for `ashlar plan`: the memory that a plan of the same
+// allocations needs, beside the memory that PyTorch took.
 #ifndef ASHLAR_TOOLS_REPORT_SNAPSHOT_VIEW_H_
 #define ASHLAR_TOOLS_REPORT_SNAPSHOT_VIEW_H_
 
@@ -16,7 +16,7 @@ namespace ashlar {
 // Reads a file; its errors carry the exit code for rejected input.
 absl::StatusOr<MemorySnapshot> LoadSnapshot(const std::string& path, int64_t alignment);
 
-// Returns the lines that compare bytes of a plan with those of the snapshot.
+// Returns the lines that compare a plan with the snapshot.
 std::string SnapshotLines(const MemorySnapshot& snapshot, const memory::PlanResult& planned);
 Json SnapshotDocument(const MemorySnapshot& snapshot);
 
