@@ -50,7 +50,7 @@ class Conversion {
     if (from_height != height || from_width != width) x = AddResized(x, height, width);
     x = AddStatistic(ScalarFunction::kSub, pixels_.mean, x, "mean");
     x = AddStatistic(ScalarFunction::kMul, pixels_.scale, x, "scale");
-    Add(std::make_shared<const OutputCallback>(NoParam()), {x}, input_.name);
+    Add(std::make_shared<const OutputCallback>(OutputParam()), {x}, input_.name);
     ASHLAR_RETURN_IF_ERROR(status_);
     return std::move(builder_).Build();
   }

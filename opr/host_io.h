@@ -2,6 +2,9 @@
 #ifndef ASHLAR_OPR_HOST_IO_H_
 #define ASHLAR_OPR_HOST_IO_H_
 
+#include <string>
+#include <vector>
+
 #include "opr/base/base.h"
 
 namespace ashlar {
@@ -43,8 +46,21 @@ class InputCallback final : public InputOperator {
   absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
 };
 
+// What an output is. A size of another output may depend on data: then that output is planned for
+// the most that it may hold, and this one is its count (Int64, rank 0) along an axis.
+struct OutputParam {
+  std::string count_of;  // the other output's name for the caller; empty: this is no count
+  int64_t axis = 0;
+
+  template <typename V>
+  void Visit(V& v) {
+    v.Optional("count_of", count_of, std::string());
+    v.Optional("axis", axis, int64_t{0});
+  }
+};
+
 // Passes its input to the caller. Its output is an empty Byte marker.
-class OutputCallback final : public OperatorWithParam<NoParam> {
+class OutputCallback final : public OperatorWithParam<OutputParam> {
  public:
   using OperatorWithParam::OperatorWithParam;
   ASHLAR_OPERATOR_NAMES("OutputCallback", "output_callback")

@@ -1,10 +1,11 @@
 #include "serialization/counted_results.h"
 
-#include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
+#include <string>
 
-#include "absl/strings/str_cat.h"
+#include "opr/host_io.h"
 
 namespace ashlar {
 namespace {
@@ -27,22 +28,34 @@ HostTensor FirstOf(const HostTensor& whole, int axis, int64_t size) {
 
 }  // namespace
 
-NamedTensors CutToCounts(NamedTensors outputs) {
-  std::map<std::string, int64_t> counts;
-  for (const auto& [name, tensor] : outputs) {
-    if (tensor.dtype() == DType::kInt64 && tensor.shape().rank() == 0) {
-      counts[name] = tensor.IntegerAt(0);
-    }
+std::vector<CountedOutput> CountedOutputsOf(const Graph& graph) {
+  const std::vector<Binding>& outputs = graph.outputs();
+  std::map<std::string, size_t> places;
+  for (size_t i = 0; i < outputs.size(); ++i) places.emplace(outputs[i].name, i);
+  std::vector<CountedOutput> counted;
+  std::set<size_t> found;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto* const output =
+        dynamic_cast<const OutputCallback*>(graph.node(outputs[i].node).op.get());
+    if (output == nullptr || output->param().count_of.empty()) continue;
+    const auto of = places.find(output->param().count_of);
+    const TensorType& count = graph.var(outputs[i].var).type;
+    if (of == places.end() || count.dtype != DType::kInt64 || count.shape.rank() != 0) continue;
+    const int64_t axis = output->param().axis;
+    if (axis < 0 || axis >= graph.var(outputs[of->second].var).type.shape.rank()) continue;
+    // In joined models, the first one keeps its names.
+    if (!found.insert(of->second).second) continue;
+    counted.push_back({of->second, i, static_cast<int>(axis)});
   }
-  for (auto& [name, tensor] : outputs) {
-    for (int axis = 0; axis < tensor.shape().rank(); ++axis) {
-      const auto count =
-          counts.find(absl::StrCat(name, ".count", axis == 0 ? "" : absl::StrCat(axis)));
-      if (count == counts.end() || count->second < 0 || count->second >= tensor.shape()[axis]) {
-        continue;
-      }
-      tensor = FirstOf(tensor, axis, count->second);
-    }
+  return counted;
+}
+
+NamedTensors CutToCounts(NamedTensors outputs, const Graph& graph) {
+  for (const CountedOutput& counted : CountedOutputsOf(graph)) {
+    HostTensor& tensor = outputs[counted.output].second;
+    const int64_t count = outputs[counted.count].second.IntegerAt(0);
+    if (count < 0 || count >= tensor.shape()[counted.axis]) continue;
+    tensor = FirstOf(tensor, counted.axis, count);
   }
   return outputs;
 }

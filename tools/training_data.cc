@@ -41,7 +41,7 @@ absl::StatusOr<Graph> GraphOfOneImage(const TensorType& images) {
       const std::vector<int> made,
       builder.Add(std::make_shared<const Host2DeviceCopy>(std::move(param)), {}, options));
   ASHLAR_RETURN_IF_ERROR(
-      builder.Add(std::make_shared<const OutputCallback>(NoParam()), {made[0]}).status());
+      builder.Add(std::make_shared<const OutputCallback>(OutputParam()), {made[0]}).status());
   return std::move(builder).Build();
 }
 

@@ -47,7 +47,7 @@ absl::Status AddTensor(GraphBuilder& builder, const std::string& name, HostTenso
   ASHLAR_ASSIGN_OR_RETURN(
       const std::vector<int> made,
       builder.Add(Operators().MakeConstant(std::move(value)), {}, std::move(options)));
-  return builder.Add(std::make_shared<const OutputCallback>(NoParam()), {made[0]}).status();
+  return builder.Add(std::make_shared<const OutputCallback>(OutputParam()), {made[0]}).status();
 }
 
 class Reading {

@@ -95,7 +95,7 @@ absl::StatusOr<Graph> Applying(const Graph& step) {
       GraphBuilder::NodeOptions options;
       options.binding = node.binding;
       ASHLAR_RETURN_IF_ERROR(rewriter.builder()
-                                 .Add(std::make_shared<const OutputCallback>(NoParam()),
+                                 .Add(std::make_shared<const OutputCallback>(OutputParam()),
                                       {rewriter.Map(node.outputs[0])}, options)
                                  .status());
     }

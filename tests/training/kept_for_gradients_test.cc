@@ -42,7 +42,7 @@ class Way {
       results.push_back(*gradient);
     }
     for (const int result : results) {
-      Value(builder_.Add(std::make_shared<const OutputCallback>(NoParam()), {result}));
+      Value(builder_.Add(std::make_shared<const OutputCallback>(OutputParam()), {result}));
     }
     return Value(std::move(builder_).Build());
   }

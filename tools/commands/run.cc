@@ -81,7 +81,7 @@ class RunCommand final : public Command {
     for (int64_t i = 0; i < iterations_; ++i) ASHLAR_RETURN_IF_ERROR(session->Run());
     const double ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    const NamedTensors outputs = CutToCounts(session->outputs());
+    const NamedTensors outputs = CutToCounts(session->outputs(), session->planned().graph);
     if (!output_.empty()) ASHLAR_RETURN_IF_ERROR(WriteNpz(outputs, output_));
 
     Json document = console.Document(execution_.device, execution_.threads);

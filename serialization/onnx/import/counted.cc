@@ -19,6 +19,10 @@ OnnxVar CountAlong(OnnxNode& node, OnnxVar var, int axis) {
 OnnxVar Checked(OnnxNode& node, OnnxVar count, OnnxVar other, const std::string& what,
                 bool at_most) {
   if (!node.ok() || count == other) return count;
+  // Without the guard, it is compared with itself.
+  if (const OnnxVar guard = node.guard(); guard != kNoOnnxVar) {
+    other = node.Sum(count, node.Product(node.Difference(other, count), guard));
+  }
   return node.Add<CheckCount>({at_most, what}, {count, other});
 }
 
@@ -66,6 +70,11 @@ OnnxVar ElementOf(OnnxNode& node, OnnxVar vector, int64_t i) {
 OnnxVar Within(OnnxNode& node, OnnxVar indices, OnnxVar count) {
   if (!node.ok()) return kNoOnnxVar;
   const OnnxCount* const own = node.count(indices);
+  // Without the guard, all indices are 0, of one element.
+  if (const OnnxVar guard = node.guard(); guard != kNoOnnxVar) {
+    indices = node.Product(indices, node.Converted(guard, node.dtype(indices)));
+    count = node.Sum(node.Product(node.Sum(count, -1), guard), 1);
+  }
   if (own == nullptr) return node.Add<IndicesWithin>({-1}, {indices, count});
   return node.Add<IndicesWithin>({own->axis}, {indices, count, own->count});
 }
@@ -77,12 +86,17 @@ OnnxVar PlacesOf(OnnxNode& node, OnnxVar flags, int64_t at_most) {
   return node.ok() ? node.Counted(found[0], {found[1], 1}) : kNoOnnxVar;
 }
 
+OnnxVar Truth(OnnxNode& node, OnnxVar condition) {
+  return node.Converted(node.Reshaped(condition, {}), DType::kInt64);
+}
+
 OnnxVar EitherOf(OnnxNode& node, OnnxVar condition, OnnxVar a, OnnxVar b) {
   const DType dtype = node.dtype(a);
   const int rank = node.rank(a);
   if (dtype != node.dtype(b) || rank != node.rank(b)) {
     return node.Unsupported("the branches differ in dtype or rank");
   }
+  if (IsQuantized(dtype)) return node.Unsupported("the branches are quantised");
   int along = -1;
   for (const OnnxVar var : {a, b}) {
     if (const OnnxCount* const count = node.count(var)) {

@@ -60,6 +60,8 @@ OnnxVar ElementOf(OnnxNode& node, OnnxVar vector, int64_t i);
 OnnxVar Within(OnnxNode& node, OnnxVar indices, OnnxVar count);
 // Returns where the elements are that are not 0, [rank, places] with a count along axis 1.
 OnnxVar PlacesOf(OnnxNode& node, OnnxVar flags, int64_t at_most);
+// Returns a condition as Int64, 0 or 1, of rank 0.
+OnnxVar Truth(OnnxNode& node, OnnxVar condition);
 // Returns one of two vars, by a condition of the run. Sizes may differ along one axis.
 OnnxVar EitherOf(OnnxNode& node, OnnxVar condition, OnnxVar a, OnnxVar b);
 // An error unless no input from the first on has a count.

@@ -3,24 +3,21 @@
 #include <algorithm>
 
 #include "graph/evaluate.h"
-#include "graph/graph_builder.h"
 #include "graph/status.h"
-#include "opr/host_io.h"
-#include "opr/table.h"
 
 namespace ashlar {
 
 OnnxVar OnnxImport::AddInput(const std::string& name, TensorType type) {
-  return AddVar({Origin::kInput, std::move(type), name, std::nullopt, 0, false});
+  return AddVar({std::move(type), name}, false);
 }
 
 OnnxVar OnnxImport::AddConstant(HostTensor value) {
   TensorType type = {value.dtype(), value.shape(), Format::kDefault, value.quantization()};
-  return AddVar({Origin::kConstant, std::move(type), "", std::move(value), 0, true});
+  return AddVar({std::move(type), "", std::move(value)}, true);
 }
 
 OnnxVar OnnxImport::CopyConstant(OnnxVar constant) {
-  const OnnxVar var = AddConstant(*at(constant).constant);  // shares the bytes
+  const OnnxVar var = AddConstant(*graph_.at(constant).constant);  // shares the bytes
   SetOnnxType(var, onnx_type(constant));
   return var;
 }
@@ -30,26 +27,26 @@ absl::StatusOr<OnnxVar> OnnxImport::ReshapeConstant(OnnxVar constant, const Shap
       std::make_pair(constant, std::vector<int64_t>(shape.dims().begin(), shape.dims().end()));
   if (const auto it = reshaped_.find(key); it != reshaped_.end()) return it->second;
   ASHLAR_RETURN_IF_ERROR(CountFolded(shape, type(constant).dtype));
-  const OnnxVar var = AddConstant(at(constant).constant->Reshaped(shape));
+  const OnnxVar var = AddConstant(graph_.at(constant).constant->Reshaped(shape));
   SetName(var, name(constant));
   reshaped_.emplace(key, var);
   return var;
 }
 
 OnnxVar OnnxImport::AddUnknown(bool foldable) {
-  return AddVar({Origin::kUnknown, {}, "", std::nullopt, 0, foldable});
+  return AddVar({{}, "", std::nullopt, -1, true}, foldable);
 }
 
 OnnxVar OnnxImport::AddSequence(std::vector<OnnxVar> elements) {
   const bool foldable = std::all_of(elements.begin(), elements.end(),
                                     [&](OnnxVar element) { return at(element).foldable; });
-  const OnnxVar var = AddVar({Origin::kSequence, {}, "", std::nullopt, 0, foldable});
-  at(var).elements = std::move(elements);
+  const OnnxVar var = AddUnknown(foldable);
+  at(var).sequence = std::move(elements);
   return var;
 }
 
 void OnnxImport::SetName(OnnxVar var, const std::string& name) {
-  if (at(var).name.empty()) at(var).name = name;
+  if (graph_.at(var).name.empty()) graph_.at(var).name = name;
 }
 
 bool OnnxImport::depends_on_counts(OnnxVar var) const {
@@ -87,7 +84,7 @@ std::optional<std::vector<HostTensor>> OnnxImport::Operands(
     const Operator& op, const std::vector<OnnxVar>& inputs) const {
   std::vector<HostTensor> operands;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const VarInfo& var = at(inputs[i]);
+    const RecordedGraph<OnnxVar>::Var& var = graph_.at(inputs[i]);
     if (var.constant) {
       operands.push_back(*var.constant);
     } else if (op.input_use(static_cast<int>(i)) == InputUse::kShape) {
@@ -107,7 +104,7 @@ const std::string& OnnxImport::NameFrom(const std::vector<OnnxVar>& inputs,
   const std::string* found = none;
   if (!IsFloat(value.dtype())) return *none;
   for (const OnnxVar input : inputs) {
-    const VarInfo& var = at(input);
+    const RecordedGraph<OnnxVar>::Var& var = graph_.at(input);
     if (var.name.empty() || !IsFloat(var.type.dtype)) continue;
     if (var.type.shape.num_elements() != value.num_elements()) continue;
     if (!found->empty() && *found != var.name) return *none;
@@ -152,87 +149,8 @@ absl::StatusOr<std::vector<OnnxVar>> OnnxImport::Add(OperatorPtr op, std::vector
   }
   if (const auto operands = Operands(*op, inputs))
     return Fold(*op, inputs, *operands, {infos, types});
-  Op added = {node_name_, std::move(op), std::move(inputs), {}};
-  for (const TensorType& type : types) {
-    added.outputs.push_back(
-        AddVar({Origin::kOperator, type, "", std::nullopt, static_cast<int>(ops_.size()), false}));
-  }
-  ops_.push_back(std::move(added));
-  return ops_.back().outputs;
-}
-
-std::vector<bool> OnnxImport::NeededOps(
-    const std::vector<std::pair<std::string, OnnxVar>>& outputs) const {
-  std::vector<bool> needed(ops_.size(), false);
-  const auto need = [&](OnnxVar var) {
-    if (at(var).origin == Origin::kOperator) needed[at(var).op] = true;
-  };
-  for (const auto& [name, var] : outputs) need(var);
-  for (size_t i = ops_.size(); i-- > 0;) {
-    if (!needed[i]) continue;
-    for (const OnnxVar input : ops_[i].inputs) need(input);
-  }
-  return needed;
-}
-
-absl::StatusOr<Graph> OnnxImport::Finish(
-    const std::vector<std::pair<std::string, OnnxVar>>& outputs) && {
-  GraphBuilder builder;
-  std::vector<int> built(vars_.size(), -1);  // vars of the graph
-  for (size_t i = 0; i < vars_.size(); ++i) {
-    const VarInfo& var = vars_[i];
-    if (var.origin != Origin::kInput) continue;
-    InputParam param = {var.type.dtype,
-                        {var.type.shape.dims().begin(), var.type.shape.dims().end()}};
-    GraphBuilder::NodeOptions options;
-    options.name = var.name;
-    ASHLAR_ASSIGN_OR_RETURN(
-        const std::vector<int> made,
-        builder.Add(std::make_shared<const Host2DeviceCopy>(std::move(param)), {}, options));
-    built[i] = made[0];
-  }
-  const auto get = [&](OnnxVar index) -> absl::StatusOr<int> {
-    VarInfo& var = at(index);
-    int& place = built[static_cast<size_t>(index)];
-    if (place < 0) {  // a constant: operators come in the order of production
-      GraphBuilder::NodeOptions options;
-      options.name = var.name;
-      ASHLAR_ASSIGN_OR_RETURN(
-          const std::vector<int> made,
-          builder.Add(Operators().MakeConstant(*std::exchange(var.constant, std::nullopt)), {},
-                      options));
-      place = made[0];
-    }
-    return place;
-  };
-  const std::vector<bool> needed = NeededOps(outputs);
-  for (size_t i = 0; i < ops_.size(); ++i) {
-    if (!needed[i]) continue;
-    const Op& op = ops_[i];
-    std::vector<int> inputs;
-    for (const OnnxVar input : op.inputs) {
-      ASHLAR_ASSIGN_OR_RETURN(const int var, get(input));
-      inputs.push_back(var);
-    }
-    GraphBuilder::NodeOptions options;
-    options.name = op.name;
-    for (const OnnxVar output : op.outputs) {
-      const std::string& name = at(output).name;
-      options.output_names.push_back(name.empty() ? op.name : name);
-    }
-    ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> made,
-                            builder.Add(op.op, std::move(inputs), options));
-    for (size_t o = 0; o < made.size(); ++o) built[static_cast<size_t>(op.outputs[o])] = made[o];
-  }
-  for (const auto& [name, output] : outputs) {
-    ASHLAR_ASSIGN_OR_RETURN(const int var, get(output));
-    GraphBuilder::NodeOptions options;
-    options.name = absl::StrCat("output:", name);
-    options.binding = name;
-    ASHLAR_RETURN_IF_ERROR(
-        builder.Add(std::make_shared<const OutputCallback>(NoParam{}), {var}, options).status());
-  }
-  return std::move(builder).Build();
+  vars_.resize(vars_.size() + types.size());
+  return graph_.Add(node_name_, std::move(op), std::move(inputs), types);
 }
 
 }  // namespace ashlar

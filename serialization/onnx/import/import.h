@@ -13,7 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "graph/graph.h"
+#include "serialization/recorded_graph.h"
 
 namespace ashlar {
 
@@ -89,13 +89,14 @@ class OnnxImport {
   absl::StatusOr<std::vector<OnnxVar>> Add(OperatorPtr op, std::vector<OnnxVar> inputs);
 
   // Must not be called for an unknown var.
-  const TensorType& type(OnnxVar var) const { return at(var).type; }
+  const TensorType& type(OnnxVar var) const { return graph_.at(var).type; }
   const HostTensor* constant(OnnxVar var) const {
-    return at(var).constant ? &*at(var).constant : nullptr;
+    const std::optional<HostTensor>& value = graph_.at(var).constant;
+    return value ? &*value : nullptr;
   }
   // Returns null for a tensor.
   const std::vector<OnnxVar>* sequence(OnnxVar var) const {
-    return at(var).origin == Origin::kSequence ? &at(var).elements : nullptr;
+    return at(var).sequence ? &*at(var).sequence : nullptr;
   }
   // Returns the type in the file (onnx::TensorProto::DataType), which may be another float than
   // Float32; 0 if unknown.
@@ -121,6 +122,10 @@ class OnnxImport {
   void SetRange(OnnxVar var, OnnxRange range) { ranges_.insert_or_assign(var, std::move(range)); }
   // Whether the var is computed from counts: of no input but through them.
   bool depends_on_counts(OnnxVar var) const;
+  // A condition of the run, Int64 0 or 1 of rank 0: without it, results of nodes that are read now
+  // are not used, and their checks must not fail. kNoOnnxVar: always.
+  OnnxVar guard() const { return guard_; }
+  void SetGuard(OnnxVar guard) { guard_ = guard; }
   // The most places that are planned for values whose sizes depend on data, by name.
   void SetBounds(std::map<std::string, int64_t> bounds) { bounds_ = std::move(bounds); }
   // Returns null if none is given. Bounds that were asked for are used.
@@ -133,12 +138,13 @@ class OnnxImport {
   const std::set<std::string>& used_bounds() const { return used_bounds_; }
   // Returns the operator that produces the var, and its inputs; null if there is none.
   const Operator* producer(OnnxVar var) const {
-    return at(var).origin == Origin::kOperator ? ops_[at(var).op].op.get() : nullptr;
+    const RecordedGraph<OnnxVar>::Op* const made_by = graph_.producer(var);
+    return made_by != nullptr ? made_by->op.get() : nullptr;
   }
-  absl::Span<const OnnxVar> operands(OnnxVar var) const { return ops_[at(var).op].inputs; }
-  bool is_input(OnnxVar var) const { return at(var).origin == Origin::kInput; }
-  const std::string& name(OnnxVar var) const { return at(var).name; }
-  bool unknown(OnnxVar var) const { return at(var).origin == Origin::kUnknown; }
+  absl::Span<const OnnxVar> operands(OnnxVar var) const { return graph_.producer(var)->inputs; }
+  bool is_input(OnnxVar var) const { return graph_.IsInput(var); }
+  const std::string& name(OnnxVar var) const { return graph_.at(var).name; }
+  bool unknown(OnnxVar var) const { return graph_.at(var).absent && !at(var).sequence; }
   bool foldable(OnnxVar var) const { return at(var).foldable; }
 
   // Operators added from now on belong to this node of the file.
@@ -152,31 +158,23 @@ class OnnxImport {
   int64_t folded_bytes() const { return folded_bytes_; }
 
   // Returns the graph of all inputs and all operators that these outputs need. Names are unique.
-  absl::StatusOr<Graph> Finish(const std::vector<std::pair<std::string, OnnxVar>>& outputs) &&;
+  absl::StatusOr<Graph> Finish(const std::vector<RecordedOutput<OnnxVar>>& outputs) && {
+    return std::move(graph_).Build(outputs);
+  }
 
  private:
-  enum class Origin { kInput, kConstant, kOperator, kUnknown, kSequence };
+  // What the graph's vars lack.
   struct VarInfo {
-    Origin origin = Origin::kUnknown;
-    TensorType type;
-    std::string name;
-    std::optional<HostTensor> constant;
-    int op = 0;  // kOperator: index into ops_
     bool foldable = false;
     int onnx_type = 0;
-    std::vector<OnnxVar> elements = {};  // kSequence
-  };
-  struct Op {
-    std::string name;
-    OperatorPtr op;
-    std::vector<OnnxVar> inputs, outputs;
+    std::optional<std::vector<OnnxVar>> sequence = std::nullopt;  // its elements
   };
 
   const VarInfo& at(OnnxVar var) const { return vars_[static_cast<size_t>(var)]; }
   VarInfo& at(OnnxVar var) { return vars_[static_cast<size_t>(var)]; }
-  OnnxVar AddVar(VarInfo info) {
-    vars_.push_back(std::move(info));
-    return static_cast<OnnxVar>(vars_.size() - 1);
+  OnnxVar AddVar(RecordedGraph<OnnxVar>::Var var, bool foldable) {
+    vars_.push_back({foldable});
+    return graph_.Add(std::move(var));
   }
   std::optional<std::vector<HostTensor>> Operands(const Operator& op,
                                                   const std::vector<OnnxVar>& inputs) const;
@@ -184,16 +182,16 @@ class OnnxImport {
                                             const std::vector<HostTensor>& operands,
                                             const Site& site);
   const std::string& NameFrom(const std::vector<OnnxVar>& inputs, const HostTensor& value) const;
-  std::vector<bool> NeededOps(const std::vector<std::pair<std::string, OnnxVar>>& outputs) const;
 
-  std::deque<VarInfo> vars_;  // keeps references to types and constants valid
-  std::vector<Op> ops_;       // producers first
+  RecordedGraph<OnnxVar> graph_;
+  std::deque<VarInfo> vars_;  // of the graph; references stay valid
   absl::flat_hash_map<OnnxVar, OnnxQuantity> quantities_;
   std::map<OnnxVar, OnnxCount> counts_;  // pointers into these stay valid
   std::map<OnnxVar, OnnxRange> ranges_;
   std::map<std::string, int64_t> bounds_;
   std::set<std::string> used_bounds_;
   std::map<std::pair<OnnxVar, std::vector<int64_t>>, OnnxVar> reshaped_;  // by constant and shape
+  OnnxVar guard_ = kNoOnnxVar;
   std::string node_name_;
   const int64_t most_folded_bytes_, most_folded_operations_;
   int64_t folded_bytes_ = 0;

@@ -163,6 +163,7 @@ class OnnxNode {
   void SetRange(OnnxVar var, OnnxRange range) {
     if (ok()) import_.SetRange(var, std::move(range));
   }
+  OnnxVar guard() const { return import_.guard(); }
   // Computes with another var instead of the input.
   void SetInput(int i, OnnxVar var) { inputs_[static_cast<size_t>(i)] = var; }
   // Returns how many places to plan for: the option --bound for an output of this node, or all.

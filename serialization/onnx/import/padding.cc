@@ -1,6 +1,7 @@
 // Imports Pad.
 #include "opr/pad.h"
 #include "serialization/onnx/import/axes.h"
+#include "serialization/onnx/import/counted.h"
 #include "serialization/onnx/import/names.h"
 #include "serialization/onnx/import/table.h"
 #include "serialization/onnx/import/values.h"
@@ -83,10 +84,36 @@ OnnxVars CenterCropPad(OnnxNode& node) {
   return Padded(node, x, pads, axes, 0);
 }
 
+// Pads other axes than that of the count.
+OnnxVars CountedPad(OnnxNode& node, OnnxImportFunction run) {
+  RefuseCounts(node, 1);
+  const OnnxVar x = node.input(0);
+  const OnnxCount* const count = node.count(x);
+  if (!node.ok() || count == nullptr) return run(node);
+  const int rank = node.rank(x);
+  std::vector<int64_t> pads = node.version() >= 11
+                                  ? node.KnownInts(1, "pads")
+                                  : node.Ints(node.version() < 2 ? "paddings" : "pads");
+  const std::vector<int64_t> axes =
+      node.version() >= 11 && node.has(3) ? node.KnownInts(3, "axes") : AllAxes(rank);
+  if (pads.size() != 2 * axes.size()) return run(node);  // reports it
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (node.Axis(axes[i], rank) != count->axis || (pads[i] == 0 && pads[i + axes.size()] == 0)) {
+      continue;
+    }
+    return node.Unsupported("the size to pad depends on data");
+  }
+  const OnnxVars outputs = run(node);
+  return node.ok() ? OnnxVars(node.Counted(outputs[0], *count)) : OnnxVars(kNoOnnxVar);
+}
+
 constexpr OnnxRow kPaddingRows[] = {
     OnnxRow("CenterCropPad", 2, 2, CenterCropPad).Limits("to a shape known before the run"),
-    OnnxRow("Pad", 1, 1, PadByAttributes).Until(10),
-    OnnxRow("Pad", 2, 4, PadByInputs).Since(11).Limits("pads known before the run"),
+    OnnxRow("Pad", 1, 1, PadByAttributes).Until(10).Counted(CountedPad),
+    OnnxRow("Pad", 2, 4, PadByInputs)
+        .Since(11)
+        .Counted(CountedPad)
+        .Limits("pads known before the run"),
 };
 
 }  // namespace

@@ -2,14 +2,12 @@
 #ifndef ASHLAR_SERIALIZATION_TFLITE_IMPORT_GRAPH_H_
 #define ASHLAR_SERIALIZATION_TFLITE_IMPORT_GRAPH_H_
 
-#include <deque>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/graph.h"
+#include "serialization/recorded_graph.h"
 
 namespace ashlar {
 
@@ -30,10 +28,11 @@ class TfliteGraph {
   // Returns errors of inference and evaluation, and InvalidArgument beyond the limits.
   absl::StatusOr<std::vector<TfliteVar>> Add(OperatorPtr op, std::vector<TfliteVar> inputs);
 
-  const TensorType& type(TfliteVar var) const { return at(var).type; }
+  const TensorType& type(TfliteVar var) const { return graph_.at(var).type; }
   // Returns null if the value is not known before the run.
   const HostTensor* constant(TfliteVar var) const {
-    return at(var).constant ? &*at(var).constant : nullptr;
+    const std::optional<HostTensor>& value = graph_.at(var).constant;
+    return value ? &*value : nullptr;
   }
   // Operators added from now on have this name.
   void BeginOperator(std::string name) { operator_name_ = std::move(name); }
@@ -44,34 +43,19 @@ class TfliteGraph {
   int64_t folded_bytes() const { return folded_bytes_; }
 
   // Builds the graph of the operators that the outputs need. Outputs are bound to their names.
-  absl::StatusOr<Graph> Finish(const std::vector<std::pair<std::string, TfliteVar>>& outputs) &&;
+  absl::StatusOr<Graph> Finish(const std::vector<RecordedOutput<TfliteVar>>& outputs) && {
+    return std::move(graph_).Build(outputs);
+  }
 
  private:
-  struct VarInfo {
-    TensorType type;
-    std::string name = {};
-    std::optional<HostTensor> constant = std::nullopt;
-    int op = -1;  // that makes it; -1: an input or a constant
-  };
-  struct Op {
-    std::string name;
-    OperatorPtr op;
-    std::vector<TfliteVar> inputs, outputs;
-  };
-
-  VarInfo& at(TfliteVar var) { return vars_[static_cast<size_t>(var)]; }
-  const VarInfo& at(TfliteVar var) const { return vars_[static_cast<size_t>(var)]; }
-  TfliteVar AddVar(VarInfo var);
   absl::StatusOr<std::vector<TfliteVar>> Fold(const Operator& op,
                                               const std::vector<TfliteVar>& inputs,
                                               const Site& site);
-  std::vector<bool> NeededOps(const std::vector<std::pair<std::string, TfliteVar>>& outputs) const;
 
   const int64_t most_folded_bytes_, most_folded_operations_;
   int64_t folded_bytes_ = 0, folded_operations_ = 0;
   std::string operator_name_;
-  std::deque<VarInfo> vars_;  // references stay valid
-  std::vector<Op> ops_;
+  RecordedGraph<TfliteVar> graph_;
 };
 
 }  // namespace ashlar

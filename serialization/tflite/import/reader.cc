@@ -192,13 +192,13 @@ absl::StatusOr<Graph> Reader::Read() {
                   named ? absl::StrCat(" '", NameOfTflite(file_, op.outputs()->Get(0)), "'") : ""));
   }
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> tensors, Outputs());
-  std::vector<std::pair<std::string, TfliteVar>> outputs;
+  std::vector<RecordedOutput<TfliteVar>> outputs;
   absl::flat_hash_set<std::string> names;
   for (const int tensor : tensors) {
     ASHLAR_ASSIGN_OR_RETURN(const TfliteVar var, Output(tensor));
     const std::string name = NameOfTflite(file_, tensor);
     if (!names.insert(name).second) return Reject("two outputs are named '", name, "'");
-    outputs.emplace_back(name, var);
+    outputs.push_back({name, var});
   }
   return std::move(graph_).Finish(outputs);
 }

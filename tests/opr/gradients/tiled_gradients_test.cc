@@ -100,7 +100,7 @@ std::map<int, HostTensor> GradientsOf(const Graph& graph, const HostTensor& x,
   for (const auto& [id, var] : wrt) vars.push_back(var);
   const auto gradients = Value(Differentiate(builder, loss, vars, Operators()));
   const auto add_output = [&](int var) {
-    Value(builder.Add(std::make_shared<const OutputCallback>(NoParam()), {var}));
+    Value(builder.Add(std::make_shared<const OutputCallback>(OutputParam()), {var}));
   };
   add_output(loss);
   std::vector<int> ids = {-1};  // the loss

@@ -40,7 +40,7 @@ class LifetimesTest : public ::testing::Test {
   int Sum(int a, int b) {
     return Add(std::make_shared<Elemwise>(ElemwiseParam{ScalarFunction::kAdd}), {a, b});
   }
-  void Output(int x) { Add(std::make_shared<OutputCallback>(NoParam{}), {x}); }
+  void Output(int x) { Add(std::make_shared<OutputCallback>(OutputParam{}), {x}); }
 
   void Finish(StorageOptions options = {}) {
     graph_ = *std::move(builder_).Build();
@@ -227,7 +227,7 @@ TEST_F(LifetimesTest, OneVarHandedOutTwiceIsWrittenOnceAndCopiedOnce) {
   Output(a);
   GraphBuilder::NodeOptions options;
   options.binding = "again";
-  ASSERT_TRUE(builder_.Add(std::make_shared<OutputCallback>(NoParam{}), {a}, options).ok());
+  ASSERT_TRUE(builder_.Add(std::make_shared<OutputCallback>(OutputParam{}), {a}, options).ok());
   Finish();
   const Storage& storage = model_.storages[model_.views[a].storage];
   EXPECT_EQ(storage.pool, Pool::kOutput);

@@ -53,7 +53,7 @@ Graph WithGradients(const Graph& source, std::mt19937_64& random) {
     loss = loss < 0 ? sum : apply(ScalarFunction::kAdd, loss, sum);
   }
   for (const std::optional<int>& gradient : Value(Differentiate(builder, loss, wrt, Operators()))) {
-    if (gradient) add(std::make_shared<const OutputCallback>(NoParam()), {*gradient});
+    if (gradient) add(std::make_shared<const OutputCallback>(OutputParam()), {*gradient});
   }
   return Value(std::move(rewriter).Finish());
 }

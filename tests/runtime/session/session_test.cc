@@ -37,7 +37,7 @@ Graph Chain(int length) {
   }
   options.name = "";
   options.binding = "out";
-  EXPECT_TRUE(builder.Add(std::make_shared<OutputCallback>(NoParam{}), {var}, options).ok());
+  EXPECT_TRUE(builder.Add(std::make_shared<OutputCallback>(OutputParam{}), {var}, options).ok());
   return *std::move(builder).Build();
 }
 

@@ -38,7 +38,7 @@ inline Graph SmallGraph() {
       add(Operators().MakeConstant(HostTensor::Zeros(DType::kFloat32, Shape{36, 4})), {});
   const int shape = add(std::make_shared<GetVarShape>(GetVarShapeParam()), {model});
   const int reshape = add(std::make_shared<Reshape>(ReshapeParam()), {relu, shape});
-  add(std::make_shared<OutputCallback>(NoParam()), {reshape});
+  add(std::make_shared<OutputCallback>(OutputParam()), {reshape});
   return Value(std::move(builder).Build());
 }
 

@@ -156,7 +156,7 @@ TEST(OnnxBadModels, MissingOperatorsAreListedAtOnce) {
        StatusCode::kUnimplemented, "A (ai.onnx 17), in folding, 1 node: 'a'"},
       {"unknown attribute", ModelText(Node("Relu", Int("z", 1))), StatusCode::kUnimplemented,
        "attribute 'z'"},
-      {"loop", ModelText(Node("Loop")), StatusCode::kUnimplemented, "Loop"},
+      {"loop", ModelText(Node("Loop")), StatusCode::kInvalidArgument, "body is missing"},
       {"greatest samples of boxes",
        ModelText(
            Weights("r", {1, 4}) + IntsText("i", {0}) +

@@ -280,7 +280,7 @@ TEST(CountedResults, ReadersTakeNoFillForAnElement) {
         for (size_t i = 0; i < results.size(); ++i) {
           named.emplace_back(graph.outputs()[i].name, results[i]);
         }
-        const HostTensor y = CutToCounts(std::move(named))[0].second;
+        const HostTensor y = CutToCounts(std::move(named), graph)[0].second;
         std::vector<double> got;
         for (int64_t i = 0; i < y.num_elements(); ++i) got.push_back(y.At(i));
         EXPECT_EQ(got, expected);
@@ -320,11 +320,32 @@ TEST(CountedResults, OtherReadersAreRefusedByName) {
   }
 }
 
-TEST(CountedResults, ACountNeedsAFreeName) {
-  const auto graph = ReadText(
-      CountedModel(NonZeroText("y") + "node { op_type: 'Neg' input: 'x' output: 'y.count1' } ", {2},
-                   kOnnxFloat, "output { name: 'y' } output { name: 'y.count1' }"));
-  EXPECT_TRUE(FailsWith(graph.status(), "has the name of the count"));
+// Names tell nothing: a model may have such outputs of its own.
+TEST(CountedResults, AnOutputWithTheNameOfACountIsNone) {
+  const Graph graph = Value(ReadText(
+      CountedModel(NonZeroText("y") + "node { op_type: 'Size' input: 'x' output: 'y.count1' } "
+                                      "node { op_type: 'Identity' input: 'x' output: 'x2' } "
+                                      "node { op_type: 'Size' input: 'x' output: 'x2.count' } ",
+                   {3}, kOnnxFloat,
+                   "output { name: 'y' } output { name: 'y.count1' } output { name: 'x2' } "
+                   "output { name: 'x2.count' }")));
+  ASSERT_EQ(graph.outputs().size(), 5u);
+  EXPECT_EQ(graph.outputs()[4].name, "y.count1_");
+  const std::vector<CountedOutput> counted = CountedOutputsOf(graph);
+  ASSERT_EQ(counted.size(), 1u);
+  EXPECT_EQ(counted[0].output, 0u);
+  EXPECT_EQ(counted[0].count, 4u);
+  EXPECT_EQ(counted[0].axis, 1);
+  HostTensor x = HostTensor::Zeros(DType::kFloat32, {3});
+  x.Set(1, 1);
+  NamedTensors named;
+  const auto results = LoadedModel(graph).Run({{"x", x}});
+  for (size_t i = 0; i < results.size(); ++i)
+    named.emplace_back(graph.outputs()[i].name, results[i]);
+  named = CutToCounts(std::move(named), graph);
+  EXPECT_EQ(named[0].second.shape(), (Shape{1, 1}));
+  EXPECT_EQ(named[1].second.IntegerAt(0), 3);
+  EXPECT_EQ(named[2].second.shape(), (Shape{3}));
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ absl::Status Compare(const std::vector<HostTensor>& results, const Graph& graph,
   for (size_t i = 0; i < results.size(); ++i) {
     got.emplace_back(graph.outputs()[i].name, results[i]);
   }
-  got = CutToCounts(std::move(got));
+  got = CutToCounts(std::move(got), graph);
   for (size_t o = 0; o < test.outputs.size(); ++o) {
     const auto& [name, want] = test.outputs[o];
     absl::Status status = absl::InternalError("is not there");
