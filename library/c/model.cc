@@ -27,10 +27,32 @@ absl::Status Rejected(const absl::Status& status) {
   return WithStatus(status, ASHLAR_REJECTED_FILE);
 }
 
+absl::StatusOr<ashlar::OpenOptions> OptionsOf(const ashlar_open_options* given) {
+  ashlar_open_options read;
+  ASHLAR_RETURN_IF_ERROR(ashlar::c::Read(given, "ashlar_open_options", read));
+  if (read.num_bounds > 0) ASHLAR_RETURN_IF_ERROR(CheckGiven(read.bounds, "bounds"));
+  ashlar::OpenOptions options;
+  options.note = ashlar::c::Log;
+  for (size_t i = 0; i < read.num_bounds; ++i) {
+    const ashlar_bound& bound = read.bounds[i];
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(bound.name, "the name of a bound"));
+    if (bound.most < 0) {
+      return ashlar::c::InvalidArgument(
+          absl::StrCat("bound ", bound.name, " is ", bound.most, ", expected 0 or more"));
+    }
+    options.bounds[bound.name] = bound.most;
+  }
+  return options;
+}
+
 // An ONNX model may lack shapes that only plans give.
-absl::StatusOr<std::unique_ptr<ashlar_model>> Made(absl::StatusOr<ashlar::Model> opened,
-                                                   bool onnx) {
+absl::StatusOr<std::unique_ptr<ashlar_model>> Made(absl::StatusOr<ashlar::Model> opened, bool onnx,
+                                                   const ashlar::OpenOptions& options) {
+  if (!onnx && !options.bounds.empty()) {
+    return ashlar::c::InvalidArgument("bounds are of ONNX models");
+  }
   auto made = std::make_unique<ashlar_model>();
+  made->bounds = options.bounds;
   if (opened.ok()) {
     made->model = *std::move(opened);
     made->AddNotes(made->model.notes);
@@ -110,16 +132,20 @@ ashlar_status HandDeclared(const ashlar_model* model,
 }  // namespace
 
 ashlar_status ashlar_model_open(const char* path, ashlar_model** model) {
+  return ashlar_model_open_with(path, nullptr, model);
+}
+
+ashlar_status ashlar_model_open_with(const char* path, const ashlar_open_options* given,
+                                     ashlar_model** model) {
   return Call([&]() -> absl::Status {
     ASHLAR_RETURN_IF_ERROR(CheckGiven(path, "path"));
     ASHLAR_RETURN_IF_ERROR(CheckGiven(model, "model"));
-    ashlar::OpenOptions options;
-    options.note = ashlar::c::Log;
+    ASHLAR_ASSIGN_OR_RETURN(const ashlar::OpenOptions options, OptionsOf(given));
     absl::StatusOr<ashlar::ModelSource> source = ashlar::SourceOf(path);
     if (!source.ok()) return Rejected(source.status());
     absl::StatusOr<ashlar::Model> opened = ashlar::OpenModel(*source, options);
     ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<ashlar_model> made,
-                            Made(std::move(opened), source->is_onnx));
+                            Made(std::move(opened), source->is_onnx, options));
     if (source->is_onnx) made->source = *std::move(source);
     *model = made.release();
     return absl::OkStatus();
@@ -127,15 +153,20 @@ ashlar_status ashlar_model_open(const char* path, ashlar_model** model) {
 }
 
 ashlar_status ashlar_model_open_bytes(const void* bytes, size_t size, ashlar_model** model) {
+  return ashlar_model_open_bytes_with(bytes, size, nullptr, model);
+}
+
+ashlar_status ashlar_model_open_bytes_with(const void* bytes, size_t size,
+                                           const ashlar_open_options* given_options,
+                                           ashlar_model** model) {
   return Call([&]() -> absl::Status {
     ASHLAR_RETURN_IF_ERROR(CheckGiven(bytes, "bytes"));
     ASHLAR_RETURN_IF_ERROR(CheckGiven(model, "model"));
     const absl::Span<const uint8_t> given(static_cast<const uint8_t*>(bytes), size);
     const bool onnx = !ashlar::HasNativeMagic(given) && !ashlar::HasTfliteMagic(given);
-    ashlar::OpenOptions options;
-    options.note = ashlar::c::Log;
+    ASHLAR_ASSIGN_OR_RETURN(const ashlar::OpenOptions options, OptionsOf(given_options));
     ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<ashlar_model> made,
-                            Made(ashlar::OpenModelInMemory(given, options), onnx));
+                            Made(ashlar::OpenModelInMemory(given, options), onnx, options));
     if (onnx) made->bytes = given;
     *model = made.release();
     return absl::OkStatus();

@@ -3,6 +3,7 @@
 #define ASHLAR_LIBRARY_C_OBJECTS_H_
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -23,6 +24,7 @@ struct ashlar_model {
   ashlar::Model model;
   std::optional<ashlar::ModelSource> source;  // of an ONNX model, read again for other shapes
   absl::Span<const uint8_t> bytes;            // the same for a model in memory, the caller's
+  std::map<std::string, int64_t> bounds;      // of OpenOptions, for readings to come
   absl::Status needs_shapes;  // the reason why it has no graph before shapes are given
 
   // Notes about values, of all readings of the file so far. A deque keeps their addresses.
@@ -46,6 +48,7 @@ struct ashlar_plan {
   ashlar::ViewedPlan viewed;      // for "json" and "html"
   std::deque<std::string> names;  // of inputs and outputs
   std::vector<ashlar_tensor> inputs, outputs;
+  std::vector<ashlar_counted> counted;
   std::vector<ashlar_buffer> buffers;
   std::vector<ashlar_step> steps;
   ashlar_memory memory = {};

@@ -19,6 +19,7 @@
 #include "memory/svg.h"
 #include "runtime/plan/request/request_options.h"
 #include "runtime/plan/stages/memory_need.h"
+#include "serialization/counted_results.h"
 #include "serialization/file_writer.h"
 #include "serialization/json_file.h"
 #include "serialization/plan_file.h"
@@ -95,6 +96,10 @@ absl::Status Describe(const Graph& model, const PlannedGraph& planned, std::stri
   }
   for (const Binding& output : planned.graph.outputs()) {
     plan.outputs.push_back(TensorOf(output.name, planned.graph.var(output.var).type, plan.names));
+  }
+  for (const CountedOutput& counted : CountedOutputsOf(planned.graph)) {
+    plan.counted.push_back(
+        {static_cast<int32_t>(counted.output), static_cast<int32_t>(counted.count), counted.axis});
   }
   plan.buffers = BuffersOf(plan.record);
   ASHLAR_ASSIGN_OR_RETURN(plan.steps, StepsOf(plan.record));
@@ -290,6 +295,11 @@ ashlar_status ashlar_plan_inputs(const ashlar_plan* plan, const ashlar_tensor** 
 ashlar_status ashlar_plan_outputs(const ashlar_plan* plan, const ashlar_tensor** first,
                                   size_t* count) {
   return ashlar::c::Hand(plan, "plan", &ashlar_plan::outputs, first, count);
+}
+
+ashlar_status ashlar_plan_counted(const ashlar_plan* plan, const ashlar_counted** first,
+                                  size_t* count) {
+  return ashlar::c::Hand(plan, "plan", &ashlar_plan::counted, first, count);
 }
 
 ashlar_status ashlar_plan_buffers(const ashlar_plan* plan, const ashlar_buffer** first,

@@ -91,6 +91,14 @@ class Sized(ctypes.Structure):
         super().__init__(size=ctypes.sizeof(type(self)), **fields)
 
 
+class Bound(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("most", c_int64)]
+
+
+class OpenOptions(Sized):
+    _fields_ = [("size", c_size_t), ("bounds", POINTER(Bound)), ("num_bounds", c_size_t)]
+
+
 class Progress(Sized):
     _fields_ = [("size", c_size_t), ("seconds", c_double), ("plans", c_int64), ("least_arena", c_int64)]
 
@@ -118,6 +126,10 @@ class Memory(Sized):
 class Choices(Sized):
     _fields_ = [("size", c_size_t), ("tile", c_char_p), ("passes", c_char_p), ("prefer_memory", c_int32),
                 ("more", c_char_p)]
+
+
+class Counted(ctypes.Structure):
+    _fields_ = [("output", c_int32), ("count", c_int32), ("axis", c_int32)]
 
 
 class Buffer(ctypes.Structure):
@@ -160,6 +172,8 @@ WRITE = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t)
 SIGNATURES: Dict[str, List[Any]] = {
     "model_open": [c_char_p, POINTER(c_void_p)],
     "model_open_bytes": [c_void_p, c_size_t, POINTER(c_void_p)],
+    "model_open_with": [c_char_p, POINTER(OpenOptions), POINTER(c_void_p)],
+    "model_open_bytes_with": [c_void_p, c_size_t, POINTER(OpenOptions), POINTER(c_void_p)],
     "model_inputs": [c_void_p, POINTER(POINTER(Tensor)), POINTER(c_size_t)],
     "model_outputs": [c_void_p, POINTER(POINTER(Tensor)), POINTER(c_size_t)],
     "model_join": [c_void_p, c_void_p, POINTER(c_void_p)],
@@ -171,6 +185,7 @@ SIGNATURES: Dict[str, List[Any]] = {
     "plan_choices": [c_void_p, POINTER(Choices)],
     "plan_inputs": [c_void_p, POINTER(POINTER(Tensor)), POINTER(c_size_t)],
     "plan_outputs": [c_void_p, POINTER(POINTER(Tensor)), POINTER(c_size_t)],
+    "plan_counted": [c_void_p, POINTER(POINTER(Counted)), POINTER(c_size_t)],
     "plan_buffers": [c_void_p, POINTER(POINTER(Buffer)), POINTER(c_size_t)],
     "plan_steps": [c_void_p, POINTER(POINTER(Step)), POINTER(c_size_t)],
     "plan_export": [c_void_p, c_char_p, WRITE, c_void_p],

@@ -56,6 +56,9 @@ class Model:
     ----------
     source : str, os.PathLike or bytes-like
         The path of a .ash, .onnx or .tflite file, or the contents of one.
+    bounds : mapping of str to int, optional
+        Of an ONNX model: the most places to plan for, of values whose sizes depend on data, by the
+        name of the value or its node. More in a run are an error that names the node.
 
     Raises
     ------
@@ -69,18 +72,21 @@ class Model:
     _parts: "Tuple[Model, ...]" = ()  # the models of a pipeline, which reads their bytes
     _warned = 0  # notes that were warned of
 
-    def __init__(self, source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]) -> None:
+    def __init__(self, source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview],
+                 bounds: Optional[Mapping[str, int]] = None) -> None:
+        listed = [c.Bound(name.encode(), most) for name, most in (bounds or {}).items()]
+        options = c.OpenOptions(bounds=(c.Bound * len(listed))(*listed), num_bounds=len(listed))
         if isinstance(source, (bytes, bytearray, memoryview)):
-            self._open_block(_copied(source))
+            self._open_block(_copied(source), options)
         else:
             self.path = os.fspath(source)
             try:
-                self._handle = c.Handle("model", "model_open", os.fsencode(self.path))
+                self._handle = c.Handle("model", "model_open_with", os.fsencode(self.path), ctypes.byref(options))
             except c.RejectedFile as error:
                 if os.path.exists(self.path):
                     raise
                 raise c.MissingFile(str(error)) from None
-        self._opened_as = Model, (source,)
+        self._opened_as = Model, (source, None if bounds is None else dict(bounds))
         self._warn_of_notes(stacklevel=4)
 
     @property
@@ -101,10 +107,11 @@ class Model:
             warnings.warn(f"{self.path or 'the model'}: {note}", UserWarning, stacklevel=stacklevel)
         self._warned = len(notes)
 
-    def _open_block(self, block: "np.ndarray[Any, Any]") -> None:
+    def _open_block(self, block: "np.ndarray[Any, Any]", options: Optional[c.OpenOptions] = None) -> None:
         self.path = ""
         self._bytes = block  # kept alive by everything created from the model
-        self._handle = c.Handle("model", "model_open_bytes", block.ctypes.data, block.nbytes)
+        self._handle = c.Handle("model", "model_open_bytes_with", block.ctypes.data, block.nbytes,
+                                None if options is None else ctypes.byref(options))
 
     @classmethod
     def _in_block(cls, block: "np.ndarray[Any, Any]") -> "Model":
@@ -370,6 +377,8 @@ class Plan:
         self._warn_of_total()
         self.inputs = [_info(t) for t in _list("plan_inputs", self._handle, c.Tensor)]
         self.outputs = [_info(t) for t in _list("plan_outputs", self._handle, c.Tensor)]
+        self._counted = [(self.outputs[k.output].name, self.outputs[k.count].name, k.axis)
+                         for k in _list("plan_counted", self._handle, c.Counted)]
 
     def _warn_of_total(self) -> None:
         """Warn if the smaller arena of a budget takes more memory in all."""
@@ -574,7 +583,7 @@ class Session:
                 return out
             results = self._bind_all(named if inputs is None else inputs, out)
             c.check(self._run(self._pointer))
-            return results if out is not None else _cut_to_counts(results)
+            return results if out is not None else self._cut_to_counts(results)
 
     def start(self, inputs: Any = None, out: Any = None, **named: Any) -> None:
         """Start a run and return; `wait` returns its results.
@@ -594,7 +603,7 @@ class Session:
             started, self._started = self._started, None
             if started is None:
                 return None
-            return _cut_to_counts(started[1]) if started[2] else started[1]
+            return self._cut_to_counts(started[1]) if started[2] else started[1]
 
     def __repr__(self) -> str:
         ins, outs = (", ".join(f"{i.name}: {i.dtype}{list(i.shape)}" for i in infos) for infos in (self.plan.inputs, self.plan.outputs))
@@ -669,18 +678,11 @@ class Session:
             return out
         return next(iter(results.values())) if len(results) == 1 else results
 
-
-def _cut_to_counts(results: Any) -> Any:
-    """Cut results whose sizes depend on data to their counts: "y" by "y.count", or "y.count1" along axis 1."""
-    if not isinstance(results, dict):
+    def _cut_to_counts(self, results: Any) -> Any:
+        """Cut results whose sizes depend on data to their counts."""
+        for name, count, axis in self.plan._counted:
+            results[name] = results[name][(slice(None),) * axis + (slice(int(results[count])),)]
         return results
-    for name, array in results.items():
-        for axis in range(array.ndim):
-            count = results.get(f"{name}.count{axis or ''}")
-            if count is not None and count.ndim == 0 and count.dtype == np.int64:
-                array = array[(slice(None),) * axis + (slice(int(count)),)]
-        results[name] = array
-    return results
 
 
 def shared_arena(*plans: Plan) -> "np.ndarray[Any, Any]":
@@ -703,16 +705,20 @@ def shared_arena(*plans: Plan) -> "np.ndarray[Any, Any]":
     return aligned_block(max(m.arena for m in memories), max(m.arena_alignment for m in memories))
 
 
-def load(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]) -> Model:
+def load(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview],
+         bounds: Optional[Mapping[str, int]] = None) -> Model:
     """Open a model.
 
     Parameters
     ----------
     source : str, os.PathLike or bytes-like
         The path of a .ash, .onnx or .tflite file, or the contents of one.
+    bounds : mapping of str to int, optional
+        Of an ONNX model: the most places to plan for, of values whose sizes depend on data, by the
+        name of the value or its node. More in a run are an error that names the node.
 
     Returns
     -------
     Model
     """
-    return Model(source)
+    return Model(source, bounds)

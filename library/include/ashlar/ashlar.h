@@ -81,6 +81,26 @@ ASHLAR_API ashlar_status ashlar_model_open(const char* path, ashlar_model** mode
  * format, at a multiple of 64. The checksums of the latter are not verified, unlike a file's. */
 ASHLAR_API ashlar_status ashlar_model_open_bytes(const void* bytes, size_t size,
                                                  ashlar_model** model);
+
+typedef struct ashlar_bound { /* the most places to plan for, of a value whose size depends on data
+                               */
+  const char* name;           /* of the value or its node in the ONNX file */
+  int64_t most;               /* more in a run is an error that names the node */
+} ashlar_bound;
+
+typedef struct ashlar_open_options {
+  size_t size;
+  const ashlar_bound* bounds; /* of an ONNX model; an unknown name is an error of planning */
+  size_t num_bounds;
+} ashlar_open_options;
+
+/* The same with options, which may be NULL. */
+ASHLAR_API ashlar_status ashlar_model_open_with(const char* path,
+                                                const ashlar_open_options* options,
+                                                ashlar_model** model);
+ASHLAR_API ashlar_status ashlar_model_open_bytes_with(const void* bytes, size_t size,
+                                                      const ashlar_open_options* options,
+                                                      ashlar_model** model);
 /* Joins the models of a pipeline into one. Inputs of `second` read the outputs of `first` with the
  * same names; a single input reads a single output. Both models may be released before the joined
  * one. Returns ASHLAR_INVALID_ARGUMENT if no output matches. Models that never run at once can
@@ -225,6 +245,13 @@ typedef struct ashlar_choices {
                             "align=256 inplace=off"; "" if none */
 } ashlar_choices;
 
+/* An output whose size depends on data: its first places along `axis` are valid, as many as the
+ * output `count` (ASHLAR_I64, rank 0) says after a run. The others are fill. */
+typedef struct ashlar_counted {
+  int32_t output, count; /* indices into ashlar_plan_outputs */
+  int32_t axis;
+} ashlar_counted;
+
 typedef struct ashlar_buffer { /* live in steps [lower, upper) */
   int64_t id, lower, upper;
   int64_t size, alignment; /* bytes; alignment 0 is as good as 1 */
@@ -261,6 +288,8 @@ ASHLAR_API ashlar_status ashlar_plan_choices(const ashlar_plan* plan, ashlar_cho
 ASHLAR_API ashlar_status ashlar_plan_inputs(const ashlar_plan* plan, const ashlar_tensor** first,
                                             size_t* count);
 ASHLAR_API ashlar_status ashlar_plan_outputs(const ashlar_plan* plan, const ashlar_tensor** first,
+                                             size_t* count);
+ASHLAR_API ashlar_status ashlar_plan_counted(const ashlar_plan* plan, const ashlar_counted** first,
                                              size_t* count);
 ASHLAR_API ashlar_status ashlar_plan_buffers(const ashlar_plan* plan, const ashlar_buffer** first,
                                              size_t* count);

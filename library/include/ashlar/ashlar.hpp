@@ -109,6 +109,8 @@ class Plan {
   }
   List<ashlar_tensor> Inputs() const { return Get<ashlar_tensor>(ashlar_plan_inputs); }
   List<ashlar_tensor> Outputs() const { return Get<ashlar_tensor>(ashlar_plan_outputs); }
+  // The outputs whose sizes depend on data.
+  List<ashlar_counted> Counted() const { return Get<ashlar_counted>(ashlar_plan_counted); }
   List<ashlar_buffer> Buffers() const { return Get<ashlar_buffer>(ashlar_plan_buffers); }
   List<ashlar_step> Steps() const { return Get<ashlar_step>(ashlar_plan_steps); }
   std::string Export(const char* format) const {
@@ -222,6 +224,15 @@ class Model {
   explicit Model(const std::string& path) {
     ashlar_model* model = nullptr;
     Check(ashlar_model_open(path.c_str(), &model));
+    model_.reset(model, ashlar_model_release);
+  }
+  // Opens an ONNX model with the most places to plan for, of values whose sizes depend on data.
+  Model(const std::string& path, const std::vector<ashlar_bound>& bounds) {
+    ashlar_open_options options = Sized<ashlar_open_options>();
+    options.bounds = bounds.data();
+    options.num_bounds = bounds.size();
+    ashlar_model* model = nullptr;
+    Check(ashlar_model_open_with(path.c_str(), &options, &model));
     model_.reset(model, ashlar_model_release);
   }
   // Opens a model in Ashlar's format in memory, at a multiple of 64. The bytes must outlive
