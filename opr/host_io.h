@@ -46,7 +46,7 @@ class InputCallback final : public InputOperator {
   absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
 };
 
-// What an output is. A size of another output may depend on data: then that output is planned for
+// Describes an output. If a size of another output depends on data, that output is planned for
 // the most that it may hold, and this one is its count (Int64, rank 0) along an axis.
 struct OutputParam {
   std::string count_of;  // the other output's name for the caller; empty: this is no count

@@ -20,7 +20,7 @@ struct CountedOutput {
 // Returns the outputs that have a count, by OutputParam. Names alone tell nothing.
 std::vector<CountedOutput> CountedOutputsOf(const Graph& graph);
 
-// Returns the graph's outputs, those that have a count cut to their first places.
+// Returns the graph's outputs. Outputs that have a count are cut to their first places.
 NamedTensors CutToCounts(NamedTensors outputs, const Graph& graph);
 
 }  // namespace ashlar

@@ -1,5 +1,5 @@
-// Vars and operators that a reader of foreign models records, and the graph of those that are
-// needed. Constants enter the graph when their first reader does; what no output needs, never.
+// Vars and operators that a reader of foreign models records, and the graph of the needed ones.
+// Constants enter the graph when their first reader does; vars that no output needs, never.
 #ifndef ASHLAR_SERIALIZATION_RECORDED_GRAPH_H_
 #define ASHLAR_SERIALIZATION_RECORDED_GRAPH_H_
 

@@ -9,6 +9,7 @@ import copy
 import gc
 import multiprocessing
 import os
+import pathlib
 import pickle
 import shutil
 import signal
@@ -236,6 +237,33 @@ class RuntimeTest(support.ModelTest):
                                 ({"x": "1..33x2x1..32x4"}, "1056 points"), ({}, "expected a dict"), ({"x": (1, 2)}, "expected a text")):
             with self.assertRaisesRegex(ashlar.InvalidArgument, message):
                 onnx.family(shapes)
+
+    def test_results_are_cut_to_their_counts_and_bounds_are_kept(self):
+        path = str(pathlib.Path(__file__).parent.parent.parent / "tests" / "data" / "models" / "non_zero.onnx")
+        x = np.float32([0, 3, 0, 0, 5, 0])
+        native, plan_file = (os.path.join(self.folder.name, name) for name in ("non_zero.ash", "non_zero.plan"))
+        subprocess.run([COMMAND, "convert", path, "-o", native, "-q"], check=True)
+        ashlar.load(native).plan(threads=1).save(plan_file)
+        bounded = ashlar.load(path, bounds={"found": 2})
+        with open(path, "rb") as file:
+            in_memory = ashlar.load(file.read(), bounds={"found": 2})
+        plans = {6: [ashlar.load(path).plan(threads=1), ashlar.load(native).plan(threads=1),
+                     ashlar.load(native).plan(plan_file=plan_file)],
+                 2: [bounded.plan(threads=1), pickle.loads(pickle.dumps(bounded)).plan(threads=1), in_memory.plan(threads=1)]}
+        for most, made in plans.items():
+            for plan in made:
+                self.assertEqual(plan.outputs[0].shape, (most, 1))
+                session = plan.session()
+                found = session(x)
+                np.testing.assert_array_equal(found["y"], [[1], [4]])
+                self.assertEqual(found["y.count"], 2)
+                self.assertEqual(found["z"].shape, (6,))  # whose z.count is an output of the model's own
+                self.assertEqual(session(x * 0)["y"].shape, (0, 1))
+                if most == 2:
+                    with self.assertRaisesRegex(ashlar.Error, "found.*more than the 2 that are planned for"):
+                        session(x + 1)
+        with self.assertRaisesRegex(ashlar.InvalidArgument, "'nobody'"):
+            ashlar.load(path, bounds={"nobody": 2}).plan(threads=1)
 
     def test_a_stored_plan_is_used_without_a_search(self):
         plan = self.model.plan(budget="min", threads=1)

@@ -324,11 +324,20 @@ OnnxVars CountedConcat(OnnxNode& node, OnnxImportFunction run) {
 }
 
 OnnxVars CountedSplit(OnnxNode& node, OnnxImportFunction run) {
-  RefuseCounts(node, 1);
   const OnnxVar x = node.input(0);
-  const OnnxCount* const count = node.count(x);
-  if (!node.ok() || count == nullptr) return run(node);
+  const OnnxCount* const count = node.ok() ? node.count(x) : nullptr;
+  if (!node.ok()) return kNoOnnxVar;
   const int axis = node.Axis(node.Int("axis", 0), node.rank(x));
+  const bool one_part =
+      node.has(1) && node.rank(node.input(1)) == 1 && node.shape(node.input(1))[0] == 1;
+  if (node.ok() && one_part && node.range(node.input(1)) != nullptr) {
+    // The whole, of a size that is checked.
+    const OnnxVar size = Checked(node, CountAlong(node, x, axis), ElementOf(node, node.input(1), 0),
+                                 "a size to split");
+    return node.ok() ? OnnxVars(node.Counted(x, {size, axis})) : OnnxVars(kNoOnnxVar);
+  }
+  RefuseCounts(node, 1);
+  if (!node.ok() || count == nullptr) return run(node);
   if (axis == count->axis) return node.Unsupported("the size to split depends on data");
   return Moved(node, run, count->axis);
 }

@@ -20,7 +20,7 @@ using onnx::NodeProto;
 
 constexpr int64_t kOldestIrVersion = 3;
 
-// Reads a model: its inputs and outputs, and what the options ask for.
+// Reads a model: its inputs and outputs, as the options say.
 class Reader {
  public:
   Reader(onnx::ModelProto& model, const OnnxReadOptions& options, ExternalData& external)

@@ -163,7 +163,7 @@ class OnnxImport {
   }
 
  private:
-  // What the graph's vars lack.
+  // Further properties of the graph's vars.
   struct VarInfo {
     bool foldable = false;
     int onnx_type = 0;

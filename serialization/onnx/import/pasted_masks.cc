@@ -5,8 +5,8 @@
 // the box alone, and so do columns. So all images are products of matrices, rows * mask * columns,
 // of sizes that are known.
 //
-// The loop is recognised by what its body computes: it is evaluated for boxes of every kind, inside
-// and across each border, and must give what the products give.
+// The loop is recognised by the results of its body: it is evaluated for boxes of every kind,
+// inside and across each border, and must give the same as the products.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -28,7 +28,7 @@ namespace {
 
 constexpr double kTolerance = 1e-4;  // of values up to 1
 
-// What the body consists of, besides one Resize.
+// Whether the body may consist of such nodes, besides one Resize.
 bool IsPartOfPasting(const std::string& type) {
   static const auto* const types = new absl::flat_hash_set<std::string>{
       "Add",    "Cast",      "Concat",   "Constant", "ConstantOfShape", "Equal",

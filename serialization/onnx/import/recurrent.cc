@@ -1,5 +1,5 @@
-// Imports recurrent layers: LSTM as an operator; GRU and RNN are unrolled, step by step, into
-// matrix products and scalar functions.
+// Imports recurrent layers: LSTM as an operator; GRU, RNN and LSTM with peepholes are
+// unrolled, step by step, into matrix products and scalar functions.
 #include <algorithm>
 #include <functional>
 
@@ -103,23 +103,6 @@ OnnxVars InOrder(OnnxNode& node, const Layer& layer, OnnxVars outputs) {
   return outputs;
 }
 
-OnnxVars LstmOf(OnnxNode& node) {
-  const std::vector<std::string> activations = node.Texts("activations");
-  for (size_t i = 0; i < activations.size(); ++i) {
-    if (activations[i] == (i % 3 == 0 ? "Sigmoid" : "Tanh")) continue;
-    return node.Unsupported(absl::StrCat("activation '", activations[i].substr(0, 64), "'"));
-  }
-  if (node.Int("input_forget", 0) != 0) return node.Unsupported("input_forget");
-  if (node.has(kPeepholes)) return node.Unsupported("peepholes");
-  const Layer layer = LayerOf(node, 4);
-  if (!node.ok()) return kNoOnnxVar;
-  const LSTMParam param = {layer.direction};
-  return InOrder(
-      node, layer,
-      node.AddOperator(std::make_shared<const LSTM>(param),
-                       {layer.x, layer.w, layer.r, layer.b, layer.h, StateOf(node, layer, kC)}));
-}
-
 OnnxVars Pieces(OnnxNode& node, OnnxVar x, int axis, std::vector<int64_t> sizes) {
   if (sizes.size() == 1 || !node.ok()) return OnnxVars(sizes.size(), x);
   return node.AddOperator(std::make_shared<const Split>(SplitParam{axis, std::move(sizes)}), {x});
@@ -178,6 +161,65 @@ OnnxVars Unrolled(OnnxNode& node, const Layer& layer, int64_t gates, const StepM
     return vars.size() == 1 ? vars[0] : node.Add<Concat>({0}, std::move(vars));
   };
   return InOrder(node, layer, {joined(std::move(steps)), joined(std::move(last))});
+}
+
+// The gates are i, o, f and c; i, f and o also see the cell, by weights [D, 3H] in the order i, o,
+// f.
+OnnxVars LstmWithPeepholes(OnnxNode& node, const Layer& layer) {
+  const int64_t hidden = layer.hidden;
+  const OnnxVar weights = node.input(kPeepholes), start = StateOf(node, layer, kC);
+  if (!node.ok()) return kNoOnnxVar;
+  if (node.shape(weights) != Shape({layer.directions, 3 * hidden})) {
+    return node.Invalid(absl::StrCat("P is ", node.shape(weights).ToString(), ", expected ",
+                                     Shape({layer.directions, 3 * hidden}).ToString()));
+  }
+  const std::vector<int64_t> by_direction(static_cast<size_t>(layer.directions), 1);
+  const OnnxVars peeps = Pieces(node, weights, 0, by_direction);
+  const OnnxVars starts = Pieces(node, start, 0, by_direction);
+  std::vector<OnnxVar> cells;  // by direction; steps change them
+  cells.reserve(by_direction.size());
+  OnnxVars outputs =
+      Unrolled(node, layer, 4, [&](OnnxVar r, OnnxVar state_bias, OnnxVar& bias) -> Step {
+        const size_t d = cells.size();
+        bias = node.Sum(bias, state_bias);
+        const OnnxVars p = Pieces(node, peeps[d], 1, {hidden, hidden, hidden});
+        cells.push_back(node.Reshaped(starts[d], {layer.batch, hidden}));
+        return [&, r, d, p](OnnxVar projected, OnnxVar h) {
+          const OnnxVars gates = Pieces(node, node.Sum(projected, TimesTransposed(node, h, r)), 1,
+                                        {hidden, hidden, hidden, hidden});
+          OnnxVar& cell = cells[d];
+          const auto gate = [&](size_t at, size_t peep) {
+            return node.Function(F::kSigmoid, {node.Sum(gates[at], node.Product(p[peep], cell))});
+          };
+          const OnnxVar in = gate(0, 0), forget = gate(2, 2);
+          cell = node.Sum(node.Product(forget, cell),
+                          node.Product(in, node.Function(F::kTanh, {gates[3]})));
+          const OnnxVar out = gate(1, 1);
+          return node.Product(out, node.Function(F::kTanh, {cell}));
+        };
+      });
+  if (!node.ok()) return kNoOnnxVar;
+  for (OnnxVar& cell : cells) cell = node.Reshaped(cell, {1, layer.batch, hidden});
+  const OnnxVar last = cells.size() == 1 ? cells[0] : node.Add<Concat>({0}, cells);
+  outputs.push_back(layer.batch_first ? node.Permuted(last, {1, 0, 2}) : last);
+  return outputs;
+}
+
+OnnxVars LstmOf(OnnxNode& node) {
+  const std::vector<std::string> activations = node.Texts("activations");
+  for (size_t i = 0; i < activations.size(); ++i) {
+    if (activations[i] == (i % 3 == 0 ? "Sigmoid" : "Tanh")) continue;
+    return node.Unsupported(absl::StrCat("activation '", activations[i].substr(0, 64), "'"));
+  }
+  if (node.Int("input_forget", 0) != 0) return node.Unsupported("input_forget");
+  const Layer layer = LayerOf(node, 4);
+  if (!node.ok()) return kNoOnnxVar;
+  if (node.has(kPeepholes)) return LstmWithPeepholes(node, layer);
+  const LSTMParam param = {layer.direction};
+  return InOrder(
+      node, layer,
+      node.AddOperator(std::make_shared<const LSTM>(param),
+                       {layer.x, layer.w, layer.r, layer.b, layer.h, StateOf(node, layer, kC)}));
 }
 
 // The gates are z, r and h.
@@ -244,7 +286,7 @@ OnnxVars RnnOf(OnnxNode& node) {
 
 constexpr OnnxRow kRecurrentRows[] = {
     OnnxRow("GRU", 3, 6, GruOf).Since(7).Limits("with its own activations"),
-    OnnxRow("LSTM", 3, 8, LstmOf).Since(7).Limits("with its own activations, without peepholes"),
+    OnnxRow("LSTM", 3, 8, LstmOf).Since(7).Limits("with its own activations"),
     OnnxRow("RNN", 3, 6, RnnOf).Since(7).Limits("activations Tanh, Relu, Sigmoid"),
 };
 

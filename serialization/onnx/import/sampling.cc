@@ -77,16 +77,22 @@ OnnxVars AffineGrid(OnnxNode& node) {
   return node.Reshaped(node.Add<MatrixMul>(param, {rows, theta}), Shape(shape));
 }
 
-// The sampling points of boxes along an axis of `size` pixels.
+// The sampling points of boxes along an axis of `size` pixels, [boxes, points] each.
 struct BoxPoints {
-  OnnxVar grid;    // [boxes, points]
+  OnnxVar grid;    // in GridSample's coordinates
   OnnxVar inside;  // 1, or 0 for a point more than a pixel outside
+  OnnxVar pixel;   // in pixels
+};
+
+// The pixel before or after each point, and its weight by distance.
+struct BoxNeighbours {
+  OnnxVar grid, weight;
 };
 
 BoxPoints PointsOfBoxes(OnnxNode& node, OnnxVar begin, OnnxVar end, int64_t points, int64_t size,
                         double scale, bool half_pixel) {
   std::optional<HostTensor> places = node.NewTensor(DType::kFloat32, {1, points});
-  if (!places) return {kNoOnnxVar, kNoOnnxVar};
+  if (!places) return {kNoOnnxVar, kNoOnnxVar, kNoOnnxVar};
   for (int64_t i = 0; i < points; ++i) {
     places->Set(i, (static_cast<double>(i) + 0.5) / static_cast<double>(points));
   }
@@ -101,10 +107,25 @@ BoxPoints PointsOfBoxes(OnnxNode& node, OnnxVar begin, OnnxVar end, int64_t poin
   const DType dtype = node.dtype(pixel);
   return {node.Sum(node.Product(pixel, 2 / pixels), 1 / pixels - 1),
           node.Product(ordered(node.Scalar(-1, dtype), pixel),
-                       ordered(pixel, node.Scalar(pixels, dtype)))};
+                       ordered(pixel, node.Scalar(pixels, dtype))),
+          pixel};
 }
 
-// Averages samples at regular points of each box.
+BoxNeighbours NeighboursOf(OnnxNode& node, const BoxPoints& points, int64_t size, bool after) {
+  const auto last = static_cast<double>(size - 1);
+  const OnnxVar pixel = node.Least(node.Greatest(points.pixel, 0), last);
+  const OnnxVar before = node.Function(ScalarFunction::kFloor, {pixel});
+  const OnnxVar beyond = node.Difference(pixel, before);
+  const OnnxVar weight =
+      after ? beyond : node.Difference(node.Scalar(1, node.dtype(pixel)), beyond);
+  const OnnxVar at = after ? node.Least(node.Sum(before, 1), last) : before;
+  const auto pixels = static_cast<double>(size);
+  return {node.Sum(node.Product(at, 2 / pixels), 1 / pixels - 1),
+          node.Product(weight, points.inside)};
+}
+
+// Averages samples at regular points of each box, or takes the greatest. A sample is the sum of its
+// four pixels, each times its weight; in mode "max" it is the greatest of these, as ONNX defines.
 OnnxVars RoiAlign(OnnxNode& node) {
   const OnnxVar x = node.input(0), rois = node.input(1), images = node.input(2);
   const bool half_pixel = OnnxNamed<bool>(node, "coordinate_transformation_mode",
@@ -115,7 +136,10 @@ OnnxVars RoiAlign(OnnxNode& node) {
   const int64_t samples = node.Int("sampling_ratio", 0);
   const double scale = node.Float("spatial_scale", 1);
   if (!node.ok()) return kNoOnnxVar;
-  if (mode != "avg") return node.Unsupported(absl::StrCat("mode '", mode.substr(0, 64), "'"));
+  const bool greatest = mode == "max";
+  if (mode != "avg" && !greatest) {
+    return node.Unsupported(absl::StrCat("mode '", mode.substr(0, 64), "'"));
+  }
   if (samples < 1) return node.Unsupported("sampling_ratio 0: as many samples as boxes are large");
   if (node.rank(x) != 4 || node.rank(rois) != 2 || node.shape(rois)[1] != 4 || rows < 1 ||
       columns < 1 || samples > 64 || rows > 4096 || columns > 4096) {
@@ -136,23 +160,41 @@ OnnxVars RoiAlign(OnnxNode& node) {
     return node.Reshaped(node.BroadcastTo(node.Reshaped(points, along), {boxes, high, wide}),
                          {boxes, high, wide, 1});
   };
-  OnnxVar grid = node.Add<Concat>(
-      {3}, {coordinates(across.grid, {boxes, 1, wide}), coordinates(down.grid, {boxes, high, 1})});
-  OnnxVar inside = node.Product(node.Reshaped(down.inside, {boxes, 1, high, 1}),
-                                node.Reshaped(across.inside, {boxes, 1, 1, wide}));
   const bool one_image = shape[0] == 1;  // all boxes then form one grid, one below the other
-  if (one_image) {
-    grid = node.Reshaped(grid, {1, boxes * high, wide, 2});
-    inside = node.Reshaped(inside, {1, 1, boxes * high, wide});
-  }
+  const OnnxVar of = one_image ? x : node.Add<Gather>({0}, {x, images});
   GridSampleParam param;
   param.padding = GridSamplePadding::kBorder;
-  const OnnxVar of = one_image ? x : node.Add<Gather>({0}, {x, images});
+  const auto sampled = [&](OnnxVar grid_x, OnnxVar grid_y, OnnxVar weight_x, OnnxVar weight_y) {
+    OnnxVar grid = node.Add<Concat>(
+        {3}, {coordinates(grid_x, {boxes, 1, wide}), coordinates(grid_y, {boxes, high, 1})});
+    OnnxVar weight = node.Product(node.Reshaped(weight_y, {boxes, 1, high, 1}),
+                                  node.Reshaped(weight_x, {boxes, 1, 1, wide}));
+    if (one_image) {
+      grid = node.Reshaped(grid, {1, boxes * high, wide, 2});
+      weight = node.Reshaped(weight, {1, 1, boxes * high, wide});
+    }
+    return node.Product(node.Add<GridSample>(param, {of, grid}), weight);
+  };
+  OnnxVar samples_of_boxes = kNoOnnxVar;
+  if (greatest) {
+    param.mode = GridSampleMode::kNearest;
+    for (const bool below : {false, true}) {
+      const BoxNeighbours y = NeighboursOf(node, down, shape[2], below);
+      for (const bool right : {false, true}) {
+        const BoxNeighbours x_of = NeighboursOf(node, across, shape[3], right);
+        const OnnxVar pixel = sampled(x_of.grid, y.grid, x_of.weight, y.weight);
+        samples_of_boxes = samples_of_boxes == kNoOnnxVar
+                               ? pixel
+                               : node.Function(ScalarFunction::kMax, {samples_of_boxes, pixel});
+      }
+    }
+  } else {
+    samples_of_boxes = sampled(across.grid, down.grid, across.inside, down.inside);
+  }
   PoolingParam pool;
-  pool.mode = PoolingMode::kAverage;
+  pool.mode = greatest ? PoolingMode::kMax : PoolingMode::kAverage;
   pool.window_h = pool.window_w = pool.stride_h = pool.stride_w = samples;
-  const OnnxVar planning = node.Add<PoolingForward>(
-      pool, {node.Product(node.Add<GridSample>(param, {of, grid}), inside)});
+  const OnnxVar planning = node.Add<PoolingForward>(pool, {samples_of_boxes});
   if (!one_image) return planning;
   return node.Permuted(node.Reshaped(planning, {shape[1], boxes, rows, columns}), {1, 0, 2, 3});
 }
@@ -160,9 +202,7 @@ OnnxVars RoiAlign(OnnxNode& node) {
 constexpr OnnxRow kSamplingRows[] = {
     OnnxRow("AffineGrid", 2, 2, AffineGrid).Limits("to a size known before the run"),
     OnnxRow("GridSample", 2, 2, GridSampleOf).Limits("2 dimensions, or 3 unless it is cubic"),
-    OnnxRow("RoiAlign", 3, 3, RoiAlign)
-        .Counted(CountedBoxes)
-        .Limits("means of a given number of samples")};
+    OnnxRow("RoiAlign", 3, 3, RoiAlign).Counted(CountedBoxes).Limits("a given number of samples")};
 
 }  // namespace
 

@@ -1,8 +1,8 @@
 // Reads the graphs inside of nodes: branches of If, and functions.
 //
 // A condition that is known before the run chooses a branch. Otherwise both are computed, and the
-// run chooses between their results. What a branch checks in the run (that indices are in range)
-// holds only if it is chosen: the import's guard.
+// run chooses between their results. Checks of a branch in the run (that indices are in range)
+// hold only if it is chosen: the guard of the import.
 #include <algorithm>
 
 #include "absl/strings/str_join.h"

@@ -19,8 +19,8 @@ constexpr Family kFamilies[] = {
 // All rows of these families become operators with Float64 kernels: functions of elements,
 // reductions, orders, and movements.
 constexpr Family kFamiliesOfDoubles[] = {
-    OnnxConstantRows,  OnnxIndexRows,    OnnxOrderRows, OnnxPaddingRows,
-    OnnxReductionRows, OnnxSequenceRows, OnnxShapeRows, OnnxTensorSequenceRows,
+    OnnxConstantRows, OnnxIndexRows, OnnxOrderRows,          OnnxPaddingRows, OnnxReductionRows,
+    OnnxSequenceRows, OnnxShapeRows, OnnxTensorSequenceRows, OnnxUniqueRows,
 };
 // The same of elements alone, with broadcasting.
 constexpr Family kFamiliesOfElements[] = {OnnxActivationRows, OnnxArithmeticRows, OnnxLogicRows};

@@ -105,6 +105,7 @@ absl::Span<const OnnxRow> OnnxSamplingRows();
 absl::Span<const OnnxRow> OnnxSequenceRows();
 absl::Span<const OnnxRow> OnnxShapeRows();
 absl::Span<const OnnxRow> OnnxTensorSequenceRows();
+absl::Span<const OnnxRow> OnnxUniqueRows();
 
 }  // namespace ashlar
 

@@ -36,6 +36,68 @@ TEST_F(ModelLibraryTest, HasNotesAboutValuesThatAreComputedOtherwise) {
   EXPECT_EQ(ashlar_model_note(nullptr, 0), nullptr);
 }
 
+// A result whose size depends on data is a buffer and a count beside it.
+TEST_F(PlanLibraryTest, HasTheCountsOfItsOutputs) {
+  const std::string path = SharedData("data/models/non_zero.onnx");
+  for (const bool bounded : {false, true}) {
+    const Model model = bounded ? Model(path, {{"found", 2}}) : Model(path);
+    const Plan plan = model.NewPlan(Threads(1));
+    ASSERT_EQ(plan.Outputs().size(), 4u);
+    EXPECT_STREQ(plan.Outputs()[0].name, "y");
+    EXPECT_EQ(plan.Outputs()[0].shape[0], bounded ? 2 : 6);
+    ASSERT_EQ(plan.Counted().size(), 1u);  // z.count is an output as others
+    EXPECT_EQ(plan.Counted()[0].output, 0);
+    EXPECT_EQ(plan.Counted()[0].count, 3);
+    EXPECT_EQ(plan.Counted()[0].axis, 0);
+    Session session = plan.NewSession();
+    float x[] = {0, 3, 0, 0, 5, 0};
+    int64_t y[6] = {}, size = 0, found = -1;
+    float z[6];
+    session.Input(x, 6).Output(y, bounded ? 2 : 6, "y").Output(z, 6, "z");
+    session.Output(&size, 1, "z.count").Output(&found, 1, plan.Outputs()[3].name);
+    session.Run();
+    EXPECT_EQ(found, 2);
+    EXPECT_EQ(y[0], 1);
+    EXPECT_EQ(y[1], 4);
+    EXPECT_EQ(size, 6);
+    x[1] = x[4] = 0;
+    session.Run();
+    EXPECT_EQ(found, 0);
+    x[0] = x[1] = x[2] = 1;
+    if (bounded) {
+      EXPECT_NE(StatusOf([&] { session.Run(); }), ASHLAR_OK);
+      const std::string message = ashlar_error_message();
+      EXPECT_NE(message.find("found"), std::string::npos) << message;
+      EXPECT_NE(message.find("more than the 2 that are planned for"), std::string::npos) << message;
+    } else {
+      session.Run();
+      EXPECT_EQ(found, 3);
+    }
+  }
+  EXPECT_EQ(StatusOf([&] {
+              Model(path, {{"nobody", 2}}).NewPlan(Threads(1));
+            }),
+            ASHLAR_INVALID_ARGUMENT);
+  EXPECT_EQ(StatusOf([&] { Model(path, {{"found", -1}}); }), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_EQ(StatusOf([&] { Model(path_, {{"found", 1}}); }), ASHLAR_INVALID_ARGUMENT);
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const ashlar_bound bound = {"found", 2};
+  ashlar_open_options options = Sized<ashlar_open_options>();
+  options.bounds = &bound;
+  options.num_bounds = 1;
+  ashlar_model* model = nullptr;
+  ASSERT_EQ(ashlar_model_open_bytes_with(bytes.data(), bytes.size(), &options, &model), ASHLAR_OK);
+  ashlar_plan* plan = nullptr;
+  ASSERT_EQ(ashlar_model_plan(model, nullptr, &plan), ASHLAR_OK);
+  const ashlar_tensor* outputs = nullptr;
+  size_t count = 0;
+  ASSERT_EQ(ashlar_plan_outputs(plan, &outputs, &count), ASHLAR_OK);
+  EXPECT_EQ(outputs[0].shape[0], 2);
+  ashlar_plan_release(plan);
+  ashlar_model_release(model);
+}
+
 TEST_F(PlanLibraryTest, IsCancelledOrEndsInTime) {
   auto options = Threads(1);
   const ashlar_shape shape = {"data", 4, {64, 3, 16, 16}};  // planning takes seconds

@@ -1,4 +1,4 @@
-// Loop and Scan, unrolled, against plain loops; and what is refused, by name.
+// Loop and Scan, unrolled, against plain loops; other loops are refused by name.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -189,7 +189,7 @@ TEST(Loops, EndByAConditionThatIsKnown) {
   ExpectOutputs(graph, {{"x", x}}, {{expected.sum}, expected.squares}, {{}, {3}});
 }
 
-// As lists grow in PyTorch: joined once, of as many parts as there are iterations.
+// Lists grow so in PyTorch. They are joined once, of as many parts as there are iterations.
 TEST(Loops, AStateThatGrowsIsJoinedOnce) {
   for (const bool counted : {false, true}) {
     const std::string trips = counted ? Op("Greater", {"x", "zero"}, {"p"}) +
@@ -349,7 +349,7 @@ TEST(Scans, OfACountedInput) {
   }
 }
 
-// What the branch that is not chosen would find wrong is no error.
+// Errors of the branch that is not chosen are none.
 TEST(Branches, OfAConditionOfTheRunAreBothComputed) {
   const std::string nodes =
       Number("zero", 0) + Op("Greater", {"x", "zero"}, {"p"}) + Op("NonZero", {"p"}, {"z"}) +
