@@ -40,7 +40,8 @@ absl::StatusOr<std::optional<Model>> Permuting(const Graph& graph,
                                             : std::vector<int64_t>{0, 2, 3, 1}};
     ASHLAR_ASSIGN_OR_RETURN(x, add(std::make_shared<const Dimshuffle>(pattern), x, "", ""));
     ASHLAR_RETURN_IF_ERROR(
-        add(std::make_shared<const OutputCallback>(OutputParam()), x, ":out", binding.name).status());
+        add(std::make_shared<const OutputCallback>(OutputParam()), x, ":out", binding.name)
+            .status());
   }
   if (!any) return std::nullopt;
   Model model;

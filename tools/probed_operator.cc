@@ -96,7 +96,8 @@ absl::StatusOr<int> AddInput(GraphBuilder& builder, const char* name, const Shap
 absl::Status AddOutput(GraphBuilder& builder, const char* name, int var) {
   GraphBuilder::NodeOptions options;
   options.binding = name;
-  return builder.Add(std::make_shared<const OutputCallback>(OutputParam()), {var}, options).status();
+  return builder.Add(std::make_shared<const OutputCallback>(OutputParam()), {var}, options)
+      .status();
 }
 
 // A square region of an image, in all channels.

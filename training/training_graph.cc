@@ -87,7 +87,8 @@ absl::StatusOr<int> AddInput(GraphBuilder& builder, const std::string& name,
 absl::Status AddOutput(GraphBuilder& builder, int var, const char* name) {
   GraphBuilder::NodeOptions options;
   options.binding = name;
-  return builder.Add(std::make_shared<const OutputCallback>(OutputParam()), {var}, options).status();
+  return builder.Add(std::make_shared<const OutputCallback>(OutputParam()), {var}, options)
+      .status();
 }
 
 // Builds a graph of the model, with parameters as states.

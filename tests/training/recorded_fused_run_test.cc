@@ -172,7 +172,8 @@ TEST(RecordedFusedRun, GradientsAreThoseByDifferencesFusedAndUnfused) {
   for (const auto& gradient : Value(Differentiate(builder, loss, inputs, Operators()))) {
     results.push_back(gradient.value());
   }
-  for (const int result : results) add(std::make_shared<const OutputCallback>(OutputParam()), {result});
+  for (const int result : results)
+    add(std::make_shared<const OutputCallback>(OutputParam()), {result});
   const Graph unfused =
       Value(NormsInHalves(Value(KeepPoolingIndices(Value(std::move(builder).Build())))));
   MadeAgain made(unfused.vars().size(), false);

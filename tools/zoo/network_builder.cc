@@ -290,7 +290,8 @@ absl::StatusOr<Graph> NetworkBuilder::Finish(const std::string& output, const Fe
   options.name = "output";
   options.binding = output;
   ASHLAR_RETURN_IF_ERROR(
-      builder_.Add(std::make_shared<const OutputCallback>(OutputParam()), {x.var}, options).status());
+      builder_.Add(std::make_shared<const OutputCallback>(OutputParam()), {x.var}, options)
+          .status());
   return std::move(builder_).Build();
 }
 

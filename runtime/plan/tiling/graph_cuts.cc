@@ -152,7 +152,8 @@ absl::StatusOr<Graph> GraphBetween(const Graph& graph, absl::Span<const int> ord
     for (size_t k = 0; k < added.size(); ++k) map[node.outputs[k]] = added[k];
   }
   ASHLAR_RETURN_IF_ERROR(
-      builder.Add(std::make_shared<const OutputCallback>(OutputParam()), {map.at(to.var)}).status());
+      builder.Add(std::make_shared<const OutputCallback>(OutputParam()), {map.at(to.var)})
+          .status());
   return std::move(builder).Build();
 }
 
