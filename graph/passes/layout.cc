@@ -19,7 +19,14 @@ class LayoutAssigner {
       : operators_(operators),
         image_format_(image_format),
         reads_planes_(reads_planes || IsBlocked(image_format)),
-        rewriter_(graph) {}
+        rewriter_(graph) {
+    for (const Var& var : graph.vars()) {
+      TensorType type = var.type;
+      if (!IsImage(type) || 2 * type.shape[1] < kChannelBlock) continue;
+      type.format = FormatOf(type);
+      largest_ = std::max(largest_, type.bytes());
+    }
+  }
 
   absl::StatusOr<Graph> Run() && {
     for (const OperatorNode& node : rewriter_.source().nodes()) ASHLAR_RETURN_IF_ERROR(Add(node));
@@ -54,7 +61,9 @@ class LayoutAssigner {
     if (blocked && Rule(node) != FormatRule::kImageInputs) {
       for (int output : node.outputs) {
         const TensorType& type = rewriter_.source().var(output).type;
-        options.output_formats.push_back(IsImage(type) ? FormatOf(type) : Format::kDefault);
+        const bool becomes_blocks =
+            IsImage(type) && !(PadsTheLargest(type) && IsConvolution(node, inputs));
+        options.output_formats.push_back(becomes_blocks ? FormatOf(type) : Format::kDefault);
       }
     }
     ASHLAR_ASSIGN_OR_RETURN(
@@ -62,6 +71,20 @@ class LayoutAssigner {
         rewriter_.builder().Add(node.op, std::move(inputs), std::move(options)));
     for (size_t i = 0; i < outputs.size(); ++i) rewriter_.Replace(node.outputs[i], outputs[i]);
     return absl::OkStatus();
+  }
+
+  // Returns whether blocks of channels would make an image of few channels larger than any image
+  // that fills them at least by half: a map of one channel as large as the input.
+  bool PadsTheLargest(TensorType type) const {
+    if (!IsImage(type) || 2 * type.shape[1] >= kChannelBlock) return false;
+    type.format = FormatOf(type);
+    return IsBlocked(type.format) && largest_ > 0 && type.bytes() > largest_;
+  }
+  // Returns whether the node is a convolution: the only operators that make row-major images of
+  // blocks.
+  bool IsConvolution(const OperatorNode& node, const std::vector<int>& inputs) {
+    return Rule(node) == FormatRule::kBlocked && MayBeImage(TypeOf(inputs[0]), image_format_) &&
+           TypeOf(inputs[0]).shape[1] != FirstOutput(node).shape[1];
   }
 
   // Returns whether the node should make its images in the image format, or read them so.
@@ -222,6 +245,7 @@ class LayoutAssigner {
   const OperatorTable& operators_;
   const Format image_format_;
   const bool reads_planes_;
+  int64_t largest_ = 0;  // bytes of an image whose channels fill blocks at least by half
   GraphRewriter rewriter_;
   std::map<std::pair<int, Format>, int> relayouts_;  // by new var
 };

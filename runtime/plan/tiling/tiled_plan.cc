@@ -11,6 +11,7 @@
 #include "graph/status.h"
 #include "opr/table.h"
 #include "runtime/plan/stages/stages.h"
+#include "runtime/plan/tiling/needless_tiles.h"
 #include "runtime/plan/tiling/smallest_plan.h"
 #include "runtime/plan/tiling/tiled_plans.h"
 
@@ -135,6 +136,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const Graph& grap
     ASHLAR_ASSIGN_OR_RETURN(found, FastestWithin(budget.bytes, *plans));
   }
   if (found != nullptr) {
+    ASHLAR_ASSIGN_OR_RETURN(found, WithoutNeedlessTiles(graph, std::move(found), budget.bytes));
     found->searched = 1;
     found->untiled = std::move(untiled);
     return found;
@@ -149,6 +151,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const Graph& grap
         left ? PlanUntiled(graph, request, low_workspace) : plans->PlanUntiled(low_workspace));
     if (whole->plan.plan.arena < smallest->plan.plan.arena) smallest = std::move(whole);
   }
+  const int64_t found_bytes = smallest->plan.plan.arena;
+  ASHLAR_ASSIGN_OR_RETURN(smallest, WithoutNeedlessTiles(graph, std::move(smallest), found_bytes));
   const int64_t least = smallest->plan.plan.arena;
   if (budget.bytes > 0 && least > budget.bytes && !budget.find_smallest) {
     return DoesNotFit(absl::StrCat("no plan fits the memory budget of ", budget.bytes,

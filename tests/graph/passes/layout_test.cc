@@ -2,6 +2,7 @@
 
 #include "opr/concat.h"
 #include "opr/conv_bias.h"
+#include "opr/convolution_backward_data.h"
 #include "opr/convolution_backward_filter.h"
 #include "opr/get_var_shape.h"
 #include "opr/matrix_mul.h"
@@ -108,6 +109,24 @@ TEST_F(LayoutTest, WhatGrowsForRowMajorReadersIsConvertedBefore) {
   EXPECT_THAT(ComputingTypes(graph),
               ElementsAre("RelayoutFormat", "ConvolutionForward", "RelayoutFormat", "Resize"));
   ExpectFormats(graph, {{"conv", "b=br"}, {"resize", "r=rr"}});
+}
+
+// Regression: a map of one channel took sixteen times its bytes, and was the largest tensor of a
+// detector.
+TEST_F(LayoutTest, BlocksDoNotMakeAMapOfOneChannelTheLargestImage) {
+  const int x = make_.Input("x", {1, 3, 8, 8});
+  const auto doubled = [&](int of, int64_t channels, const std::string& name) {
+    ConvolutionParam param;
+    param.stride_h = param.stride_w = 2;
+    const int filter = Zeros({make_.var(of).type.shape[1], channels, 2, 2});
+    return make_.Add<ConvolutionBackwardData>(param, {of, filter}, name);
+  };
+  const int stem = Conv(x, 16, "stem");
+  const int map = doubled(stem, 1, "map");
+  make_.Output(make_.Add<Elemwise>({ScalarFunction::kSigmoid}, {map}, "sigmoid"));
+  make_.Output(Conv(Conv(stem, 1, "small"), 16, "wide"));  // no larger than the stem
+  const Graph graph = Assign();
+  ExpectFormats(graph, {{"map", "r=br"}, {"sigmoid", "r=r"}, {"small", "b=br"}});
 }
 
 TEST_F(LayoutTest, NothingIsBlockedWithoutNeed) {
