@@ -126,11 +126,13 @@ class PixelCursor {
 // the products. The sums of a panel's weights are stored before the weights.
 inline void StartOf(const int8_t* panel, int64_t panel_step, const int32_t* bias, int64_t channels,
                     int32_t zero_point, int32_t* start) {
-  for (int64_t c = 0; c < channels; ++c) {
-    int32_t sum;
-    const int64_t lane = c % kPanel * static_cast<int64_t>(sizeof(sum));
-    std::memcpy(&sum, panel + c / kPanel * panel_step + lane, sizeof(sum));
-    start[c] = bias[c] - zero_point * sum;
+  for (int64_t first = 0; first < channels; first += kPanel, panel += panel_step) {
+    int32_t sums[kPanel];
+    std::memcpy(sums, panel, sizeof(sums));
+    const auto set = [&](int64_t count) {
+      for (int64_t c = 0; c < count; ++c) start[first + c] = bias[first + c] - zero_point * sums[c];
+    };
+    channels - first >= kPanel ? set(kPanel) : set(channels - first);
   }
 }
 

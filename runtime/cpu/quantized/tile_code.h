@@ -261,21 +261,13 @@ void RunDepthwise(const DepthwiseCall& call) {
   typename V::Vector start[4], weights[4 * (kMostTaps / kDepth)];
   float factors[4][V::kLanes];
   for (int j = 0; j < 4; ++j) {
-    int32_t of_start[V::kLanes];
     for (int quad = 0; quad < kQuads; ++quad) {
-      const int channel = 16 * quad + 4 * j;
-      __builtin_memcpy(of_start + 4 * quad, call.start + channel, 16);
-      __builtin_memcpy(factors[j] + 4 * quad, call.factors + channel, 16);
+      __builtin_memcpy(factors[j] + 4 * quad, call.factors + 16 * quad + 4 * j, 16);
     }
-    start[j] = V::Load(of_start);
+    start[j] = V::LoadQuads(call.start + 4 * j, 16 * sizeof(int32_t), kQuads);
     for (int64_t group = 0; group < call.groups; ++group) {
-      int8_t lanes[V::kBytes] = {};
-      for (int quad = 0; quad < kQuads && 16 * quad < call.channels; ++quad) {
-        __builtin_memcpy(lanes + 16 * quad,
-                         call.weights + quad * call.panel_step + group * kPanel * kDepth + 16 * j,
-                         16);
-      }
-      weights[4 * group + j] = V::Load(lanes);
+      weights[4 * group + j] = V::LoadQuads(call.weights + group * kPanel * kDepth + 16 * j,
+                                            call.panel_step, (call.channels + 15) / 16);
     }
   }
   const float* const of_sums[] = {factors[0], factors[1], factors[2], factors[3]};

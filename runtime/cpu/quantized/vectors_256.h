@@ -36,6 +36,15 @@ struct Vectors256 {
                                    1);
 #endif
   }
+  // Loads 16 bytes each from `quads` places, one or two, `step` bytes apart; the rest is 0.
+  static Vector LoadQuads(const void* data, int64_t step, int64_t quads) {
+    const auto quad = [&](int64_t i) {
+      return _mm_loadu_si128(
+          reinterpret_cast<const __m128i*>(static_cast<const char*>(data) + i * step));
+    };
+    const Vector vector = _mm256_zextsi128_si256(quad(0));
+    return quads > 1 ? _mm256_inserti128_si256(vector, quad(1), 1) : vector;
+  }
   // Returns the same vector, but hides its origin from the compiler.
   static Vector Apart(Vector vector) {
     asm("" : "+x"(vector));

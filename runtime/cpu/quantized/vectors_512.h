@@ -25,6 +25,18 @@ struct Vectors512 {
   static Vector LoadSome(const uint8_t* data, int64_t count) {
     return count >= kBytes ? Load(data) : _mm512_maskz_loadu_epi8(Mask(count), data);
   }
+  // Loads 16 bytes each from `quads` places, `step` bytes apart; the rest is 0.
+  static Vector LoadQuads(const void* data, int64_t step, int64_t quads) {
+    const auto quad = [&](int64_t i) {
+      return _mm_loadu_si128(
+          reinterpret_cast<const __m128i*>(static_cast<const char*>(data) + i * step));
+    };
+    Vector vector = _mm512_zextsi128_si512(quad(0));
+    if (quads > 1) vector = _mm512_inserti32x4(vector, quad(1), 1);
+    if (quads > 2) vector = _mm512_inserti32x4(vector, quad(2), 2);
+    if (quads > 3) vector = _mm512_inserti32x4(vector, quad(3), 3);
+    return vector;
+  }
   // Returns the same vector, but hides its origin from the compiler.
   static Vector Apart(Vector vector) {
     asm("" : "+v"(vector));

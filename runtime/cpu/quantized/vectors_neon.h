@@ -32,6 +32,10 @@ struct VectorsNeon {
     __builtin_memcpy(bytes, data, static_cast<size_t>(count));
     return Load(bytes);
   }
+  // Loads 16 bytes; wider vectors load several.
+  static Vector LoadQuads(const void* data, int64_t /*step*/, int64_t /*quads*/) {
+    return Load(data);
+  }
   // Returns the same vector, but hides its origin from the compiler.
   static Vector Apart(Vector vector) {
     asm("" : "+w"(vector));
