@@ -20,6 +20,10 @@ struct PanelAxes {
 // convolution of one group, columns of a product. nullopt: it cannot.
 std::optional<PanelAxes> PanelAxesOf(const Operator& op, const Site& site);
 
+// The same for operators whose output channels depend on the same channel of input 0 alone, which
+// is then cut, too: depthwise convolutions.
+std::optional<PanelAxes> ChannelAxesOf(const Operator& op, const Site& site);
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_OPR_PANEL_AXES_H_

@@ -64,11 +64,17 @@ class LineScheduler {
   // Returns whether an operator computes rows only when they are read, because its inputs take much
   // less memory: less than half.
   bool Waits(int node) const {
-    const OperatorNode& n = builder_.source().node(node);
+    const Graph& graph = builder_.source();
+    const OperatorNode& n = graph.node(node);
     if (again_.contains(n.outputs[0]) || outputs_.contains(n.outputs[0])) return false;
-    int64_t bytes = builder_.source().var(n.outputs[0]).type.bytes();
+    // Groups of channels that are computed from one input wait together.
+    int64_t bytes = 0;
+    for (int other : nodes_) {
+      const OperatorNode& o = graph.node(other);
+      if (o.inputs[0] == n.inputs[0]) bytes += graph.var(o.outputs[0]).type.bytes();
+    }
     for (int input : n.inputs) {
-      if (total_.contains(input)) bytes -= 2 * builder_.source().var(input).type.bytes();
+      if (total_.contains(input)) bytes -= 2 * graph.var(input).type.bytes();
     }
     return bytes > 0;
   }

@@ -128,13 +128,24 @@ PanelAxes PanelAxesOfProduct(const MatrixMulParam& param, const Site& site) {
   return axes;
 }
 
+bool IsConvolution(const Operator& op) {
+  return dynamic_cast<const ConvolutionForward*>(&op) != nullptr ||
+         dynamic_cast<const ConvBiasForward*>(&op) != nullptr;
+}
+
 }  // namespace
 
+std::optional<PanelAxes> ChannelAxesOf(const Operator& op, const Site& site) {
+  constexpr int kAxes[] = {1, 0, 1, 1};
+  if (!IsConvolution(op)) return std::nullopt;
+  const Shape& filter = site.inputs[ConvBiasInputs::kFilter].type.shape;
+  const bool depthwise = filter.rank() == 5 && filter[1] == 1 && filter[2] == 1;
+  if (!depthwise) return std::nullopt;
+  return PanelAxes{1, {kAxes, kAxes + site.inputs.size()}};
+}
+
 std::optional<PanelAxes> PanelAxesOf(const Operator& op, const Site& site) {
-  if (dynamic_cast<const ConvolutionForward*>(&op) != nullptr ||
-      dynamic_cast<const ConvBiasForward*>(&op) != nullptr) {
-    return PanelAxesOfConvolution(site);
-  }
+  if (IsConvolution(op)) return PanelAxesOfConvolution(site);
   if (const auto* product = dynamic_cast<const MatrixMul*>(&op)) {
     return PanelAxesOfProduct(product->param(), site);
   }

@@ -114,6 +114,11 @@ absl::Status SetPanels(absl::string_view text, PlanRequest& request) {
   return absl::OkStatus();
 }
 
+absl::Status SetChannelGroups(absl::string_view text, PlanRequest& request) {
+  ASHLAR_ASSIGN_OR_RETURN(request.planning.group_bytes, ParseSize(text));
+  return absl::OkStatus();
+}
+
 // Has no effect without a budget.
 absl::Status SetExtraFlops(absl::string_view text, PlanRequest& request) {
   double ratio = kAnyFlops;
@@ -313,6 +318,17 @@ std::vector<RequestOption> MakeOptions() {
        .packed = "panels",
        .form = ValueForm::kNumber,
        .plan_key = "panel_bytes",
+       .repeats = true},
+      {.name = "channel-groups",
+       .metavar = "SIZE",
+       .help =
+           "compute convolutions in front of depthwise ones in groups of channels, whose rows have "
+           "at most so many bytes (default: as --memory-budget min needs it)",
+       .set = SetChannelGroups,
+       .get = [](const Request& r) { return absl::StrCat(r.planning.group_bytes); },
+       .packed = "channel groups",
+       .form = ValueForm::kNumber,
+       .plan_key = "channel_group_bytes",
        .repeats = true},
       {.name = "max-extra-flops",
        .metavar = "RATIO",

@@ -25,6 +25,7 @@ constexpr int64_t kBlocks[] = {64, kChannelBlock};
 struct Cut {
   PanelAxes axes;
   int64_t extent = 0, step = 0;
+  bool joined = true;  // otherwise the only reader is cut alike
 };
 
 // Returns the quantisation of a part of a tensor's outermost dimension; nothing if scales of other
@@ -73,12 +74,25 @@ HostTensor PartOf(const HostTensor& value, int axis, const Range& range) {
 
 class Cutter {
  public:
-  Cutter(const Graph& graph, const OperatorTable& operators, int64_t panel_bytes)
-      : source_(graph), operators_(operators), panel_bytes_(panel_bytes), rewriter_(graph) {}
+  Cutter(const Graph& graph, const OperatorTable& operators, int64_t panel_bytes,
+         int64_t group_bytes)
+      : source_(graph),
+        operators_(operators),
+        panel_bytes_(panel_bytes),
+        group_bytes_(group_bytes),
+        rewriter_(graph) {}
+
+  int64_t WidestRow() && {
+    int64_t bytes = 0;
+    for (const OperatorNode& node : source_.nodes()) bytes = std::max(bytes, FindGroups(node));
+    return bytes;
+  }
 
   absl::StatusOr<Graph> Run() && {
     for (const OperatorNode& node : source_.nodes()) {
-      const std::optional<Cut> cut = CutOf(node);
+      if (group_bytes_ > 0) FindGroups(node);
+      const auto group = groups_.find(node.id);
+      const std::optional<Cut> cut = group != groups_.end() ? group->second : CutOf(node);
       ASHLAR_RETURN_IF_ERROR(cut ? AddPanels(node, *cut) : rewriter_.Copy(node));
     }
     return std::move(rewriter_).Finish();
@@ -101,7 +115,7 @@ class Cutter {
       if (!QuantizationOf(*value, axis, {0, cut.extent})) return std::nullopt;
       bytes = std::max(bytes, value->bytes());
     }
-    if (bytes <= panel_bytes_) return std::nullopt;
+    if (panel_bytes_ == 0 || bytes <= panel_bytes_) return std::nullopt;
     const auto most =
         static_cast<int64_t>(static_cast<double>(cut.extent) * static_cast<double>(panel_bytes_) /
                              static_cast<double>(bytes));
@@ -115,6 +129,46 @@ class Cutter {
     }
     if (cut.step >= cut.extent) return std::nullopt;
     return cut;
+  }
+
+  // Adds the cuts of a wide convolution and of its reader to `groups_`, if it has one. Returns the
+  // bytes of a row, or 0.
+  int64_t FindGroups(const OperatorNode& node) {
+    if (node.outputs.size() != 1 || node.op->role() != Role::kCompute) return 0;
+    const int var = node.outputs[0];
+    const TensorType& wide = source_.var(var).type;
+    const std::optional<PanelAxes> axes = PanelAxesOf(*node.op, source_.SiteOf(node));
+    if (!axes || axes->output != 1 || wide.shape.rank() != 4 || wide.shape.num_elements() == 0 ||
+        source_.readers(var).size() != 1) {
+      return 0;
+    }
+    const OperatorNode& reader = source_.node(source_.readers(var)[0]);
+    if (reader.op->role() != Role::kCompute || reader.inputs[0] != var) return 0;
+    const std::optional<PanelAxes> depthwise = ChannelAxesOf(*reader.op, source_.SiteOf(reader));
+    if (!depthwise || !HasParts(node, *axes, 0) || !HasParts(reader, *depthwise, 1)) return 0;
+    const int64_t channels = wide.shape[1];
+    const int64_t row = wide.bytes() / (wide.shape[0] * wide.shape[2]);
+    const int64_t count =
+        std::min(CeilDivide(row, group_bytes_), CeilDivide(channels, kChannelBlock));
+    const int64_t step = RoundUp(CeilDivide(channels, count), kChannelBlock);
+    if (step >= channels) return 0;
+    groups_[node.id] = {*axes, channels, step, /*joined=*/false};
+    groups_[reader.id] = {*depthwise, channels, step};
+    return row;
+  }
+
+  // Returns whether all inputs from `first` on that would be cut are constants that can be.
+  bool HasParts(const OperatorNode& node, const PanelAxes& axes, size_t first) const {
+    for (size_t i = first; i < node.inputs.size(); ++i) {
+      if (axes.inputs[i] < 0) continue;
+      const HostTensor* const value = source_.constant(node.inputs[i]);
+      const Shape& shape = source_.var(node.inputs[i]).type.shape;
+      if (value == nullptr || !QuantizationOf(*value, axes.inputs[i], {0, shape[axes.inputs[i]]}) ||
+          shape[axes.inputs[i]] != source_.var(node.outputs[0]).type.shape[1]) {
+        return false;
+      }
+    }
+    return true;
   }
 
   absl::Status AddPanels(const OperatorNode& node, const Cut& cut) {
@@ -136,7 +190,9 @@ class Cutter {
           const std::vector<int> made,
           rewriter_.builder().Add(node.op, std::move(inputs), std::move(options)));
       panels.push_back(made[0]);
+      if (!cut.joined) parts_[{node.outputs[0], cut.axes.output, range.begin, range.end}] = made[0];
     }
+    if (!cut.joined) return absl::OkStatus();
     ASHLAR_ASSIGN_OR_RETURN(
         OperatorPtr join,
         operators_.Make("Concat", {{"axis", static_cast<int64_t>(cut.axes.output)}}));
@@ -184,7 +240,8 @@ class Cutter {
 
   const Graph& source_;
   const OperatorTable& operators_;
-  const int64_t panel_bytes_;
+  const int64_t panel_bytes_, group_bytes_;
+  absl::flat_hash_map<int, Cut> groups_;  // by id of a node
   GraphRewriter rewriter_;
   absl::flat_hash_map<std::tuple<int, int, int64_t, int64_t>, int> parts_;
 };
@@ -192,8 +249,12 @@ class Cutter {
 }  // namespace
 
 absl::StatusOr<Graph> CutIntoPanels(const Graph& graph, const OperatorTable& operators,
-                                    int64_t panel_bytes) {
-  return Cutter(graph, operators, panel_bytes).Run();
+                                    int64_t panel_bytes, int64_t group_bytes) {
+  return Cutter(graph, operators, panel_bytes, group_bytes).Run();
+}
+
+int64_t WidestGroupRow(const Graph& graph, const OperatorTable& operators) {
+  return Cutter(graph, operators, 0, /*group_bytes=*/1).WidestRow();
 }
 
 }  // namespace ashlar

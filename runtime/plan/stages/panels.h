@@ -1,6 +1,10 @@
 // Computes operators with large weights in panels, so that memory need not hold all their weights
 // together. Each panel is an ordinary operator; a Concat joins the panels, which most often are
 // written into their places.
+//
+// Wide convolutions in front of depthwise ones are computed in groups of channels (fused depthwise
+// tiling, Stahl et al. 2023): a group is expanded and filtered before the next, and the Concat
+// joins the filtered groups, so the wide image never exists whole.
 #ifndef ASHLAR_RUNTIME_PLAN_STAGES_PANELS_H_
 #define ASHLAR_RUNTIME_PLAN_STAGES_PANELS_H_
 
@@ -11,9 +15,15 @@
 
 namespace ashlar {
 
-// Cuts operators whose constants have more than `panel_bytes`. Runs after all passes, before tiles.
+// Cuts operators whose constants have more than `panel_bytes`, and wide convolutions into groups of
+// channels whose rows have at most `group_bytes`, but at least a block of channels. 0: none. Runs
+// after all passes, before tiles.
 absl::StatusOr<Graph> CutIntoPanels(const Graph& graph, const OperatorTable& operators,
-                                    int64_t panel_bytes);
+                                    int64_t panel_bytes, int64_t group_bytes = 0);
+
+// Returns the bytes of the widest row that could be computed in groups of channels; 0 if there is
+// none.
+int64_t WidestGroupRow(const Graph& graph, const OperatorTable& operators);
 
 }  // namespace ashlar
 

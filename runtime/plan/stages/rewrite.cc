@@ -88,8 +88,9 @@ absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanTarget& targe
       report.arena_bytes_after = ActivationBytes(graph, *device, target, planning);
     reports.push_back(std::move(report));
   }
-  if (planning.panel_bytes > 0) {
-    ASHLAR_ASSIGN_OR_RETURN(graph, CutIntoPanels(graph, Operators(), planning.panel_bytes));
+  if (planning.panel_bytes > 0 || planning.group_bytes > 0) {
+    ASHLAR_ASSIGN_OR_RETURN(
+        graph, CutIntoPanels(graph, Operators(), planning.panel_bytes, planning.group_bytes));
   }
   return RewrittenGraph{std::move(graph), std::move(reports)};
 }

@@ -64,6 +64,11 @@ std::optional<RowStep> RowStepOf(const Graph& graph, const OperatorNode& node, i
   return step;
 }
 
+bool AreAlike(const RowStep& a, const RowStep& b) {
+  return a.reads.size() == 1 && b.reads.size() == 1 && a.reads[0].var == b.reads[0].var &&
+         a.rows == b.rows && a.reads[0].shared == b.reads[0].shared;
+}
+
 class AgainChoice {
  public:
   AgainChoice(std::vector<RowStep> steps, int64_t strips)
@@ -104,23 +109,23 @@ class AgainChoice {
     std::vector<std::pair<std::set<int>, Cost>> grown = {{{}, CostOf({})}};
     for (;;) {
       const auto& [again, cost] = grown.back();
-      const RowStep* best = nullptr;
+      std::pair<std::set<int>, Cost> best;
       double most_saved = 0;
       for (size_t s = 0; s + 1 < steps_.size(); ++s) {
         if (again.contains(steps_[s].id)) continue;
         std::set<int> more = again;
-        more.insert(steps_[s].id);
+        // Groups of channels that are computed from one input come together.
+        for (size_t t = s; t + 1 < steps_.size(); ++t) {
+          if (AreAlike(steps_[s], steps_[t])) more.insert(steps_[t].id);
+        }
         const Cost with = CostOf(more);
         if (with.flops > most || with.kept >= cost.kept) continue;
         const double saved =
             static_cast<double>(cost.kept - with.kept) / std::max(1.0, with.flops - cost.flops);
-        if (saved > most_saved) most_saved = saved, best = &steps_[s];
+        if (saved > most_saved) most_saved = saved, best = {std::move(more), with};
       }
-      if (best == nullptr) break;
-      std::set<int> more = again;
-      more.insert(best->id);
-      const Cost with = CostOf(more);
-      grown.emplace_back(std::move(more), with);
+      if (most_saved == 0) break;
+      grown.push_back(std::move(best));
     }
     std::vector<std::set<int>> sets;
     const int64_t all = grown.front().second.kept, least = grown.back().second.kept;

@@ -8,8 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "graph/needed_bytes.h"
+#include "graph/region.h"
 #include "graph/status.h"
 #include "opr/table.h"
+#include "runtime/plan/stages/panels.h"
 #include "runtime/plan/stages/stages.h"
 #include "runtime/plan/tiling/needless_tiles.h"
 #include "runtime/plan/tiling/smallest_plan.h"
@@ -20,6 +22,8 @@ namespace {
 
 // Points of a frontier differ in their arenas by at least this factor.
 constexpr double kNear = 0.85;
+// Groups of channels of the widest row (PlanningOptions::group_bytes).
+constexpr int64_t kGroups = 4;
 // How far the time of a plan may be from the estimate of its tiling, which adds up segments.
 constexpr double kTimeError = 0.01;
 
@@ -77,18 +81,26 @@ bool HasPadding(const Graph& graph) {
 // passes usually reduce the peak, but not always:
 // - sums of integers in convolutions: separate tensors may be placed better, by a few percent;
 // - blocks of channels: padding takes memory.
+// And with wide convolutions in groups of channels, which takes more operators.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestEitherWay(const Graph& graph,
                                                                 const RewrittenGraph& rewritten,
                                                                 const PlanRequest& request,
                                                                 TiledPlans& plans) {
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smallest, SmallestOf(plans));
   plans.Forget();
-  std::vector<absl::string_view> without;
-  if (HasSums(rewritten)) without.push_back(kSum);
-  if (HasPadding(rewritten.graph)) without.push_back(kLayout);
-  for (const absl::string_view pass : without) {
-    PlanRequest other = request;
+  std::vector<PlanRequest> others;
+  const auto add_without = [&](absl::string_view pass) -> absl::Status {
+    PlanRequest& other = others.emplace_back(request);
     ASHLAR_ASSIGN_OR_RETURN(other.planning.passes, PassesWithout(request.planning.passes, pass));
+    return absl::OkStatus();
+  };
+  if (HasSums(rewritten)) ASHLAR_RETURN_IF_ERROR(add_without(kSum));
+  if (HasPadding(rewritten.graph)) ASHLAR_RETURN_IF_ERROR(add_without(kLayout));
+  const int64_t widest = WidestGroupRow(rewritten.graph, Operators());
+  if (widest > 0 && request.planning.group_bytes == 0) {
+    others.emplace_back(request).planning.group_bytes = CeilDivide(widest, kGroups);
+  }
+  for (const PlanRequest& other : others) {
     ASHLAR_ASSIGN_OR_RETURN(const RewrittenGraph graph_without,
                             RewriteGraph(Graph(graph), other.target, other.planning,
                                          {true, other.debug.measure_passes}));
@@ -98,7 +110,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestEitherWay(const Graph& gra
                             SmallestOf(*plans_without, smallest->plan.plan.arena));
     if (smaller != nullptr) smallest = std::move(smaller);
   }
-  smallest->searched = 1 + static_cast<int>(without.size());
+  smallest->searched = 1 + static_cast<int>(others.size());
   return smallest;
 }
 

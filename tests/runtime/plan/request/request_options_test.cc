@@ -37,6 +37,7 @@ const Row kRows[] = {
     {"total-budget", "20MB", "20000000"},
     {"weights-budget", "3KiB", "3072"},
     {"panels", "64KiB", "65536"},
+    {"channel-groups", "2KiB", "2048"},
     {"max-extra-flops", "0.125", "0.125"},
 };
 
@@ -111,7 +112,8 @@ TEST(RequestOptionsTest, ConflictsAreRefused) {
 // Every option that shapes a plan is repeated; options of searches and the execution are not.
 TEST(RequestOptionsTest, OptionsThatRepeatAPlan) {
   const char* const given =
-      "align=256 allow-tf32=on exact=on extra-scratch=4096 inplace=off panels=4096 passes=fuse "
+      "align=256 allow-tf32=on channel-groups=4096 exact=on extra-scratch=4096 inplace=off "
+      "panels=4096 passes=fuse "
       "planner=naive precision=Float16 prefer=memory release-input=on scheduler=megengine "
       "tile=0-4:rows2 "
       "weights-budget=4096";

@@ -24,10 +24,10 @@ class PanelsTest : public ::testing::Test {
  protected:
   int Random(const Shape& shape) { return make_.Constant(RandomTensor(random_, shape)); }
   // Cuts, and expects the same outputs, to the bit.
-  Graph Cut(int output, int64_t panel_bytes, const Shape& x) {
+  Graph Cut(int output, int64_t panel_bytes, const Shape& x, int64_t group_bytes = 0) {
     make_.Output(output);
     const Graph before = std::move(make_).Build();
-    Graph after = Value(CutIntoPanels(before, Operators(), panel_bytes));
+    Graph after = Value(CutIntoPanels(before, Operators(), panel_bytes, group_bytes));
     const HostTensor input = RandomTensor(random_, x);
     EXPECT_TRUE(Near(Value(EvaluateGraph(after, {{"x", input}}))[0],
                      Value(EvaluateGraph(before, {{"x", input}}))[0], 0));
@@ -59,6 +59,50 @@ TEST_F(PanelsTest, ConvolutionsAreCutAlongTheirChannels) {
   const Var& output = after.var(after.outputs()[0].var);
   EXPECT_EQ(output.name, var.name);
   EXPECT_EQ(output.id, var.id);
+}
+
+// A depthwise convolution and the wide one in front of it are cut alike, so that no channel of the
+// wide image is joined.
+TEST_F(PanelsTest, WideImagesInFrontOfDepthwiseConvolutionsAreMadeInGroups) {
+  for (const int64_t channels : {40, 64}) {
+    make_ = GraphMaker();
+    const int x = make_.Input("x", {2, 8, 4, 6});
+    const int y = make_.Add<ConvBiasForward>(
+        {{}, ScalarFunction::kRelu}, {x, Random({channels, 8, 1, 1}), Random({1, channels, 1, 1})});
+    ConvBiasParam param;
+    param.sparse = SparseMode::kGroup;
+    param.pad_h = param.pad_w = 1;
+    const int z = make_.Add<ConvBiasForward>(
+        param, {y, Random({channels, 1, 1, 3, 3}), Random({1, channels, 1, 1})});
+    const int w = make_.Add<ConvBiasForward>(
+        {}, {z, Random({8, channels, 1, 1}), Random({1, 8, 1, 1})}, "project");
+    // Rows of a block of channels: 16 * 6 floats.
+    const Graph after = Cut(w, 0, {2, 8, 4, 6}, 16 * 6 * 4);
+    const auto groups = static_cast<size_t>((channels + 15) / 16);
+    std::vector<std::string> types(2 * groups, "ConvBiasForward");
+    types.insert(types.end(), {"Concat", "ConvBiasForward"});
+    std::vector<std::string> made = ComputingTypes(after);
+    std::sort(made.begin(), made.end() - 2);
+    EXPECT_EQ(made, types);
+    for (const Var& var : after.vars()) {
+      const bool wide =
+          var.type.shape.rank() == 4 && var.type.shape[1] > 16 && var.type.shape[3] == 6;
+      EXPECT_EQ(wide, after.node(var.producer).op->type() == "Concat") << var.name;
+    }
+  }
+}
+
+// One that is read twice, or has one filter for all channels, stays whole.
+TEST_F(PanelsTest, OtherWideImagesStayWhole) {
+  const int x = make_.Input("x", {1, 8, 4, 4});
+  const int y = make_.Add<ConvolutionForward>({}, {x, Random({64, 8, 1, 1})});
+  const int z = make_.Add<ConvolutionForward>({}, {y, Random({64, 64, 1, 1})});
+  ConvolutionParam param;
+  param.sparse = SparseMode::kGroup;
+  const int w = make_.Add<ConvolutionForward>(param, {z, Random({64, 1, 1, 1, 1})});
+  make_.Output(z);
+  const Graph after = Cut(w, 0, {1, 8, 4, 4}, 16);
+  EXPECT_EQ(ComputingTypes(after), std::vector<std::string>(3, "ConvolutionForward"));
 }
 
 // The last panel is smaller, and panels have whole blocks of columns where they are small enough.
