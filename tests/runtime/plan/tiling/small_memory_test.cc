@@ -325,23 +325,37 @@ struct RecomputingNet {
   const char* tiles;
   int64_t bytes;
   double most;  // extra operations, over all of the network
+  int64_t group_bytes = 0;
 };
 
 class RecomputingSmallMemory : public ::testing::TestWithParam<RecomputingNet> {};
 
 INSTANTIATE_TEST_SUITE_P(
     Networks, RecomputingSmallMemory,
-    ::testing::Values(RecomputingNet{"mbv2-1.0-224",
-                                     "0-76:rolling112~2~8~26~44~64;76-134:rolling28~82~102~122;"
-                                     "134-192:rolling14~140~160~180;192-250:rolling14~200~218~238;"
-                                     "250-288:rolling14;288-328:rolling7;328-336:rolling7",
-                                     68096, 0.52},
-                      RecomputingNet{"mcunet-in3",
-                                     "0-116:lines88~2~8~26~44~64~84~104;"
-                                     "116-328:lines22~122~142~162~180~200~220~238~258~278~296",
-                                     53392, 1},
-                      RecomputingNet{"tiny-vww", "0-74:lines48~2~20~32~56", 9984, 0.17},
-                      RecomputingNet{"tiny-vww", "0-74:lines48~2~8~20~32~56", 9696, 0.3}),
+    ::testing::Values(
+        RecomputingNet{"mbv2-1.0-224",
+                       "0-76:rolling112~2~8~26~44~64;76-134:rolling28~82~102~122;"
+                       "134-192:rolling14~140~160~180;192-250:rolling14~200~218~238;"
+                       "250-288:rolling14;288-328:rolling7;328-336:rolling7",
+                       68096, 0.52},
+        RecomputingNet{"mcunet-in3",
+                       "0-116:lines88~2~8~26~44~64~84~104;"
+                       "116-328:lines22~122~142~162~180~200~220~238~258~278~296",
+                       53392, 1},
+        RecomputingNet{
+            "mbv2-1.0-224",
+            "0-76:rolling112~2~354~360~378~384~390~414~420~426~450~456~462;76-114:rolling14~486~"
+            "492~510~516;114-134:grid3x3;134-152:rolling7;152-172:rolling7;172-192:rolling7;192-"
+            "212:rolling7;212-250:rolling7~654~660~666~690~696~702;250-270:rolling3;270-288:lines7;"
+            "288-328:rolling7;328-344:rolling2",
+            56448, 0.3, 2688},
+        RecomputingNet{"mcunet-in3",
+                       "0-116:lines88~2~8~368~374~392~398~404~428~434~440~464~470~476~482~512~518~"
+                       "524;116-174:lines11~548~554~560~584~590~596~620~626~632;174-192:rows3;192-"
+                       "232:rows3;232-250:rows3;250-270:rows3;270-308:rows2",
+                       39712, 0.71, 880},
+        RecomputingNet{"tiny-vww", "0-74:lines48~2~20~32~56", 9984, 0.17},
+        RecomputingNet{"tiny-vww", "0-74:lines48~2~8~20~32~56", 9696, 0.3}),
     [](const auto& net) {
       std::string name = absl::StrCat(net.param.name, "_", net.param.bytes);
       std::replace_if(
@@ -355,13 +369,14 @@ TEST_P(RecomputingSmallMemory, FitsAndGivesTheBitsOfTheWhole) {
   if (testing::kSanitized && large) GTEST_SKIP() << "takes long under sanitizers";
   cpu::RegisterDevice();
   const json nets = Nets();
-  const auto planned = Value(PlanGraph(NetMaker(nets[net.name]).Make(), InTiles(net.tiles, false)));
+  PlanRequest request = InTiles(net.tiles, false);
+  request.planning.group_bytes = net.group_bytes;
+  const auto planned = Value(PlanGraph(NetMaker(nets[net.name]).Make(), request));
   EXPECT_LE(planned->plan.plan.arena, net.bytes);
   EXPECT_GT(planned->extra_flops_ratio, 0);
   EXPECT_LE(planned->extra_flops_ratio, net.most);
   if (large && !testing::LongTests()) return;
-  EXPECT_TRUE(SameBits(Outputs(nets[net.name], ""),
-                       Outputs(nets[net.name], net.tiles, /*release_input=*/false, false)));
+  EXPECT_TRUE(SameBits(Outputs(nets[net.name], ""), Outputs(nets[net.name], request)));
 }
 
 // Expanded images in groups of channels (PlanningOptions::group_bytes), each filtered before the
