@@ -70,8 +70,8 @@ constexpr ByteCosts kAvx2Bytes = {300, 3.48, 1.8,  9.2,  12.8, 3.35, 8.8, 8.3,
 constexpr ByteCosts kAvx2VnniBytes = {300, 1.15, 1, 7, 12, 3.4, 8, 8.3, 32, 147, 35, 15, 8, 10, 0};
 constexpr ByteCosts kAvx512Bytes = {365, 1.75, 0,  4,  9.3, 3.5, 6.9, 8,
                                     64,  278,  40, 18, 2.1, 6.2, 72};
-constexpr ByteCosts kAvx512VnniBytes = {365, 0.507, 0,    2.73, 9.3, 3.5, 6.9, 8,
-                                        64,  278,   22.7, 11.8, 2.1, 6.2, 72};
+constexpr ByteCosts kAvx512VnniBytes = {365, 0.507, 0,  2.73, 9.3, 3.5, 6.9, 8,
+                                        64,  180,   24, 11.5, 4,   3.5, 40};
 
 const ByteCosts& ByteCostsOf(const Processor& processor) {
   switch (processor.isa) {
@@ -108,8 +108,11 @@ double BytesDepthwise(const ConvolutionGeometry& g, const ByteCosts& cost) {
   const int64_t full = g.groups / cost.block, rest = g.groups % cost.block != 0;
   const int64_t rows = g.batch * g.h.output, pixels = rows * g.w.output;
   const int64_t inner = shares ? rows * std::max<int64_t>(0, g.w.output - 2) : 0;
-  const double alone = Count((pixels - inner) * full + pixels * rest);
-  return kCall + Count(inner * full) * cost.shared +
+  // Vectors of half the size take the rest if they hold it, and share if it fills them.
+  constexpr double kHalf = 0.6;
+  const bool half = cost.block > kPanel && 2 * (g.groups % cost.block) == cost.block;
+  const double alone = Count((pixels - inner) * full + (pixels - (half ? inner : 0)) * rest);
+  return kCall + Count(inner) * (Count(full) + (half ? kHalf : 0)) * cost.shared +
          alone * (Count(groups) * cost.group + cost.pixel) +
          Count(g.groups) * cost.depthwise_channel + Count((full + rest) * groups) * cost.load +
          Count(rows) * cost.row;
