@@ -2,8 +2,8 @@
 //
 // The cycles were fitted to layers of ResNet-50, MobileNetV2, MCUNet, MLPerf Tiny and a detector of
 // text, whole and in strips of a row or a few, on an AMD EPYC (Zen 5), with AVX-512 and, on the
-// same processor, with AVX2 (benchmarks/results/expected-times.md). Those of other instruction sets
-// are scaled by the width of their vectors, and not measured.
+// same processor, with AVX2 (benchmarks/results/expected-times.md). The cycles of other instruction
+// sets are scaled by the width of their vectors, and not measured.
 #include <algorithm>
 #include <cstdint>
 
@@ -218,7 +218,7 @@ double Pooling(const WorkRequest& request) {
   if (!geometry.ok()) return kCall;
   const int64_t window = geometry->h.window * geometry->w.window;
   const double read = Stored(dst) * Count(window);
-  if (IsQuantized(src.dtype)) return 2 * kCall + 0.85 * read;
+  if (IsQuantized(src.dtype)) return 2 * kCall + 0.24 * read;
   const double width = 64 / FloatCostsOf(request.processor).step;  // narrower vectors take longer
   if (IsBlocked(src.format)) return 2 * kCall + read * 14 / width;
   const double rows = Count(dst.shape.num_elements() / std::max<int64_t>(1, dst.shape[3])) *

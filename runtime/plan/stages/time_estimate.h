@@ -26,7 +26,7 @@ struct ProcessorSpeed {
   double second_level_bytes = 1 << 20;
   double kernel_ms = 0.003;  // time to start a kernel whose cycles are unknown
 
-  // For kernels whose cycles are known: these, of all cores together, and what the kernels are for.
+  // For kernels whose cycles are known: the cycles of all cores together, and the processor.
   const KernelRegistry* kernels = nullptr;
   double cycles = 0;
   int threads = 1;
@@ -52,7 +52,7 @@ double EstimateOperator(const Graph& graph, const StorageModel& model, int node,
                         const Kernel* kernel = nullptr);
 
 // Estimates the milliseconds of one run, with these kernels by node (null if none runs), or, if
-// there are none, with those that would be chosen first.
+// there are none, with the kernels that would be chosen first.
 double EstimateTime(const Graph& graph, const StorageModel& model, const ProcessorSpeed& speed,
                     absl::Span<const std::shared_ptr<const Kernel>> kernels = {});
 

@@ -1,5 +1,5 @@
 // Expected times of layers beside times that were measured once: whatever changes in the model,
-// they stay near. The layers are those of ResNet-50, MobileNetV2, MCUNet and a detector of text,
+// they stay near. The layers come from ResNet-50, MobileNetV2, MCUNet and a detector of text,
 // whole or in strips. Measured by `ashlar profile`, one thread of an idle AMD EPYC (Zen 5), medians
 // inside runs of the whole networks (benchmarks/results/expected-times.md).
 #include "runtime/plan/stages/expected_times.h"
