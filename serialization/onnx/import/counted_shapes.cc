@@ -342,59 +342,6 @@ OnnxVars CountedSplit(OnnxNode& node, OnnxImportFunction run) {
   return Moved(node, run, count->axis);
 }
 
-OnnxVars CountedSlice(OnnxNode& node, OnnxImportFunction run) {
-  RefuseCounts(node, 1);
-  const OnnxVar x = node.input(0);
-  const OnnxCount* const found = node.ok() ? node.count(x) : nullptr;
-  if (!node.ok()) return kNoOnnxVar;
-  const bool by_attributes = node.version() < 10;
-  std::vector<int64_t> starts = by_attributes ? node.Ints("starts") : std::vector<int64_t>();
-  std::vector<int64_t> ends = by_attributes ? node.Ints("ends") : std::vector<int64_t>();
-  std::vector<int64_t> axes = by_attributes ? node.Ints("axes") : std::vector<int64_t>();
-  std::vector<int64_t> steps;
-  const OnnxRange* open_ends = nullptr;
-  if (!by_attributes) {
-    starts = node.KnownInts(1, "starts");
-    open_ends = node.range(node.input(2));
-    ends = open_ends != nullptr ? IntegersOf(open_ends->most) : node.KnownInts(2, "ends");
-    if (node.has(3)) axes = node.KnownInts(3, "axes");
-    if (node.has(4)) steps = node.KnownInts(4, "steps");
-  }
-  if (!node.ok()) return kNoOnnxVar;
-  for (size_t i = axes.size(); i < starts.size(); ++i) axes.push_back(static_cast<int64_t>(i));
-  steps.resize(starts.size(), 1);
-  if (ends.size() != starts.size() || axes.size() != starts.size()) return run(node);
-  std::optional<OnnxCount> result;
-  if (found != nullptr) result = *found;
-  for (size_t i = 0; i < starts.size(); ++i) {
-    const int axis = node.Axis(axes[i], node.rank(x));
-    const bool counted = found != nullptr && axis == found->axis;
-    const auto at = static_cast<int64_t>(i);
-    const bool open =
-        open_ends != nullptr && open_ends->least.IntegerAt(at) != open_ends->most.IntegerAt(at);
-    if (!node.ok()) return kNoOnnxVar;
-    if (!counted && !open) continue;
-    if (starts[i] < 0 || steps[i] != 1 || (found != nullptr && !counted) ||
-        (open && open_ends->least.IntegerAt(at) < 0)) {
-      return node.Unsupported(
-          "from the end, by steps or along two axes, of sizes that depend on data");
-    }
-    const OnnxVar size = CountAlong(node, x, axis);
-    OnnxVar end = open ? ElementOf(node, node.input(2), at) : node.Integer(ends[i]);
-    if (!open && ends[i] < 0) end = node.Sum(end, size);
-    const OnnxVar start = node.Integer(starts[i]);
-    end = node.Function(F::kMin, {end, size});
-    const OnnxVar count = node.Function(F::kMax, {node.Difference(end, start), node.Integer(0)});
-    result = OnnxCount{count, axis};
-    // The most that a negative end leaves, of the most that there may be.
-    if (!open && ends[i] < 0) ends[i] = std::max<int64_t>(node.shape(x)[axis] + ends[i], 0);
-  }
-  if (!by_attributes) node.SetInput(2, node.IntVector(ends));
-  const OnnxVars outputs = run(node);
-  if (!node.ok() || !result) return node.ok() ? outputs : OnnxVars(kNoOnnxVar);
-  return node.Counted(outputs[0], *result);
-}
-
 OnnxVars CountedExpand(OnnxNode& node, OnnxImportFunction run) {
   RefuseCounts(node, 1);
   const OnnxVar x = node.input(0);

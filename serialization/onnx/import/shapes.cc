@@ -349,7 +349,7 @@ constexpr OnnxRow kShapeRows[] = {
         .Since(10)
         .Counted(CountedSlice)
         .Rising()
-        .Limits("bounds known before the run"),
+        .Limits("bounds known, or of counts"),
     OnnxRow("SpaceToDepth", 1, 1, SpaceToDepth),
     OnnxRow("Split", 1, 2, ImportSplit)
         .Counted(CountedSplit)

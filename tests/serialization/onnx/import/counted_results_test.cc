@@ -164,6 +164,45 @@ const CountedFollower kFollowers[] = {
        values.resize(std::min<size_t>(values.size(), 4));
        return values;
      }},
+    // The last 3 at most.
+    {"node { op_type: 'Slice' input: 'v' input: 'minus3' input: 'huge' output: 'y' }",
+     [](const HostTensor& x, const std::vector<int64_t>& places) {
+       std::vector<double> values = ValuesAt(x, places);
+       values.erase(values.begin(), values.end() - std::min<int64_t>(3, std::ssize(values)));
+       return values;
+     }},
+    // All but the last, without the first 2.
+    {"node { op_type: 'Slice' input: 'v' input: 'two' input: 'minus' output: 'y' }",
+     [](const HostTensor& x, const std::vector<int64_t>& places) {
+       const std::vector<double> values = ValuesAt(x, places);
+       std::vector<double> cut;
+       for (int64_t i = 2; i < std::ssize(values) - 1; ++i) cut.push_back(values[i]);
+       return cut;
+     }},
+    // In reverse; and every second one from the second on.
+    {"node { op_type: 'Slice' input: 'v' input: 'huge' input: 'least' input: 'zero' input: 'minus' "
+     "output: 'y' }",
+     [](const HostTensor& x, const std::vector<int64_t>& places) {
+       std::vector<double> values = ValuesAt(x, places);
+       std::reverse(values.begin(), values.end());
+       return values;
+     }},
+    {"node { op_type: 'Slice' input: 'v' input: 'one' input: 'huge' input: 'zero' input: 'two' "
+     "output: 'y' }",
+     [](const HostTensor& x, const std::vector<int64_t>& places) {
+       const std::vector<double> values = ValuesAt(x, places);
+       std::vector<double> cut;
+       for (size_t i = 1; i < values.size(); i += 2) cut.push_back(values[i]);
+       return cut;
+     }},
+    // The rest of x after as many as there are places.
+    {"node { op_type: 'Shape' input: 'v' output: 'n' } "
+     "node { op_type: 'Slice' input: 'x' input: 'n' input: 'huge' output: 'y' }",
+     [](const HostTensor& x, const std::vector<int64_t>& places) {
+       std::vector<double> rest;
+       for (int64_t i = std::ssize(places); i < x.num_elements(); ++i) rest.push_back(x.At(i));
+       return rest;
+     }},
     // The best 4 at most: k from data, as torchvision writes it.
     {"node { op_type: 'Shape' input: 'v' output: 'n' } "
      "node { op_type: 'Concat' input: 'n' input: 'four' output: 'both' attribute { name: 'axis' "
@@ -253,7 +292,9 @@ TEST(CountedResults, ReadersTakeNoFillForAnElement) {
   const std::string constants =
       ConstantText("zero", {0}, false) + ConstantText("one", {1}, false) +
       ConstantText("two", {2}, false) + ConstantText("four", {4}, false) +
-      ConstantText("minus", {-1}, false) + ConstantText("nought", {0}, true) +
+      ConstantText("minus", {-1}, false) + ConstantText("minus3", {-3}, false) +
+      ConstantText("huge", {INT64_MAX}, false) + ConstantText("least", {INT64_MIN}, false) +
+      ConstantText("nought", {0}, true) +
       "node { op_type: 'Constant' output: 'half' attribute { name: 'value_float' type: FLOAT f: "
       "0.5 "
       "} } node { op_type: 'Constant' output: 'nil' attribute { name: 'value_float' type: FLOAT f: "
