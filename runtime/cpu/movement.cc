@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "graph/status.h"
+#include "opr/assign.h"
 #include "opr/dimshuffle.h"
 #include "opr/expand.h"
 #include "opr/get_var_shape.h"
@@ -18,7 +19,7 @@
 namespace ashlar::cpu {
 namespace {
 
-// Copies elements in the same order: Reshape, OutputCallback.
+// Copies elements in the same order: Assign, Reshape, OutputCallback.
 absl::StatusOr<KernelList> MakePlainCopy(const KernelRequest& request) {
   const int64_t bytes = request.inputs[0].bytes();
   const int threads = request.threads;
@@ -144,7 +145,7 @@ void RegisterMovementKernels(KernelRegistry& registry) {
   registry.Register<Dimshuffle>(MakeDimshuffle);
   registry.Register<Expand>(MakeExpand);
   registry.Register<GetVarShape>(MakeGetVarShape);
-  RegisterEach<OutputCallback, Reshape>(registry, MakePlainCopy);
+  RegisterEach<Assign, OutputCallback, Reshape>(registry, MakePlainCopy);
   registry.Register<Split>(MakeSplit);
   registry.Register<Subtensor>(MakeSubtensor);
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "graph/status.h"
+#include "opr/assign.h"
 #include "opr/dimshuffle.h"
 #include "opr/get_var_shape.h"
 #include "opr/host_io.h"
@@ -47,6 +48,7 @@ absl::StatusOr<KernelList> MakeGetVarShape(const GetVarShape& op, const KernelRe
 }  // namespace
 
 void RegisterMovementKernels(KernelRegistry& registry, const LibraryKernels&) {
+  registry.Register<Assign>(PlainCopy);
   registry.Register<Dimshuffle>(MakeDimshuffle);
   registry.Register<GetVarShape>(MakeGetVarShape);
   registry.Register<OutputCallback>(PlainCopy);

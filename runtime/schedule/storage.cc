@@ -48,7 +48,10 @@ class Builder {
 
   StorageModel Build() && {
     FindAliasing();
-    if (options_.inplace) FindContinued();
+    if (options_.inplace) {
+      FindContinued();
+      FindMadeInStates();
+    }
     for (size_t i = 0; i < graph_.nodes().size(); ++i) {
       if (model_.scheduled[i]) AddNode(static_cast<int>(i));
     }
@@ -89,6 +92,7 @@ class Builder {
     std::vector<bool> placed(graph_.vars().size(), false), taken = placed;
     for (int i = static_cast<int>(graph_.nodes().size()) - 1; i >= 0; --i) {
       const OperatorNode& node = graph_.node(i);
+      if (!aliasing_[i].updates.empty()) continue;  // FindMadeInStates
       for (const Aliasing::Placement& placement : aliasing_[i].placements) {
         const bool is_callers = IsOutput(node.outputs[placement.output]);
         if (!is_callers) placed[node.inputs[placement.input]] = true;
@@ -101,6 +105,71 @@ class Builder {
         placed[given] = taken[given] = true;
       }
     }
+  }
+
+  // Finds values that an update places in its state (Aliasing::Placement) and that may be computed
+  // there, so that nothing is copied: all other readers of the state come before the value's node,
+  // which does not read it or may overwrite it.
+  void FindMadeInStates() {
+    const bool any = std::any_of(aliasing_.begin(), aliasing_.end(), [](const Aliasing& a) {
+      return !a.updates.empty() && !a.placements.empty();
+    });
+    if (!any) return;
+    const StateUse use = FindStateUse(graph_);
+    for (size_t n = 0; n < graph_.nodes().size(); ++n) {
+      for (const Aliasing::Update& update : aliasing_[n].updates) {
+        for (const Aliasing::Placement& placement : aliasing_[n].placements) {
+          if (placement.output != update.output || placement.offset != 0) continue;
+          FindMadeInState(static_cast<int>(n), update.input, placement.input, use);
+        }
+      }
+    }
+  }
+
+  void FindMadeInState(int update, int state_input, int value_input, const StateUse& use) {
+    const OperatorNode& node = graph_.node(update);
+    const int state = node.inputs[state_input], value = node.inputs[value_input];
+    const int maker = graph_.var(value).producer;
+    if (use.state[state] != state || use.state[value] >= 0 || in_state_[value] >= 0 ||
+        continued_[value] >= 0 || graph_.node(maker).op->role() != Role::kCompute ||
+        RootOf(value) != value || graph_.var(state).producer > maker ||
+        graph_.var(value).type.format != Format::kDefault ||
+        graph_.var(value).type.bytes() != graph_.var(state).type.bytes()) {
+      return;
+    }
+    std::vector<RunsBefore> edges;
+    for (size_t n = 0; n < graph_.nodes().size(); ++n) {
+      const int reader = static_cast<int>(n);
+      const std::vector<int>& inputs = graph_.node(reader).inputs;
+      const auto reads = [&](int input) { return use.state[input] == state; };
+      if (!model_.scheduled[n] || reader == update ||
+          std::none_of(inputs.begin(), inputs.end(), reads)) {
+        continue;
+      }
+      if (reader > maker) return;
+      if (reader < maker) {
+        edges.push_back({reader, maker});
+      } else if (!MayOverwrite(maker, value, use)) {
+        return;
+      }
+    }
+    in_state_[value] = state;
+    made_before_.insert(made_before_.end(), edges.begin(), edges.end());
+  }
+
+  // Returns whether a node may write this output over the state that it reads once.
+  bool MayOverwrite(int index, int output, const StateUse& use) const {
+    const OperatorNode& node = graph_.node(index);
+    return std::any_of(aliasing_[index].overwrites.begin(), aliasing_[index].overwrites.end(),
+                       [&](const Aliasing::Overwrite& overwrite) {
+                         const int given = node.inputs[overwrite.input];
+                         const auto shares = [&](int input) {
+                           return use.state[input] == use.state[given];
+                         };
+                         return node.outputs[overwrite.output] == output && use.state[given] >= 0 &&
+                                graph_.var(given).type.bytes() == graph_.var(output).type.bytes() &&
+                                std::count_if(node.inputs.begin(), node.inputs.end(), shares) == 1;
+                       });
   }
 
   bool IsOutput(int var) const {
@@ -154,6 +223,7 @@ class Builder {
     if (node.op->role() == Role::kCompute) {
       if (options_.views) AddViews(node, aliasing_[index].views);
       AddUpdates(node, aliasing_[index].updates);
+      MakeInStates(node);
       ContinueStorages(node);
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -202,6 +272,16 @@ class Builder {
     }
   }
 
+  // Adds outputs that are computed in a state's storage.
+  void MakeInStates(const OperatorNode& node) {
+    for (const int output : node.outputs) {
+      const int state = in_state_[output];
+      if (state < 0 || model_.views[output].storage >= 0) continue;
+      model_.views[output] = model_.views[state];
+      model_.updated[output] = true;
+    }
+  }
+
   // Adds outputs that are written into the storage of an input without other readers.
   void ContinueStorages(const OperatorNode& node) {
     for (const int output : node.outputs) {
@@ -245,6 +325,7 @@ class Builder {
         AddLast(readers[{use.state[input], use.version[input]}], index);
       }
     }
+    model_.runs_before.insert(model_.runs_before.end(), made_before_.begin(), made_before_.end());
   }
 
   bool IsAligned(int64_t offset) const { return offset % options_.view_alignment == 0; }
@@ -316,6 +397,9 @@ class Builder {
   std::vector<Aliasing> aliasing_ = std::vector<Aliasing>(graph_.nodes().size());  // by node
   // By var: the input of its node in whose storage it is written, or -1.
   std::vector<int> continued_ = std::vector<int>(graph_.vars().size(), -1);
+  // By var: the state in whose storage it is computed, or -1.
+  std::vector<int> in_state_ = std::vector<int>(graph_.vars().size(), -1);
+  std::vector<RunsBefore> made_before_;  // readers of these states, and the nodes that write them
   std::vector<bool> placed_ = std::vector<bool>(graph_.vars().size(), false);  // by storage
 };
 

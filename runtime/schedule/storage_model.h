@@ -68,8 +68,9 @@ struct RunsBefore {
 struct StorageModel {
   std::vector<Storage> storages;
   std::vector<VarView> views;  // by var
-  // By var: the node writes it into the storage of an input. The input is a state; or it has no
-  // other reader, and the var will be placed inside another one, which fixes the address of both.
+  // By var: the node writes it into the storage of an input, or of the state that takes it. An
+  // input is a state; or it has no other reader, and the var will be placed inside another one,
+  // which fixes the address of both.
   std::vector<bool> updated;
   std::vector<bool> scheduled;                     // by node: is in comp_seq
   std::vector<std::vector<int>> reads;             // by node: storages, without repeats

@@ -91,6 +91,8 @@ class Session {
   absl::Status WriteState(absl::string_view name, const HostTensor& value) {
     return state_->Write(name, value);
   }
+  // Writes their first values.
+  absl::Status ResetStates() { return state_->Reset(executable_->planned()); }
   const std::shared_ptr<StateMemory>& state() const { return state_; }
 
   const Executable& executable() const { return *executable_; }

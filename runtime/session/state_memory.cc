@@ -16,12 +16,17 @@ absl::StatusOr<std::shared_ptr<StateMemory>> StateMemory::Create(const PlannedGr
   if (bytes > 0) {
     ASHLAR_ASSIGN_OR_RETURN(states->memory_, planned.device->Allocate(bytes));
   }
+  ASHLAR_RETURN_IF_ERROR(states->Reset(planned));
+  return states;
+}
+
+absl::Status StateMemory::Reset(const PlannedGraph& planned) {
   for (const StateEntry& entry : planned.state.entries) {
     const OperatorNode& node = planned.graph.node(planned.graph.var(entry.var).producer);
     ASHLAR_ASSIGN_OR_RETURN(const std::vector<HostTensor> first, node.op->Evaluate({}));
-    ASHLAR_RETURN_IF_ERROR(Annotate(states->Write(entry.name, first[0]), Describe(node)));
+    ASHLAR_RETURN_IF_ERROR(Annotate(Write(entry.name, first[0]), Describe(node)));
   }
-  return states;
+  return absl::OkStatus();
 }
 
 absl::Status StateMemory::CheckHolds(const StatePool& states) const {

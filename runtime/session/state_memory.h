@@ -31,6 +31,8 @@ class StateMemory {
   // state; Write returns InvalidArgument for another type.
   absl::StatusOr<HostTensor> Read(absl::string_view name) const;
   absl::Status Write(absl::string_view name, const HostTensor& value);
+  // Writes the first values of a plan's states.
+  absl::Status Reset(const PlannedGraph& planned);
 
  private:
   StateMemory(Device& device, StatePool pool) : device_(device), pool_(std::move(pool)) {}

@@ -45,8 +45,8 @@ const std::set<std::string>& WithoutGradient() {
       // Inputs and outputs.
       "Host2DeviceCopy", "ImmutableTensor", "InputCallback", "OutputCallback",
       // States and their updates.
-      "AdamUpdate", "AddUpdate", "ConvolutionFilterUpdate", "MatrixMulUpdate", "SgdUpdate",
-      "SharedDeviceTensor",
+      "AdamUpdate", "AddUpdate", "Assign", "ConvolutionFilterUpdate", "MatrixMulUpdate",
+      "SgdUpdate", "SharedDeviceTensor",
       // Made by passes, after differentiation.
       "BatchNormApply", "BatchNormStatistics", "ElemwiseChain", "MatrixMulBias", "PoolingIndex",
       "PoolingRows",
