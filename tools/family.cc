@@ -220,7 +220,8 @@ absl::StatusOr<FamilySwitching> SwitchBetweenPoints(PlannedFamily family, int ru
   for (int64_t i = 0; i < switching.runs && status.ok(); ++i) {
     const size_t at = random.Next() % points.size();
     Point& point = points[at];
-    status = sessions[at]->Run();
+    status = sessions[at]->ResetStates();
+    if (status.ok()) status = sessions[at]->Run();
     bool equal = true;
     for (size_t k = 0; k < point.outputs.size(); ++k) {
       const auto bytes = static_cast<size_t>(point.outputs[k].bytes());

@@ -13,6 +13,7 @@
 #include "library/join_models.h"
 #include "library/pixel_input.h"
 #include "library/shape_family.h"
+#include "library/state_links.h"
 #include "runtime/measure/process_memory.h"
 #include "serialization/onnx/import/reader.h"
 #include "serialization/plan_file.h"
@@ -185,10 +186,23 @@ absl::StatusOr<Model> LoadJoined(const ModelFlags& flags, Console& console, Weig
   return WithExitCode(Annotate(reshaped.status(), "--shape"), ExitCode::kUsage);
 }
 
+absl::StatusOr<Model> LoadWithStates(Model model, const ModelFlags& flags) {
+  std::vector<StateLink> links;
+  for (const std::string& text : flags.states) {
+    const absl::StatusOr<StateLink> link = ParseStateLink(text);
+    if (!link.ok()) return UsageError(absl::StrCat("--state ", link.status().message()));
+    links.push_back(*link);
+  }
+  absl::StatusOr<Model> made = WithStates(std::move(model), links);
+  if (made.ok()) return made;
+  return WithExitCode(Annotate(made.status(), "--state"), ExitCode::kUsage);
+}
+
 }  // namespace
 
 absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console, WeightsUse use) {
-  const bool changed = !flags.then.empty() || !flags.pixels.empty() || flags.channels_last;
+  const bool changed =
+      !flags.then.empty() || !flags.pixels.empty() || !flags.states.empty() || flags.channels_last;
   if (changed && use == WeightsUse::kAsItRuns) use = WeightsUse::kPlain;
   ASHLAR_ASSIGN_OR_RETURN(Model model, LoadJoined(flags, console, use));
   for (const std::string& text : flags.pixels) {
@@ -201,10 +215,14 @@ absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console, Weigh
     if (!converted.ok()) return usage(converted.status());
     model = *std::move(converted);
   }
-  if (!flags.channels_last) return model;
-  absl::StatusOr<Model> last = WithChannelsLast(std::move(model));
-  if (last.ok()) return last;
-  return WithExitCode(Annotate(last.status(), "--input-layout nhwc"), ExitCode::kUsage);
+  if (flags.channels_last) {
+    absl::StatusOr<Model> last = WithChannelsLast(std::move(model));
+    if (!last.ok()) {
+      return WithExitCode(Annotate(last.status(), "--input-layout nhwc"), ExitCode::kUsage);
+    }
+    model = *std::move(last);
+  }
+  return flags.states.empty() ? std::move(model) : LoadWithStates(std::move(model), flags);
 }
 
 absl::Status PlanFileError(const absl::Status& status) {

@@ -245,6 +245,8 @@ void AddModelFlags(CLI::App& app, ModelFlags& flags, const std::string& what) {
               "a model that reads the outputs of the one before: both are planned as one");
   AddRepeated(model, "--pixels", flags.pixels, "NAME=480x640,...",
               "an input takes bytes {N,H,W,C}, which the model converts");
+  AddRepeated(model, "--state", flags.states, "OUTPUT=INPUT",
+              "an output becomes this input of the next run, at first zeros");
   AddParsed(model, "--input-layout", flags.channels_last, ParseLayout, "nchw|nhwc",
             "of the images that the model takes and gives (default nchw: {N,C,H,W})");
   // Not listed: the error of a model that needs it names it.

@@ -92,6 +92,7 @@ struct ModelFlags {
   std::vector<std::string> bounds;  // "name=300", for values whose sizes depend on data
   std::vector<std::string> then;    // models that follow, each fed by all before
   std::vector<std::string> pixels;  // "name=480x640,imagenet" (library/pixel_input.h)
+  std::vector<std::string> states;  // "output=input" (library/state_links.h)
   bool channels_last = false;       // images are {N,H,W,C} (library/channels_last.h)
   uint64_t weights_seed = 0;        // for files without weights: profile dumps
   std::string outputs;  // of an ONNX model: names of the tensors to end at, separated by commas
