@@ -4,12 +4,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "graph/status.h"
 #include "library/c/border.h"
 #include "library/c/objects.h"
 #include "library/c/plan_options.h"
 #include "library/join_models.h"
 #include "library/pixel_input.h"
+#include "library/state_links.h"
 #include "serialization/native/format.h"
 #include "serialization/onnx/import/reader.h"
 #include "serialization/tflite/import/reader.h"
@@ -209,6 +211,33 @@ ashlar_status ashlar_model_with_pixels(const ashlar_model* model, const char* pi
     ASHLAR_ASSIGN_OR_RETURN(ashlar::Model opened, ModelFor(*model, options));
     absl::StatusOr<ashlar::Model> made_of = ashlar::WithPixelInput(std::move(opened), *parsed);
     if (!made_of.ok()) return of_pixels(made_of.status());
+    auto made = std::make_unique<ashlar_model>();
+    made->model = *std::move(made_of);
+    made->AddNotes(made->model.notes);
+    *converted = made.release();
+    return absl::OkStatus();
+  });
+}
+
+ashlar_status ashlar_model_with_states(const ashlar_model* model, const char* states,
+                                       const ashlar_shape* shapes, size_t num_shapes,
+                                       ashlar_model** converted) {
+  return Call([&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(model, "model"));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(states, "states"));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(converted, "converted"));
+    ashlar_plan_options options = {};
+    options.shapes = shapes;
+    options.num_shapes = num_shapes;
+    std::vector<ashlar::StateLink> links;
+    for (absl::string_view text : absl::StrSplit(states, ' ', absl::SkipEmpty())) {
+      const absl::StatusOr<ashlar::StateLink> link = ashlar::ParseStateLink(text);
+      if (!link.ok()) return ashlar::Annotate(link.status(), "states");
+      links.push_back(*link);
+    }
+    ASHLAR_ASSIGN_OR_RETURN(ashlar::Model opened, ModelFor(*model, options));
+    absl::StatusOr<ashlar::Model> made_of = ashlar::WithStates(std::move(opened), links);
+    if (!made_of.ok()) return ashlar::Annotate(made_of.status(), "states");
     auto made = std::make_unique<ashlar_model>();
     made->model = *std::move(made_of);
     made->AddNotes(made->model.notes);

@@ -47,7 +47,7 @@ struct ashlar_plan {
   ashlar::RecordedPlan record;    // owns the names of buffers and steps
   ashlar::ViewedPlan viewed;      // for "json" and "html"
   std::deque<std::string> names;  // of inputs and outputs
-  std::vector<ashlar_tensor> inputs, outputs;
+  std::vector<ashlar_tensor> inputs, outputs, states;
   std::vector<ashlar_counted> counted;
   std::vector<ashlar_buffer> buffers;
   std::vector<ashlar_step> steps;

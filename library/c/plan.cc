@@ -101,6 +101,9 @@ absl::Status Describe(const Graph& model, const PlannedGraph& planned, std::stri
     plan.counted.push_back(
         {static_cast<int32_t>(counted.output), static_cast<int32_t>(counted.count), counted.axis});
   }
+  for (const StateEntry& state : planned.state.entries) {
+    plan.states.push_back(TensorOf(state.name, state.type, plan.names));
+  }
   plan.buffers = BuffersOf(plan.record);
   ASHLAR_ASSIGN_OR_RETURN(plan.steps, StepsOf(plan.record));
   plan.memory = MemoryOf(planned);
@@ -300,6 +303,11 @@ ashlar_status ashlar_plan_outputs(const ashlar_plan* plan, const ashlar_tensor**
 ashlar_status ashlar_plan_counted(const ashlar_plan* plan, const ashlar_counted** first,
                                   size_t* count) {
   return ashlar::c::Hand(plan, "plan", &ashlar_plan::counted, first, count);
+}
+
+ashlar_status ashlar_plan_states(const ashlar_plan* plan, const ashlar_tensor** first,
+                                 size_t* count) {
+  return ashlar::c::Hand(plan, "plan", &ashlar_plan::states, first, count);
 }
 
 ashlar_status ashlar_plan_buffers(const ashlar_plan* plan, const ashlar_buffer** first,

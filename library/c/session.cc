@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/needed_bytes.h"
 #include "graph/status.h"
 #include "library/c/border.h"
@@ -101,6 +102,29 @@ ashlar_status OnMemory(const char* device, const void* data, const What& what) {
   });
 }
 
+// Calls what(address, bytes) for a state of the session's.
+template <typename What>
+ashlar_status OnState(ashlar_session* session, const char* name, const void* data, size_t bytes,
+                      const What& what) {
+  return In(session, [&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(name, "name"));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(data, "data"));
+    StateMemory& states = *session->session->state();
+    const StateEntry* const entry = states.pool().Find(name);
+    if (entry == nullptr) {
+      return InvalidArgument(absl::StrCat(
+          "no state '", name, "'; the plan has: ",
+          absl::StrJoin(states.pool().entries, ", ",
+                        [](std::string* out, const StateEntry& e) { out->append(e.name); })));
+    }
+    if (static_cast<int64_t>(bytes) != entry->type.bytes()) {
+      return InvalidArgument(
+          absl::StrCat("state '", name, "' has ", entry->type.bytes(), " bytes, not ", bytes));
+    }
+    return what(states.Find(name), entry->type.bytes());
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ashlar_session>> SessionIn(std::shared_ptr<DeviceMemory> arena,
@@ -182,4 +206,22 @@ ashlar_status ashlar_pin(const char* device, void* data, size_t bytes) {
 
 ashlar_status ashlar_unpin(const char* device, void* data) {
   return ashlar::c::OnMemory(device, data, [&](ashlar::Device& on) { return on.Unpin(data); });
+}
+
+ashlar_status ashlar_session_reset(ashlar_session* session) {
+  return ashlar::c::In(session, [&] { return session->session->ResetStates(); });
+}
+
+ashlar_status ashlar_session_read_state(ashlar_session* session, const char* name, void* data,
+                                        size_t bytes) {
+  return ashlar::c::OnState(session, name, data, bytes, [&](const char* state, int64_t size) {
+    return session->executable->planned().device->CopyOut(data, state, size);
+  });
+}
+
+ashlar_status ashlar_session_write_state(ashlar_session* session, const char* name,
+                                         const void* data, size_t bytes) {
+  return ashlar::c::OnState(session, name, data, bytes, [&](char* state, int64_t size) {
+    return session->executable->planned().device->CopyIn(state, data, size);
+  });
 }

@@ -113,6 +113,11 @@ class Family:
             return results
         return _cut(results, *rows.pop())
 
+    def reset(self) -> None:
+        """Set the states of all points to their first values."""
+        for session in self.sessions:
+            session.reset()
+
 
 def _padded(array: "np.ndarray[Any, Any]", shape: Tuple[int, ...]) -> "np.ndarray[Any, Any]":
     if array.shape == shape:

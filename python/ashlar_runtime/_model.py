@@ -196,6 +196,34 @@ class Model:
         converted._warned = len(converted.notes)
         return converted
 
+    def with_states(self, states: Mapping[str, str], shapes: Optional[Mapping[str, Union[str, Sequence[int]]]] = None) -> "Model":
+        """Make a model with state between runs.
+
+        Each output becomes the input of the next run, which is then no input any more; at first it
+        is zeros. The outputs are outputs no more, unless no other is left. Each session has its own
+        states (`Session.reset`, `read_state`, `write_state`).
+
+        Parameters
+        ----------
+        states : mapping of str to str
+            The input by output: {"h_out": "h_in"}.
+        shapes : mapping of str to shape, optional
+            Other shapes of this model's inputs, before.
+
+        Returns
+        -------
+        Model
+        """
+        given = _plan_options(shapes=shapes)
+        links = " ".join(f"{output}={name}" for output, name in states.items())
+        converted = Model.__new__(Model)
+        converted.path = f"{self.path} with states {links}"
+        converted._parts = (self,)
+        converted._opened_as = Model.with_states, (self, states, shapes)
+        converted._handle = c.Handle("model", "model_with_states", self._handle.pointer, links.encode(), given.shapes, given.num_shapes)
+        converted._warned = len(converted.notes)
+        return converted
+
     def plan(self, budget: Union[int, str, None] = None, threads: int = 0,
              shapes: Optional[Mapping[str, Union[str, Sequence[int]]]] = None, prefer: str = "speed", exact: bool = False,
              max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,
@@ -333,7 +361,7 @@ class Plan:
     ----------
     memory : Memory
         The bytes that sessions need.
-    inputs, outputs : list of TensorInfo
+    inputs, outputs, states : list of TensorInfo
     choices : dict
         The options of `Model.plan` that make this plan again without a search: "tile", "passes",
         "prefer", and other planning options that are not the default, such as "precision",
@@ -379,6 +407,7 @@ class Plan:
         self.outputs = [_info(t) for t in _list("plan_outputs", self._handle, c.Tensor)]
         self._counted = [(self.outputs[k.output].name, self.outputs[k.count].name, k.axis)
                          for k in _list("plan_counted", self._handle, c.Counted)]
+        self.states = [_info(t) for t in _list("plan_states", self._handle, c.Tensor)]
 
     def _warn_of_total(self) -> None:
         """Warn if the smaller arena of a budget takes more memory in all."""
@@ -647,6 +676,29 @@ class Session:
             slot.place = np.frombuffer(block, info.dtype).reshape(info.shape)
         slot.array = slot.place
         return slot.place
+
+    def reset(self) -> None:
+        """Set all states to their first values."""
+        with self._turns:
+            c.call("session_reset", self._pointer)
+
+    def read_state(self, name: str) -> "np.ndarray[Any, Any]":
+        """Return a copy of a state, by the name of its input."""
+        info = next((info for info in self.plan.states if info.name == name), None)
+        value = np.empty(info.shape if info else 0, info.dtype if info else np.uint8)
+        with self._turns:
+            c.call("session_read_state", self._pointer, name.encode(), _address(value), value.nbytes)
+        return value
+
+    def write_state(self, name: str, value: Array) -> None:
+        """Set a state: an array of its dtype and shape."""
+        array = _numpy(f"state '{name}'", value)
+        for info in self.plan.states:
+            if info.name == name and (array.dtype != info.dtype or array.shape != info.shape):
+                raise c.InvalidArgument(f"state '{name}': {mismatch(array, info)}")
+        array = np.ascontiguousarray(array)
+        with self._turns:
+            c.call("session_write_state", self._pointer, name.encode(), _address(array), array.nbytes)
 
     def wait_event(self, event: int) -> None:
         """Make later runs wait for an event of the caller (cudaEvent_t)."""

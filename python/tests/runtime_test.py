@@ -265,6 +265,26 @@ class RuntimeTest(support.ModelTest):
         with self.assertRaisesRegex(ashlar.InvalidArgument, "'nobody'"):
             ashlar.load(path, bounds={"nobody": 2}).plan(threads=1)
 
+    def test_states_pass_from_run_to_run(self):
+        onnx = ashlar.load(support.onnx_relu(os.path.join(self.folder.name, "state.onnx"), 1, 2, 3, 3))
+        stateful = onnx.with_states({"y": "x"})
+        plan = stateful.plan(threads=1)
+        self.assertEqual([info.name for info in plan.states], ["x"])
+        self.assertEqual((plan.inputs, plan.memory.state), ([], 72))
+        run = plan.session()
+        value = np.random.default_rng(5).standard_normal((1, 2, 3, 3)).astype(np.float32)
+        run.write_state("x", value)
+        np.testing.assert_array_equal(run({}), np.maximum(value, 0))  # the only output stays one
+        np.testing.assert_array_equal(run.read_state("x"), np.maximum(value, 0))
+        run.reset()
+        np.testing.assert_array_equal(run.read_state("x"), 0)
+        for wrong, message in ((lambda: run.read_state("q"), "no state 'q'; the plan has: x"),
+                               (lambda: run.write_state("x", value[:, :1]), "state 'x'"),
+                               (lambda: onnx.with_states({"y": "z"}), "no input 'z'"),
+                               (lambda: onnx.with_states({"q": "x"}), "no output 'q'")):
+            with self.assertRaisesRegex(ashlar.InvalidArgument, message):
+                wrong()
+
     def test_a_stored_plan_is_used_without_a_search(self):
         plan = self.model.plan(budget="min", threads=1)
         path = os.path.join(self.folder.name, "least.plan")

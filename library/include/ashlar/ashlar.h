@@ -167,6 +167,16 @@ typedef struct ashlar_progress { /* progress of planning so far */
   int64_t least_arena; /* bytes, the smallest of these plans; 0: no plan yet */
 } ashlar_progress;
 
+/* Makes a model with state between runs: `states` is "OUTPUT=INPUT" for each state, separated by
+ * spaces. The output becomes the input of the next run; at first it is zeros. The inputs are inputs
+ * no more, and neither are the outputs outputs, unless no other is left. Each session has its own
+ * states, in memory beside the arena (ashlar_memory.state), and computes them there without a copy
+ * if nothing reads the old value afterwards. Output and input must have one type, otherwise
+ * ASHLAR_INVALID_ARGUMENT names both. `shapes` are as above. */
+ASHLAR_API ashlar_status ashlar_model_with_states(const ashlar_model* model, const char* states,
+                                                  const ashlar_shape* shapes, size_t num_shapes,
+                                                  ashlar_model** converted);
+
 /* Called about every 20 ms in the thread that waits for a plan; a nonzero result ends planning. */
 typedef int (*ashlar_progress_fn)(void* context, const ashlar_progress* progress);
 
@@ -349,6 +359,16 @@ ASHLAR_API ashlar_status ashlar_run(ashlar_session* session);
  * or pinned memory, the next run may be started before ashlar_wait. */
 ASHLAR_API ashlar_status ashlar_start(ashlar_session* session);
 ASHLAR_API ashlar_status ashlar_wait(ashlar_session* session);
+/* Lists the states of a plan, by the names of their inputs. */
+ASHLAR_API ashlar_status ashlar_plan_states(const ashlar_plan* plan, const ashlar_tensor** first,
+                                            size_t* count);
+/* Set all states of a session to their first values; copy one out or in between runs. `bytes` must
+ * be the state's. */
+ASHLAR_API ashlar_status ashlar_session_reset(ashlar_session* session);
+ASHLAR_API ashlar_status ashlar_session_read_state(ashlar_session* session, const char* name,
+                                                   void* data, size_t bytes);
+ASHLAR_API ashlar_status ashlar_session_write_state(ashlar_session* session, const char* name,
+                                                    const void* data, size_t bytes);
 /* Use the caller's events, on a device that has them (cudaEvent_t); otherwise ASHLAR_UNSUPPORTED.
  * Runs started after ashlar_wait_event begin after the event. ashlar_record_event records the event
  * after the runs started so far. */

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import zlib
 
-LARGEST = 3_800_000  # bytes; the wheel, with static libraries and better compression, has about 40,000 more
+LARGEST = 3_950_000  # bytes, with families of shapes and states; the wheel, with static libraries and better compression, has about 40,000 more
 
 
 def main(library):
