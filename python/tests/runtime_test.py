@@ -28,6 +28,9 @@ import numpy as np
 import ashlar_runtime as ashlar
 
 
+EXAMPLES = pathlib.Path(__file__).resolve().parent.parent.parent / "examples" / "python"
+
+
 def run_file(path, x):
     """Runs in a process that has inherited nothing."""
     return ashlar.load(path).compile(threads=2)(x)
@@ -231,6 +234,10 @@ class RuntimeTest(support.ModelTest):
         self.assertEqual(y.shape, (3, 2, 4, 8))  # rows are cut off
         np.testing.assert_array_equal(y[..., :5], np.maximum(x, 0))
         np.testing.assert_array_equal(y[..., 5:], 0)
+        example = subprocess.run([sys.executable, EXAMPLES / "sizes.py", onnx.path, "1..2x2x{4,8}x4"], capture_output=True, text=True)
+        self.assertEqual(example.returncode, 0, example.stderr)
+        for text in ("4 sizes: arena", "resident set grew by", "refused: x=3x3x9x5 is not declared", "(1, 2, 8, 4), of which 0% is padding"):
+            self.assertIn(text, example.stdout)
         with self.assertRaisesRegex(ashlar.InvalidArgument, "fits in no point"):
             padding(np.zeros((5, 2, 4, 4), np.float32))
         for shapes, message in (({"x": "8..1x2x4x4"}, "has no members"), ({"x": "1x2x{}x4"}, "has no members"),
