@@ -344,6 +344,13 @@ TEST_F(StatesCommandTest, AWrittenModelHasItsStates) {
             Values(Value(ReadNpz(Path("b.npz")))[0].second));
 }
 
+// Found when a converted model had lost its states.
+TEST_F(StatesCommandTest, StatesAreNotWrittenAsOnnx) {
+  const ProcessResult result = Ashlar("convert cell.ash --state next=h -o lost.onnx");
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_THAT(result.err, HasSubstr("ONNX has no state between runs"));
+}
+
 TEST_F(StatesCommandTest, WrongLinksAreRefused) {
   for (const auto& [option, told] : std::vector<std::pair<std::string, std::string>>{
            {"--state next", "'next' is no OUTPUT=INPUT"},

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/passes/pass.h"
+#include "graph/state.h"
 #include "graph/status.h"
 #include "serialization/file_writer.h"
 #include "serialization/onnx/export/model.h"
@@ -42,8 +43,15 @@ std::vector<bool> NeededVars(const Graph& graph) {
 absl::StatusOr<onnx::ModelProto> Convert(const Graph& graph, int operator_set, Weights weights) {
   OnnxModel model(graph, operator_set, weights);
   const std::vector<bool> needed = NeededVars(graph);
+  const std::vector<bool> updates = FindStateUse(graph).updates;
   std::vector<std::string> problems;
-  for (const OperatorNode& node : graph.nodes()) {
+  for (size_t n = 0; n < graph.nodes().size(); ++n) {
+    const OperatorNode& node = graph.node(static_cast<int>(n));
+    if (updates[n]) {
+      problems.push_back(
+          absl::StrCat(Describe(node, kLongestUncheckedName), ": ONNX has no state between runs"));
+      continue;
+    }
     const bool is_needed = std::any_of(node.outputs.begin(), node.outputs.end(),
                                        [&](int output) { return needed[output]; });
     if (node.op->role() != Role::kCompute || !is_needed) continue;
