@@ -14,6 +14,7 @@
 #include "graph/status.h"
 #include "opr/assign.h"
 #include "opr/table.h"
+#include "serialization/counted_results.h"
 
 namespace ashlar {
 namespace {
@@ -36,6 +37,7 @@ absl::StatusOr<const Binding*> Find(const std::vector<Binding>& bindings, const 
 }
 
 absl::StatusOr<std::vector<Link>> FindAll(const Graph& graph, absl::Span<const StateLink> links) {
+  const std::vector<CountedOutput> counts = CountedOutputsOf(graph);
   std::vector<Link> found;
   std::set<std::string> linked;
   for (const StateLink& link : links) {
@@ -53,12 +55,14 @@ absl::StatusOr<std::vector<Link>> FindAll(const Graph& graph, absl::Span<const S
           absl::StrCat("output '", link.output, "' is ", gives.ToString(), ", and input '",
                        link.input, "' is ", takes.ToString(), ": a state has one type"));
     }
-    const auto counts = [&](const Binding& other) {
-      return other.name.starts_with(absl::StrCat(link.output, ".count"));
+    const auto is_it = [&](const CountedOutput& counted) {
+      return graph.outputs()[counted.output].name == link.output ||
+             graph.outputs()[counted.count].name == link.output;
     };
-    if (std::any_of(graph.outputs().begin(), graph.outputs().end(), counts)) {
+    if (std::any_of(counts.begin(), counts.end(), is_it)) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "output '", link.output, "' has a size that depends on data; a state has one size"));
+          "output '", link.output,
+          "' has a size that depends on data, or is such a size; a state has one size"));
     }
     found.push_back({output, input});
   }
