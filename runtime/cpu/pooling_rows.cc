@@ -110,7 +110,7 @@ PoolFunction FunctionFor(PoolingMode mode, Isa isa) {
   }
 }
 
-// The numbers of a quantised image; those of floats are not read.
+// The numbers of a quantised image; of floats they are not read.
 PooledTypes TypesOf(const PoolingRows& op, const TensorType& src, const TensorType& dst) {
   if (IsQuantized(src.dtype)) {
     const bool rounds = IsQuantized(dst.dtype);
