@@ -7,7 +7,6 @@
 
 #include "graph/status.h"
 #include "opr/quantized_pooling.h"
-#include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/parallel.h"
@@ -31,8 +30,8 @@ struct RowsProblem {
 
 // Joins `count` channels from `src`; kCount is their number, or 0 if it is only known at run time.
 template <typename Element, typename Joined, Join kJoin, int64_t kCount>
-[[gnu::always_inline]] inline void JoinPixels(const RowsProblem& p, const Element* src,
-                                              int64_t lane, int64_t count, Joined* joined) {
+void JoinPixels(const RowsProblem& p, const Element* src, int64_t lane, int64_t count,
+                Joined* joined) {
   constexpr bool kFloats = std::is_same_v<Element, float>;
   count = kCount > 0 ? kCount : std::min(count, kLanes);
   for (int64_t y = 0; y < p.rows; ++y) {
@@ -97,16 +96,16 @@ void PoolChannels(const RowsProblem& p, const void* src, const void* before, voi
 using PoolFunction = void (*)(const RowsProblem&, const void*, const void*, void*, int64_t);
 
 template <typename Element>
-PoolFunction FunctionFor(PoolingMode mode, Isa isa) {
+PoolFunction FunctionFor(PoolingMode mode) {
   if (mode == PoolingMode::kMax) {
-    return Versions<PoolChannels<Element, Element, Join::kMaximum>>::For(isa);
+    return PoolChannels<Element, Element, Join::kMaximum>;
   }
   if constexpr (std::is_same_v<Element, float>) {
-    return Versions<PoolChannels<float, float, Join::kSum>>::For(isa);
+    return PoolChannels<float, float, Join::kSum>;
   } else if (mode == PoolingMode::kAverage) {
-    return Versions<PoolChannels<Element, int32_t, Join::kSum>>::For(isa);
+    return PoolChannels<Element, int32_t, Join::kSum>;
   } else {
-    return Versions<PoolChannels<Element, float, Join::kSumOfValues>>::For(isa);
+    return PoolChannels<Element, float, Join::kSumOfValues>;
   }
 }
 
@@ -139,19 +138,17 @@ absl::StatusOr<KernelList> MakePoolingRows(const PoolingRows& op, const KernelRe
   const ImageStrides to = StridesOf(dst);
   p.src_lane = blocked ? 1 : p.src.c;
   p.dst_lane = blocked ? 1 : to.c;
-  const Isa isa = request.processor.isa;
-  const PoolFunction pool = src.dtype == DType::kFloat32 ? FunctionFor<float>(op.param().mode, isa)
+  const PoolFunction pool = src.dtype == DType::kFloat32 ? FunctionFor<float>(op.param().mode)
                             : src.dtype == DType::kQuantizedS8
-                                ? FunctionFor<int8_t>(op.param().mode, isa)
-                                : FunctionFor<uint8_t>(op.param().mode, isa);
+                                ? FunctionFor<int8_t>(op.param().mode)
+                                : FunctionFor<uint8_t>(op.param().mode);
   // Padding channels are zeros, and so are their results.
   const int64_t channels = blocked ? ChannelBlocks(src.shape[1]) * kLanes : src.shape[1];
   const int64_t groups = CeilDivide(channels, kLanes), batch = src.shape[0];
   const int64_t grain = std::max<int64_t>(1, kElementsPerThread / (p.rows * p.columns * kLanes));
   const auto src_bytes = SizeOf(src.dtype), dst_bytes = SizeOf(dst.dtype);
   const auto before_bytes = has_before ? SizeOf(request.inputs[PoolingRows::kBefore].dtype) : 0;
-  return OnlyKernel(absl::StrCat("pooling_rows:", Name(isa)), [=, threads = request.threads](
-                                                                  const KernelArgs& args) {
+  return OnlyKernel("pooling_rows", [=, threads = request.threads](const KernelArgs& args) {
     const auto* const from = args.Input<char>(PoolingRows::kStrip);
     const char* const before = p.first ? nullptr : args.Input<char>(PoolingRows::kBefore);
     ParallelFor(threads, batch * groups, grain, [&](int64_t begin, int64_t end) {
