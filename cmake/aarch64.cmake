@@ -1,5 +1,5 @@
 # Cross build for 64-bit Arm. It uses Debian's compilers (g++-aarch64-linux-gnu) and its arm64
-# libraries, unpacked into a folder (scripts/test_aarch64.sh). Programs run under
+# libraries, unpacked into a folder (scripts/aarch64_libraries.sh). Programs run under
 # qemu-aarch64-static.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the manual page and the shell completions of a command from its own --help.
 
-usage: from_help.py COMMAND FOLDER      -> FOLDER/ashlar.1, FOLDER/ashlar (bash), FOLDER/_ashlar (zsh)
+usage: from_help.py COMMAND FOLDER [EMULATOR...]      -> FOLDER/ashlar.1, FOLDER/ashlar (bash), FOLDER/_ashlar (zsh)
 """
 import pathlib
 import re
@@ -152,9 +152,9 @@ def zsh(top, commands):
     return "\n".join(lines + ["  esac", "}", '_ashlar "$@"', ""])
 
 
-def main(command, folder):
+def main(command, folder, *emulator):
     def help_of(*arguments):
-        return subprocess.run([command, *arguments], check=True, capture_output=True, text=True).stdout
+        return subprocess.run([*emulator, command, *arguments], check=True, capture_output=True, text=True).stdout
 
     top = Help(help_of("--help"))
     version = help_of("--version").split()[1]

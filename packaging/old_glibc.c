@@ -12,6 +12,8 @@ int __lxstat(int version, const char* path, struct stat* result);
 int __fxstat(int version, int file, struct stat* result);
 int __fxstatat(int version, int folder, const char* path, struct stat* result, int flags);
 
+int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void* dso);
+
 #pragma GCC visibility push(hidden)
 
 /* Since 2.32: whether the process has one thread, so that reference counts need no atomic
@@ -33,6 +35,12 @@ int fstatat(int folder, const char* path, struct stat* result, int flags) {
 int fstat64(int file, struct stat64* result) {
   return fstat(file, (struct stat*)result);
 } /* the same structure */
+
+/* Was in every program, and on 64-bit Arm in no shared library. */
+extern void* __dso_handle;
+int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) {
+  return __register_atfork(prepare, parent, child, __dso_handle);
+}
 
 /* Since 2.30: waits until a time of the given clock. Conditions of std::condition_variable use the
  * clock of the time of day, so the time that is left is added to its present time. */

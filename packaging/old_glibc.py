@@ -15,7 +15,8 @@ import subprocess
 import sys
 
 # In the order of the search for symbols: before 2.34 the loader has a malloc of its own.
-LIBRARIES = {"c": "libc.so.6", "m": "libm.so.6", "mvec": "libmvec.so.1", "loader": "ld-linux-x86-64.so.2"}
+LIBRARIES = {"c": "libc.so.6", "m": "libm.so.6", "mvec": "libmvec.so.1", "loader": "ld-linux-x86-64.so.2",
+             "arm_loader": "ld-linux-aarch64.so.1"}
 SYMBOL = re.compile(r"\s*\d+: \w+\s+(\d+|0x\w+) (FUNC|OBJECT|IFUNC|NOTYPE|TLS)\s+(?:GLOBAL|WEAK)\s+DEFAULT\s+(?!UND)\w+ "
                     r"([\w.]+)@@?GLIBC_([\d.]+)$", re.M)
 
@@ -57,7 +58,7 @@ def main(compiler, readelf, limit, folder):
     options = [f"-L{folder} -Wl,--allow-shlib-undefined -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2 -Wl,--as-needed"]
     for short, soname in LIBRARIES.items():
         path = subprocess.run([compiler, f"-print-file-name={soname}"], check=True, capture_output=True, text=True).stdout.strip()
-        if path == soname:  # 64-bit Arm has neither libmvec nor this loader
+        if path == soname:  # of another architecture; 64-bit Arm has no libmvec yet
             continue
         listing = subprocess.run([readelf, "--dyn-syms", "-W", path], check=True, capture_output=True, text=True).stdout
         symbols = newest_versions(listing, tuple(map(int, limit.split("."))))

@@ -18,3 +18,4 @@ ASHLAR_LONG_TESTS=1 scripts/test_wheel.sh
 scripts/test_old_system.sh || [ $? -eq 77 ]  # skipped, with a message, without Debian 11
 scripts/test_packages.sh
 scripts/test_aarch64.sh || [ $? -eq 77 ]  # skipped, with a message, without a cross compiler
+scripts/package.sh --arch arm64 && scripts/test_arm64_packages.sh || [ $? -eq 77 ]  # skipped, with a message, as above

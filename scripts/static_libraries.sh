@@ -2,10 +2,13 @@
 # Builds static Abseil and protobuf-lite into a folder, from the sources of the installed Debian
 # packages: a wheel includes them in its library. Debian's own archives cannot be linked into shared
 # libraries. The code is not ours, so its warnings are off.
-# Usage: scripts/static_libraries.sh FOLDER    (exit 77 if the sources are not available)
+# Usage: scripts/static_libraries.sh FOLDER [TOOLCHAIN]    (exit 77 if the sources are not available)
+#        TOOLCHAIN: a file of CMake's, for a cross build
 set -euo pipefail
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
+toolchain=()
+[ -z "${2:-}" ] || toolchain=("-DCMAKE_TOOLCHAIN_FILE=$(realpath "$2")")
 packages="libabsl-dev libprotobuf-dev"
 wanted=$(dpkg-query -W -f='${source:Package}=${source:Version}\n' $packages | sort -u)
 if [ "$(cat "$folder/built" 2>/dev/null)" = "$wanted" ]; then
@@ -24,7 +27,7 @@ apt=(apt-get -qq -o "Dir::Etc::sourcelist=$folder/sources.list" -o Dir::Etc::sou
 "${apt[@]}" source $wanted >sources.log || { echo "skipped: no sources of" $wanted; exit 77; }
 flags=(-G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_SHARED_LIBS=OFF -DCMAKE_CXX_STANDARD=20
        "-DCMAKE_CXX_FLAGS=-w -fvisibility=hidden -fvisibility-inlines-hidden -ffunction-sections"
-       -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+       -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "${toolchain[@]}")
 export CCACHE_BASEDIR=$folder CCACHE_NOHASHDIR=1  # so that clones share compiled files
 cmake -S abseil-*/ -B abseil "${flags[@]}" >abseil.log
 cmake -S protobuf-*/ -B protobuf "${flags[@]}" -Dprotobuf_BUILD_TESTS=OFF -Dprotobuf_BUILD_PROTOC_BINARIES=OFF >protobuf.log

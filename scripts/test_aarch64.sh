@@ -14,24 +14,8 @@ skip() {
 scripts/install_packages.sh gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user-static ||
   skip "no cross compiler for 64-bit Arm, or no qemu (Debian: g++-aarch64-linux-gnu, qemu-user-static)"
 root=$PWD/build/aarch64-root work=$PWD/build/aarch64-work
-mkdir -p "$root" "$work"
-
-# Libraries for arm64 go into a folder, by an apt of their own: this system stays of one architecture. Program
-# generators (protoc, flatc) are this system's, so their libraries have to be of the same versions.
-packages=(libabsl-dev libabsl20220623 libflatbuffers-dev libflatbuffers2 libprotobuf-dev libprotobuf32 libprotobuf-lite32
-          libonnx-dev libonnx1 libonnxifi zlib1g-dev zlib1g libstb-dev libstb0 libgtest-dev libgmock-dev
-          libcli11-dev nlohmann-json3-dev libxxhash-dev)
-if [ "$(cat "$root/unpacked" 2>/dev/null)" != "${packages[*]}" ]; then
-  apt_root=$work/apt
-  mkdir -p "$apt_root/lists/partial" "$apt_root/archives/partial"
-  touch "$apt_root/status"
-  printf '%s\n' 'APT::Architecture "arm64";' 'APT::Architectures "arm64";' "Dir::State::lists \"$apt_root/lists\";" \
-    "Dir::State::status \"$apt_root/status\";" "Dir::Cache \"$apt_root\";" 'APT::Sandbox::User "root";' >"$apt_root/apt.conf"
-  (cd "$apt_root/archives" && export APT_CONFIG=$apt_root/apt.conf &&
-    apt-get -qq update && apt-get -qq download "${packages[@]}") || skip "no libraries for arm64 from Debian's archive"
-  for package in "$apt_root"/archives/*.deb; do dpkg -x "$package" "$root"; done
-  echo "${packages[*]}" >"$root/unpacked"
-fi
+mkdir -p "$work"
+scripts/aarch64_libraries.sh || skip "no libraries for arm64 from Debian's archive"
 
 arm() {
   qemu-aarch64-static -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH="$root/usr/lib/aarch64-linux-gnu" "$@"
