@@ -10,8 +10,8 @@ namespace {
 
 using F = ScalarFunction;
 
-// The starts or ends of a Slice: the least and the most of each; `var` has those that depend on
-// data.
+// The starts or ends of a Slice: the least and the most of each; `var` has the bounds
+// of the run.
 struct Bounds {
   std::vector<int64_t> least, most;
   OnnxVar var = kNoOnnxVar;
@@ -119,7 +119,7 @@ OnnxVars CountedSlice(OnnxNode& node, OnnxImportFunction run) {
   const OnnxVar size = CountAlong(node, x, axis);
   const OnnxVar start = starts.At(node, i), end = ends.At(node, i);
   std::vector<int64_t> whole_starts = starts.most, whole_ends = ends.most;
-  // The valid places are the first ones of those that are cut, if these begin at a known place.
+  // The valid places are the first ones of the whole cut, if it begins at a known place.
   const bool first_ones = !starts.IsOpen(i) && starts.most[i] >= 0 && steps[i] == 1 &&
                           (!ends.IsOpen(i) || ends.least[i] >= 0);
   if (first_ones) {
