@@ -13,9 +13,11 @@
 #include "memory/heuristics/dive.h"
 #include "memory/heuristics/first_fit.h"
 #include "memory/heuristics/online.h"
+#include "memory/heuristics/parts.h"
 #include "memory/heuristics/rounds.h"
 #include "memory/heuristics/squeaky_wheel.h"
 #include "memory/megengine/megengine_planners.h"
+#include "memory/problem/lower_bound.h"
 
 namespace ashlar::memory {
 namespace {
@@ -29,6 +31,8 @@ constexpr int64_t kAttempts = 1000;
 constexpr int kFewAttempts = 12;
 // If rounds are alike: one part in this many of the work goes to the whole.
 constexpr int64_t kRestOfRounds = 8;
+// Parts get this share of the work for the whole, in addition.
+constexpr int64_t kShareOfParts = 2;
 
 class Best {
  public:
@@ -158,6 +162,104 @@ Solution InRounds(const Instance& instance, int64_t lower_bound, const SearchLim
   return once;
 }
 
+// Plans the parts of an instance (memory/heuristics/parts.h) one after the other. The first is
+// planned as well as possible. Each other has to fit beside it, and meets groups at one end that
+// have bases. If it does not fit, it is planned without these bases, and then the part beyond that
+// end with the bases that it got.
+template <typename Place>
+class PartByPart {
+ public:
+  PartByPart(const Instance& instance, const std::vector<TimePart>& parts,
+             const SearchLimits& limits, Place place)
+      : instance_(instance), parts_(parts), limits_(limits), place_(place), work_(limits.work) {}
+
+  Solution Plan(int64_t lower_bound) {
+    const std::vector<size_t> order = FullestFirst(instance_, parts_);
+    std::vector<int64_t> bases(instance_.groups(), -1);
+    Solution whole = PlanPart(order[0], limits_.capacity.value_or(0), kFirstShare, bases);
+    int64_t arena = std::max({whole.arena, lower_bound, limits_.capacity.value_or(0)});
+    size_t first = order[0], last = order[0];  // of those that are planned
+    for (size_t i = 1; i < order.size(); ++i) {
+      const size_t part = order[i], beside = part < first ? first : last;
+      std::vector<int64_t> with = bases;
+      const int64_t needed = PlanPart(part, arena, kShare, with).arena;
+      if (needed > arena && !PlanBoth(part, beside, arena, bases, with)) arena = needed;
+      bases = std::move(with);
+      first = std::min(first, part);
+      last = std::max(last, part);
+    }
+    for (int32_t g = 0; g < instance_.groups(); ++g) {
+      if (bases[g] < 0) bases[g] = instance_.AlignUp(g, 0);  // without bytes
+    }
+    whole.arena = instance_.Arena(bases);
+    whole.bases = std::move(bases);
+    whole.work = limits_.work - work_;
+    return whole;
+  }
+
+ private:
+  // The first part has half of the work, and each other a share of what is left.
+  static constexpr int64_t kFirstShare = 2, kShare = 4;
+
+  // Gives bases to the groups of a part that have none.
+  Solution PlanPart(size_t part, int64_t capacity, int64_t share, std::vector<int64_t>& bases) {
+    const PartInstance some = MakePart(instance_, parts_[part], bases);
+    SearchLimits limits = limits_;
+    limits.work = std::max<int64_t>(0, work_) / share;
+    if (capacity > 0) limits.capacity = capacity;
+    Solution solution = place_(some.instance, ComputeLowerBound(some.instance).bytes, limits);
+    work_ -= solution.work;
+    for (size_t i = 0; i < some.groups.size(); ++i) bases[some.groups[i]] = solution.bases[i];
+    return solution;
+  }
+
+  // Plans `part` without the bases of the groups that it shares with `beside`, then that one again.
+  // `bases`: without those of `part`. Returns whether both fit; then `with` has the new bases.
+  bool PlanBoth(size_t part, size_t beside, int64_t arena, const std::vector<int64_t>& bases,
+                std::vector<int64_t>& with) {
+    const TimePart &one = parts_[part], &other = parts_[beside];
+    const TimePart both = {std::min(one.begin, other.begin), std::max(one.end, other.end)};
+    const int32_t border = std::max(one.begin, other.begin);
+    std::vector<int64_t> some = bases;
+    for (int32_t g = 0; g < instance_.groups(); ++g) {
+      const int32_t begin = instance_.begin(g), end = instance_.end(g);
+      const bool across = begin < border && border < end;
+      const bool within = both.begin <= begin && end <= both.end;
+      if (across && !within) return false;
+      if (across || (other.begin <= begin && end <= other.end)) some[g] = -1;
+    }
+    if (PlanPart(part, arena, kShare, some).arena > arena) return false;
+    if (PlanPart(beside, arena, kShare, some).arena > arena) return false;
+    with = std::move(some);
+    return true;
+  }
+
+  const Instance& instance_;
+  const std::vector<TimePart>& parts_;
+  const SearchLimits& limits_;
+  const Place place_;
+  int64_t work_;  // that is left
+};
+
+// Plans part by part, then the whole if that may be smaller.
+template <typename Place>
+Solution InParts(const Instance& instance, int64_t lower_bound, const SearchLimits& limits,
+                 Place place) {
+  const std::vector<TimePart> parts = FindParts(instance);
+  if (parts.size() < 2) return place(instance, lower_bound, limits);
+  SearchLimits some = limits;
+  some.work = limits.work / kShareOfParts;
+  Solution by_part = PartByPart(instance, parts, some, place).Plan(lower_bound);
+  if (by_part.arena <= std::max({lower_bound, by_part.proven_bound, limits.capacity.value_or(0)})) {
+    return by_part;
+  }
+  Solution whole = place(instance, lower_bound, limits);
+  if (whole.arena <= by_part.arena) return whole;
+  by_part.work = whole.work;
+  by_part.proven_bound = std::max(by_part.proven_bound, whole.proven_bound);
+  return by_part;
+}
+
 // Finds the best plan within the capacity. If nothing fits, the search aimed too low; then it
 // searches without a capacity, with the same work again.
 template <typename Place>
@@ -214,7 +316,10 @@ Solution PlaceAsPortfolio(const Instance& instance, int64_t lower_bound,
 
 Solution PlaceByPortfolio(const Instance& instance, int64_t lower_bound,
                           const SearchLimits& limits) {
-  return WithinCapacity(instance, lower_bound, limits, PlaceAsPortfolio);
+  return WithinCapacity(instance, lower_bound, limits,
+                        [](const Instance& some, int64_t bound, const SearchLimits& some_limits) {
+                          return InParts(some, bound, some_limits, PlaceAsPortfolio);
+                        });
 }
 
 Solution PlaceByFirstFits(const Instance& instance, int64_t lower_bound,

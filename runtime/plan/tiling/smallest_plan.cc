@@ -1,215 +1,168 @@
-// Plans the tilings that the search expects to be small. Then local search (first improvement):
-// from the smallest plan to neighbouring tilings, as long as one of them is smaller and the work
-// limit is not reached.
+// A stage plans the tilings that are expected to be smallest, then the best of these with more work
+// and with faster kernels.
 #include "runtime/plan/tiling/smallest_plan.h"
 
 #include <algorithm>
-#include <deque>
 #include <limits>
-#include <set>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "absl/types/span.h"
 #include "graph/status.h"
-#include "runtime/plan/tiling/tiling_moves.h"
+#include "runtime/plan/tiling/least_tilings.h"
+#include "runtime/plan/tiling/needless_tiles.h"
 
 namespace ashlar {
 namespace {
 
+// Extra operations of the stages, over all of the untiled graph.
+constexpr double kLimits[] = {0, 0.05, 0.3, 1, std::numeric_limits<double>::infinity()};
+// Limits on the tilings that a stage plans, and of these with more work.
+constexpr size_t kPlanned = 8, kThorough = 2;
 // Plans made at the same time: a fixed number, not the number of cores, because results must not
-// depend on it. A plan of a large graph takes tens of megabytes. A plan of rolling lines with early
-// release (rolling) takes twice as many, because a tensor has several buffers.
+// depend on it. A plan of a large graph takes tens of megabytes.
 constexpr size_t kTogether = 2;
-constexpr size_t kRollingTogether = 1;
-// Limit on plans of tilings that are expected to be small. Their lower bounds are known before, so
-// a few are enough.
-constexpr size_t kMostSmall = 24;
-// The same for tilings between other cuts.
-constexpr size_t kMostMoved = 8;
-// The same for each list with rolling lines. For small graphs the limit is higher: as many plans as
-// have kRollingOperators operators in total. Their plans often exceed the estimate: rows that stay
-// keep others from moving.
-constexpr size_t kMostRolling = 16;
-constexpr size_t kRollingOperators = 1200;
-// Limit on plans that are repeated with more work, of all of these and of neighbours: the smallest,
-// and the plan of the tiling that is expected to be smallest. A plan made with little work can be
-// far from its estimate.
-constexpr size_t kThorough = 3;
-// Limit on neighbouring plans, as total operators: large graphs try fewer.
-constexpr size_t kNearOperators = 12000;
-constexpr size_t kMostNear = 8;
 
-class Smallest {
+// What the best plan is chosen by.
+struct Rank {
+  int64_t arena = std::numeric_limits<int64_t>::max();
+  double extra_flops = 0, ms = 0;
+
+  static Rank Of(const PlannedGraph& planned) {
+    return {planned.plan.plan.arena, planned.extra_flops_ratio, planned.predicted_ms};
+  }
+  friend bool operator<(const Rank& a, const Rank& b) {
+    return std::tie(a.arena, a.extra_flops, a.ms) < std::tie(b.arena, b.extra_flops, b.ms);
+  }
+};
+
+// Returns the names of the kernels, by node.
+std::vector<std::string> KernelsOf(const PlannedGraph& planned) {
+  std::vector<std::string> names;
+  for (const std::shared_ptr<const Kernel>& kernel : planned.kernels) {
+    names.emplace_back(kernel == nullptr ? "" : kernel->implementation());
+  }
+  return names;
+}
+
+class Stages {
  public:
-  Smallest(TiledPlans& plans, int64_t below)
-      : plans_(plans),
-        below_(below),
-        most_rolling_(std::max(kMostRolling, kRollingOperators / plans.operators())) {}
+  Stages(const Graph& graph, double max_extra_flops)
+      : graph_(graph), max_extra_flops_(max_extra_flops) {}
 
-  absl::StatusOr<std::unique_ptr<PlannedGraph>> Find() {
-    tilings_ = &plans_.smaller_tilings();
-    const absl::Span<const Tiling> small = absl::MakeConstSpan(tilings_->smallest);
-    const absl::Span<const Tiling> moved = absl::MakeConstSpan(tilings_->moved);
-    ASHLAR_RETURN_IF_ERROR(Try(WithLowWorkspace(small.subspan(0, kMostSmall))));
-    ASHLAR_RETURN_IF_ERROR(Try(WithLowWorkspace(moved.subspan(0, kMostMoved))));
-    ASHLAR_RETURN_IF_ERROR(Descend());
-    ASHLAR_RETURN_IF_ERROR(TryRolling());
-    ASHLAR_RETURN_IF_ERROR(TryThoroughly());
-    if (smallest_ != nullptr) return WithFastKernels();
-    if (below_ < std::numeric_limits<int64_t>::max()) return nullptr;
-    // Possibly no candidate could be tiled as estimated.
-    return plans_.PlanUntiled(plans_.kinds().back());
+  // Plans what the search expects to be smallest, with little work; then with more work the best of
+  // it and what is expected to be the smallest; then the best of all with fast kernels.
+  absl::Status Run(TiledPlans& plans, double limit) {
+    const std::shared_ptr<PlannedGraph> before = least_plan_;
+    ASHLAR_RETURN_IF_ERROR(Improve(plans, limit));
+    if (least_plan_ == before || least_plan_->tiles.empty()) return absl::OkStatus();
+    ASHLAR_ASSIGN_OR_RETURN(
+        auto fewer,
+        WithoutNeedlessTiles(graph_, std::make_unique<PlannedGraph>(*least_plan_), least_.arena));
+    if (!(fewer->tiles == least_plan_->tiles)) Offer(std::move(fewer), /*or_equal=*/true);
+    return absl::OkStatus();
+  }
+
+  std::unique_ptr<PlannedGraph> Take() {
+    least_plan_.reset();
+    return taken_ == nullptr ? nullptr : std::make_unique<PlannedGraph>(std::move(*taken_));
   }
 
  private:
-  using Candidates = std::vector<TiledPlans::Candidate>;
-
-  int64_t least() const { return smallest_ == nullptr ? below_ : smallest_->plan.plan.arena; }
-
-  Candidates WithLowWorkspace(absl::Span<const Tiling> tilings) const {
-    Candidates candidates;
-    for (const Tiling& tiling : tilings) {
-      candidates.push_back({&tiling, /*low_workspace=*/true});
-    }
-    return candidates;
-  }
-
-  // Returns whether a candidate is new and may be the smallest: a plan is never smaller than its
-  // peak of live bytes.
-  bool IsOfUse(const TiledPlans::Candidate& candidate) {
-    return candidate.tiling->arena_bytes < least() &&
-           asked_
-               .insert(
-                   {candidate.tiling->spec.ToString(), candidate.low_workspace, candidate.thorough})
-               .second;
-  }
-
-  // Plans the useful candidates; with `first`, stops after the first one that is smaller than all
-  // before.
-  absl::Status Try(const Candidates& candidates, bool first = false) {
-    const int64_t before = least();
-    for (size_t next = 0; next < candidates.size();) {
-      Candidates some;
-      const bool rolls = candidates[next].tiling->spec.Has(TileKind::kRolling);
-      const size_t together = rolls ? kRollingTogether : kTogether;
-      for (; next < candidates.size() && some.size() < together; ++next) {
-        if (IsOfUse(candidates[next])) some.push_back(candidates[next]);
+  absl::Status Improve(TiledPlans& plans, double limit) {
+    const std::vector<Tiling> tilings = plans.least_tilings().Find(limit, least_.arena);
+    const Tiling* best = nullptr;
+    bool proven = false;
+    // Plans some at a time, as long as each may be the smallest; returns those that are.
+    const auto plan = [&](const std::vector<TiledPlans::Candidate>& candidates) -> absl::Status {
+      for (size_t next = 0; next < candidates.size();) {
+        std::vector<TiledPlans::Candidate> some;
+        for (; next < candidates.size() && some.size() < kTogether; ++next) {
+          if (candidates[next].tiling->live_bytes < least_.arena) some.push_back(candidates[next]);
+        }
+        ASHLAR_ASSIGN_OR_RETURN(auto planned, plans.Plan(some));
+        for (size_t i = 0; i < planned.size(); ++i) {
+          if (planned[i] == nullptr || planned[i]->extra_flops_ratio > limit) continue;
+          const bool is_proven = planned[i]->plan.proof != memory::Proof::kNone;
+          if (!Offer(std::move(planned[i]))) continue;
+          best = some[i].tiling;
+          proven = is_proven;
+        }
       }
-      ASHLAR_ASSIGN_OR_RETURN(auto planned, plans_.Plan(some));
-      made_ += some.size();
-      for (size_t i = 0; i < planned.size(); ++i) {
-        if (planned[i] != nullptr) Consider(some[i], std::move(planned[i]));
-      }
-      if (first && least() < before) break;
-    }
-    return absl::OkStatus();
-  }
-
-  void Consider(const TiledPlans::Candidate& candidate, std::unique_ptr<PlannedGraph> planned) {
-    const int64_t arena = planned->plan.plan.arena;
-    if (planned->plan.proof == memory::Proof::kNone) unproven_.push_back({arena, candidate});
-    if (arena >= least()) return;
-    smallest_ = std::move(planned);
-    tiling_ = candidate.tiling;
-    low_workspace_ = candidate.low_workspace;
-  }
-
-  // Tries rolling lines with early release, after all others: the search without them is not
-  // changed. Tilings with one segment come first, because they reach their estimates more often.
-  absl::Status TryRolling() {
-    tilings_ = &plans_.rolling_tilings();
-    for (const std::vector<Tiling>* const list : {&tilings_->smallest, &tilings_->moved}) {
-      ASHLAR_RETURN_IF_ERROR(Try(RollingCandidates(*list, /*alone=*/true)));
-      ASHLAR_RETURN_IF_ERROR(Try(RollingCandidates(*list, /*alone=*/false)));
-    }
-    return tiling_ != nullptr && tiling_->spec.Has(TileKind::kRolling) ? Descend()
-                                                                       : absl::OkStatus();
-  }
-
-  // Returns the first candidates with rolling lines, in one segment or in several.
-  Candidates RollingCandidates(const std::vector<Tiling>& tilings, bool alone) const {
-    Candidates rolling;
-    for (const Tiling& tiling : tilings) {
-      if (rolling.size() == most_rolling_) break;
-      if (tiling.spec.Has(TileKind::kRolling) && IsAlone(tiling.spec) == alone) {
-        rolling.push_back({&tiling, /*low_workspace=*/true});
-      }
-    }
-    return rolling;
-  }
-
-  // Returns whether there is one segment, for all images or for each.
-  static bool IsAlone(const TileSpec& spec) {
-    return spec.segments.size() == 1 && spec.segments[0].inner.size() <= 1;
-  }
-
-  // Plans with more work: the smallest plans that are not proven to be the smallest of their
-  // tilings, and the one that is expected to be smallest.
-  absl::Status TryThoroughly() {
-    if (unproven_.empty()) return absl::OkStatus();
-    const auto expected = [](const auto& entry) {
-      const Tiling& tiling = *entry.second.tiling;
-      return std::tuple(tiling.arena_bytes, tiling.ms, !entry.second.low_workspace);
+      return absl::OkStatus();
     };
-    const TiledPlans::Candidate best =
-        std::min_element(unproven_.begin(), unproven_.end(), [&](const auto& a, const auto& b) {
-          return expected(a) < expected(b);
-        })->second;
-    std::stable_sort(unproven_.begin(), unproven_.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    unproven_.resize(std::min(unproven_.size(), kThorough));
-    Candidates candidates;
-    for (const auto& [arena, candidate] : unproven_) {
-      candidates.push_back({candidate.tiling, candidate.low_workspace, Thoroughness::kChosen});
+    std::vector<TiledPlans::Candidate> candidates;
+    for (size_t i = 0; i < std::min(tilings.size(), kPlanned); ++i) {
+      candidates.push_back({&tilings[i], true, Thoroughness::kLook});
     }
-    candidates.push_back({best.tiling, best.low_workspace, Thoroughness::kChosen});
-    unproven_.clear();
-    return Try(candidates);
-  }
-
-  absl::Status Descend() {
-    if (smallest_ == nullptr) return absl::OkStatus();
-    const size_t operators = std::max<size_t>(1, smallest_->graph.nodes().size());
-    for (const size_t most = made_ + std::min(kMostNear, kNearOperators / operators);
-         made_ < most;) {
-      const int64_t before = least();
-      near_.push_back(TilingsNear(*tilings_, *tiling_, before, plans_.max_extra_flops()));
-      const absl::Span<const Tiling> near = absl::MakeConstSpan(near_.back());
-      ASHLAR_RETURN_IF_ERROR(Try(WithLowWorkspace(near.subspan(0, most - made_)), /*first=*/true));
-      if (least() == before) break;
+    ASHLAR_RETURN_IF_ERROR(plan(candidates));
+    if (best == nullptr) return absl::OkStatus();
+    if (!proven) {
+      candidates = {{best, true, Thoroughness::kChosen}};
+      for (size_t i = 0; i < tilings.size() && candidates.size() < kThorough; ++i) {
+        if (&tilings[i] == best || tilings[i].arena_bytes > tilings[0].arena_bytes) continue;
+        candidates.push_back({&tilings[i], true, Thoroughness::kChosen});
+      }
+      ASHLAR_RETURN_IF_ERROR(plan(candidates));
     }
+    if (plans.kinds().size() == 1) return absl::OkStatus();
+    // Usually the kernels that need little are the fastest that fit, too.
+    ASHLAR_ASSIGN_OR_RETURN(auto look, plans.Plan({{best, false, Thoroughness::kLook}}));
+    if (look[0] == nullptr) return absl::OkStatus();
+    if (KernelsOf(*look[0]) == KernelsOf(*least_plan_)) {
+      least_plan_->planning.kernels.low_workspace = look[0]->planning.kernels.low_workspace;
+      least_plan_->spared = look[0]->spared;
+      return absl::OkStatus();
+    }
+    ASHLAR_ASSIGN_OR_RETURN(auto planned, plans.Plan({{best, false, Thoroughness::kChosen}}));
+    Offer(std::move(planned[0]), /*or_equal=*/true);
     return absl::OkStatus();
   }
 
-  // Returns the plan with the fastest kernels if it is not larger.
-  absl::StatusOr<std::unique_ptr<PlannedGraph>> WithFastKernels() {
-    if (!low_workspace_ || plans_.kinds().size() == 1) return std::move(smallest_);
-    ASHLAR_ASSIGN_OR_RETURN(
-        auto planned, plans_.Plan({{tiling_, /*low_workspace=*/false, Thoroughness::kChosen}}));
-    return planned[0]->plan.plan.arena <= least() ? std::move(planned[0]) : std::move(smallest_);
+  // Returns whether a plan is the best of all stages so far. Keeps it if it is the best within the
+  // limit.
+  bool Offer(std::unique_ptr<PlannedGraph> planned, bool or_equal = false) {
+    if (planned == nullptr) return false;
+    const Rank rank = Rank::Of(*planned);
+    const auto is_better = [&](const Rank& other) {
+      return rank < other || (or_equal && !(other < rank));
+    };
+    const bool best = is_better(least_);
+    const std::shared_ptr<PlannedGraph> shared = std::move(planned);
+    if (best) {
+      least_ = rank;
+      least_plan_ = shared;
+    }
+    const bool within = shared->extra_flops_ratio <= max_extra_flops_;
+    if (within && (taken_ == nullptr || is_better(Rank::Of(*taken_)))) taken_ = shared;
+    return best;
   }
 
-  TiledPlans& plans_;
-  const int64_t below_;
-  const size_t most_rolling_;
-  const FoundTilings* tilings_ = nullptr;
-  std::deque<std::vector<Tiling>> near_;
-  std::set<std::tuple<std::string, bool, Thoroughness>> asked_;
-  size_t made_ = 0;                                                  // plans
-  std::vector<std::pair<int64_t, TiledPlans::Candidate>> unproven_;  // with the sizes of their
-                                                                     // arenas
-  std::unique_ptr<PlannedGraph> smallest_;
-  const Tiling* tiling_ = nullptr;  // of `smallest_`
-  bool low_workspace_ = false;
+  const Graph& graph_;  // before the passes
+  const double max_extra_flops_;
+  Rank least_;  // of all stages
+  std::shared_ptr<PlannedGraph> least_plan_, taken_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestOf(TiledPlans& plans, int64_t below) {
-  return Smallest(plans, below).Find();
+bool IsSmaller(const PlannedGraph& a, const PlannedGraph& b) { return Rank::Of(a) < Rank::Of(b); }
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestOf(
+    const Graph& graph, absl::Span<const std::unique_ptr<TiledPlans>> rewrites,
+    double max_extra_flops) {
+  Stages stages(graph, max_extra_flops);
+  double before = -1;
+  for (const double limit : kLimits) {
+    if (before >= max_extra_flops) break;
+    before = limit;
+    for (const std::unique_ptr<TiledPlans>& plans : rewrites) {
+      ASHLAR_RETURN_IF_ERROR(stages.Run(*plans, limit));
+    }
+  }
+  return stages.Take();
 }
 
 }  // namespace ashlar

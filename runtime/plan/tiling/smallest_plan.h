@@ -1,21 +1,31 @@
 // Finds the smallest plan of a graph in tiles.
+//
+// The more a plan may compute again, the smaller it is, never larger: a search with a limit of
+// extra operations runs, in a fixed order, the stages of all lower limits (kLimits), and takes the
+// best plan of all stages that is within its limit. A stage depends on the stages before it alone,
+// never on the limit asked for. So what a limit chooses from contains what any lower limit chooses
+// from. The best plan has the fewest bytes; of these it does the fewest operations, then is the
+// fastest. A limit between two of kLimits runs the stage of the upper one, too.
 #ifndef ASHLAR_RUNTIME_PLAN_TILING_SMALLEST_PLAN_H_
 #define ASHLAR_RUNTIME_PLAN_TILING_SMALLEST_PLAN_H_
 
-#include <cstdint>
-#include <limits>
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "runtime/plan/tiling/tiled_plans.h"
 
 namespace ashlar {
 
-// Returns the smallest of all plans that are found; among equal ones the plan with the fastest
-// kernels. It is no larger than any plan of the tilings in plans.tilings().best. Null if none is
-// found below so many bytes.
+// Returns the smallest plan that is found, without tiles that save nothing. `graph`: before the
+// passes. `rewrites`: the same, rewritten in several ways, at least one. Null if it has no tiles.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestOf(
-    TiledPlans& plans, int64_t below = std::numeric_limits<int64_t>::max());
+    const Graph& graph, absl::Span<const std::unique_ptr<TiledPlans>> rewrites,
+    double max_extra_flops);
+
+// Returns whether a plan has fewer bytes than another, or does fewer operations in as many, or is
+// expected to be faster with as many of both.
+bool IsSmaller(const PlannedGraph& a, const PlannedGraph& b);
 
 }  // namespace ashlar
 

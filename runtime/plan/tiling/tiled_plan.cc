@@ -82,12 +82,10 @@ bool HasPadding(const Graph& graph) {
 // - sums of integers in convolutions: separate tensors may be placed better, by a few percent;
 // - blocks of channels: padding takes memory.
 // And with wide convolutions in groups of channels, which takes more operators.
+// Returns the smallest untiled plan if the graph has no tiles.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestEitherWay(const Graph& graph,
                                                                 const RewrittenGraph& rewritten,
-                                                                const PlanRequest& request,
-                                                                TiledPlans& plans) {
-  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smallest, SmallestOf(plans));
-  plans.Forget();
+                                                                const PlanRequest& request) {
   std::vector<PlanRequest> others;
   const auto add_without = [&](absl::string_view pass) -> absl::Status {
     PlanRequest& other = others.emplace_back(request);
@@ -100,15 +98,21 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestEitherWay(const Graph& gra
   if (widest > 0 && request.planning.group_bytes == 0) {
     others.emplace_back(request).planning.group_bytes = CeilDivide(widest, kGroups);
   }
+  std::vector<RewrittenGraph> graphs;
   for (const PlanRequest& other : others) {
-    ASHLAR_ASSIGN_OR_RETURN(const RewrittenGraph graph_without,
+    ASHLAR_ASSIGN_OR_RETURN(graphs.emplace_back(),
                             RewriteGraph(Graph(graph), other.target, other.planning,
                                          {true, other.debug.measure_passes}));
-    ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<TiledPlans> plans_without,
-                            TiledPlans::Create(graph_without, other));
-    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smaller,
-                            SmallestOf(*plans_without, smallest->plan.plan.arena));
-    if (smaller != nullptr) smallest = std::move(smaller);
+  }
+  std::vector<std::unique_ptr<TiledPlans>> plans(1 + others.size());
+  ASHLAR_ASSIGN_OR_RETURN(plans[0], TiledPlans::Create(rewritten, request));
+  for (size_t i = 0; i < others.size(); ++i) {
+    ASHLAR_ASSIGN_OR_RETURN(plans[1 + i], TiledPlans::Create(graphs[i], others[i]));
+  }
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smallest,
+                          SmallestOf(graph, plans, plans[0]->max_extra_flops()));
+  if (smallest == nullptr) {
+    ASHLAR_ASSIGN_OR_RETURN(smallest, plans[0]->PlanUntiled(plans[0]->kinds().back()));
   }
   smallest->searched = 1 + static_cast<int>(others.size());
   return smallest;
@@ -154,17 +158,15 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const Graph& grap
     return found;
   }
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smallest,
-                          SmallestEitherWay(graph, rewritten, request, *plans));
+                          SmallestEitherWay(graph, rewritten, request));
   const int searched = smallest->searched;
   for (const bool low_workspace : plans->kinds()) {
-    if (!left && plans->untiled_bound() >= smallest->plan.plan.arena) break;
+    if (!left && plans->untiled_bound() > smallest->plan.plan.arena) break;
     ASHLAR_ASSIGN_OR_RETURN(
         std::unique_ptr<PlannedGraph> whole,
         left ? PlanUntiled(graph, request, low_workspace) : plans->PlanUntiled(low_workspace));
-    if (whole->plan.plan.arena < smallest->plan.plan.arena) smallest = std::move(whole);
+    if (IsSmaller(*whole, *smallest)) smallest = std::move(whole);
   }
-  const int64_t found_bytes = smallest->plan.plan.arena;
-  ASHLAR_ASSIGN_OR_RETURN(smallest, WithoutNeedlessTiles(graph, std::move(smallest), found_bytes));
   const int64_t least = smallest->plan.plan.arena;
   if (budget.bytes > 0 && least > budget.bytes && !budget.find_smallest) {
     return DoesNotFit(absl::StrCat("no plan fits the memory budget of ", budget.bytes,
@@ -214,7 +216,7 @@ absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> PlanFrontier(
     points.push_back(std::move(planned[0]));
   }
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smallest,
-                          SmallestEitherWay(graph, rewritten, request, *plans));
+                          SmallestEitherWay(graph, rewritten, request));
   const int searched = smallest->searched;
   if (smallest->plan.plan.arena < last) points.push_back(std::move(smallest));
   for (const auto& point : points) {

@@ -20,6 +20,8 @@ namespace {
 
 // Work for a plan that may be returned, as a multiple of a candidate's.
 constexpr int64_t kChosenWork = 4;
+// A look has one part in this many.
+constexpr int64_t kLooks = 4;
 
 // Returns how tilings share the device's memory, with kernels of low workspace. Without workspaces
 // if they cannot be computed on several threads at once.
@@ -71,6 +73,7 @@ absl::StatusOr<TiledGraph> TileRewritten(const RewrittenGraph& rewritten, const 
 memory::PlanOptions PlannerFor(Thoroughness thorough, const PlanningOptions& planning) {
   memory::PlanOptions planner = planning.planner;
   int64_t& work = planner.limits.work;
+  if (thorough == Thoroughness::kLook) work /= kLooks;
   if (thorough == Thoroughness::kChosen) {
     work = std::min(work, std::numeric_limits<int64_t>::max() / kChosenWork) * kChosenWork;
   }
@@ -98,18 +101,21 @@ TiledPlans::TiledPlans(const RewrittenGraph& rewritten, const PlanRequest& reque
       request_(request),
       device_(device),
       order_(std::move(order)),
-      arena_(ArenaOn(device, request)),
-      search_(Problem()) {}
+      arena_(ArenaOn(device, request)) {}
 
-TilingProblem TiledPlans::Problem() {
+TilingProblem TiledPlans::Problem(double max_extra_flops) {
+  const int64_t alignment = request_.debug.alignment;
+  const Processor processor = request_.target.processor.value_or(device_.processor());
   return {rewritten_.graph,
           order_.order,
           SpeedOf(device_, request_.target, request_.planning),
           arena_,
-          max_extra_flops(),
-          /*rolling=*/false,
+          max_extra_flops,
+          /*rolling=*/true,
           request_.planning.planner.limits.stop,
-          &costs_};
+          &costs_,
+          alignment > 0 ? alignment : device_.arena_alignment(processor),
+          request_.planning.planner};
 }
 
 absl::StatusOr<std::unique_ptr<TiledPlans>> TiledPlans::Create(const RewrittenGraph& rewritten,
@@ -117,26 +123,22 @@ absl::StatusOr<std::unique_ptr<TiledPlans>> TiledPlans::Create(const RewrittenGr
   ASHLAR_ASSIGN_OR_RETURN(Schedule order,
                           OrderOf(rewritten.graph, request.target, request.planning));
   ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(request.target.comp_node));
-  std::unique_ptr<TiledPlans> plans(new TiledPlans(rewritten, request, *device, std::move(order)));
-  plans->search_.Search();
-  return plans;
+  return std::unique_ptr<TiledPlans>(new TiledPlans(rewritten, request, *device, std::move(order)));
 }
 
-const FoundTilings& TiledPlans::smaller_tilings() {
-  if (!looked_for_smaller_) search_.LookForSmaller();
-  looked_for_smaller_ = true;
-  return search_.found();
-}
-
-const FoundTilings& TiledPlans::rolling_tilings() {
-  if (!rolling_) {
-    TilingProblem problem = Problem();
-    problem.rolling = true;
-    rolling_.emplace(problem);
-    rolling_->Search();
-    rolling_->LookForSmaller();
+const FoundTilings& TiledPlans::tilings() {
+  if (!search_) {
+    TilingProblem problem = Problem(max_extra_flops());
+    problem.rolling = false;
+    search_.emplace(problem);
+    search_->Search();
   }
-  return rolling_->found();
+  return search_->found();
+}
+
+LeastTilings& TiledPlans::least_tilings() {
+  if (!least_) least_.emplace(Problem(std::numeric_limits<double>::infinity()));
+  return *least_;
 }
 
 void TiledPlans::ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const {

@@ -2,7 +2,6 @@
 #ifndef ASHLAR_RUNTIME_PLAN_TILING_TILED_PLANS_H_
 #define ASHLAR_RUNTIME_PLAN_TILING_TILED_PLANS_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <memory>
@@ -15,6 +14,7 @@
 #include "runtime/plan/request/plan_request.h"
 #include "runtime/plan/stages/planned_graph.h"
 #include "runtime/plan/stages/rewrite.h"
+#include "runtime/plan/tiling/least_tilings.h"
 #include "runtime/plan/tiling/tiling_search.h"
 #include "runtime/schedule/scheduler.h"
 
@@ -39,6 +39,7 @@ absl::StatusOr<TiledGraph> TileRewritten(const RewrittenGraph& rewritten, const 
 
 // How much work the search for addresses of one plan may do.
 enum class Thoroughness {
+  kLook,       // a fraction
   kCandidate,  // one of many candidates: as much as requested
   kChosen,     // a plan that may be returned: several times as much
 };
@@ -53,21 +54,15 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiles(TiledGraph tiled, const 
 // fits a budget does not depend on the budget.
 class TiledPlans {
  public:
-  // Searches for tilings. Both arguments must outlive it.
+  // Both arguments must outlive it.
   static absl::StatusOr<std::unique_ptr<TiledPlans>> Create(const RewrittenGraph& rewritten,
                                                             const PlanRequest& request);
 
-  const FoundTilings& tilings() const { return search_.found(); }
-  // The same, with the tilings found between all cuts for the smallest plan alone
-  // (FoundTilings::moved).
-  const FoundTilings& smaller_tilings();
-  // Returns the tilings of a search for the smallest plan alone that also tries rolling lines with
-  // early release (TileKind::kRolling). The first call searches.
-  const FoundTilings& rolling_tilings();
-  // Operators of the untiled graph, at least 1.
-  size_t operators() const {
-    return static_cast<size_t>(std::max(1, CountOperators(rewritten_.graph)));
-  }
+  // Returns the tilings of which none is both slower and larger than another. The first call
+  // searches.
+  const FoundTilings& tilings();
+  // The search for the smallest tilings.
+  LeastTilings& least_tilings();
   // A lower bound for plans of the untiled graph, bytes; 0 if none is known.
   int64_t untiled_bound() const { return order_.bound_bytes; }
   // The largest ratio of FLOPs that a tiling may recompute.
@@ -95,7 +90,7 @@ class TiledPlans {
   // Frees the cached tiled graphs, which are large.
   void Forget() {
     tiled_.clear();
-    rolling_.reset();
+    least_.reset();
     costs_.Forget();
   }
   // Plans the untiled graph.
@@ -108,7 +103,7 @@ class TiledPlans {
   TiledPlans(const RewrittenGraph& rewritten, const PlanRequest& request, Device& device,
              Schedule order);
 
-  TilingProblem Problem();
+  TilingProblem Problem(double max_extra_flops);
   void ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const;
   // Caches the tiled graphs of these tilings only, as far as they exist: they are large.
   absl::Status TileAs(const std::vector<const Tiling*>& tilings);
@@ -120,9 +115,8 @@ class TiledPlans {
   const Schedule order_;
   const ArenaModel arena_;
   TilingCosts costs_;
-  TilingSearch search_;
-  bool looked_for_smaller_ = false;
-  std::optional<TilingSearch> rolling_;
+  std::optional<TilingSearch> search_;
+  std::optional<LeastTilings> least_;
   absl::flat_hash_map<const Tiling*, TiledGraph> tiled_;  // of the last candidates
 };
 

@@ -1,7 +1,6 @@
 // Searches for tilings by the estimates of tiling_ways.h, without planning. For each split of the
 // batch it runs dynamic programming over the cuts of the graph (tiling_paths.h). Segments are first
-// tried between a few of the cuts; a search for the smallest plan also moves them
-// (tiling_borders.h).
+// tried between a few of the cuts.
 #include "runtime/plan/tiling/tiling_search.h"
 
 #include <algorithm>
@@ -14,7 +13,6 @@
 #include "absl/functional/function_ref.h"
 #include "runtime/plan/stages/rewrite.h"
 #include "runtime/plan/tiling/exact_tilings.h"
-#include "runtime/plan/tiling/tiling_borders.h"
 #include "runtime/schedule/arena.h"
 #include "runtime/schedule/storage.h"
 
@@ -96,19 +94,6 @@ void TilingSearch::Search() {
   if (few_) TryExactly();
   found_.best = BestOf(tilings_);
   found_.smallest = Smallest();
-  for (size_t i = 0; i < cuts.size(); ++i) found_.cuts.push_back(ways_.IdOf(i));
-  found_.ways = ways_.All();
-}
-
-void TilingSearch::LookForSmaller() {
-  if (ways_.cuts().size() >= 2 && !few_ && MoveBorders(ways_, found_.smallest[0].spec)) {
-    tilings_.resize(1);
-    TryAllParts();
-    if (tilings_.size() > 1) found_.moved = Smallest();
-    found_.ways = ways_.All();
-  }
-  tilings_ = {};
-  ways_.Forget();
 }
 
 // Chooses cuts that are not larger than their neighbours: tensors between segments are stored

@@ -21,12 +21,6 @@ struct FoundTilings {
   // All tilings that are nearly as small as the smallest, the smallest first. Planning them finds
   // the smallest plan.
   std::vector<Tiling> smallest;
-  // The smallest tilings between all cuts, the smallest first (TilingSearch::LookForSmaller).
-  std::vector<Tiling> moved;
-  // The cuts, as ids of the operators that produce the tensors between segments, in order; and all
-  // options that were tried between them.
-  std::vector<int> cuts;
-  std::vector<TilingWay> ways;
 };
 
 // A search for tilings. A tiling splits the batch up to some cut (GraphCut) or not at all. Cuts are
@@ -36,11 +30,9 @@ class TilingSearch {
  public:
   explicit TilingSearch(const TilingProblem& problem) : problem_(problem), ways_(problem) {}
 
-  // Searches between few cuts. Call once, first.
+  // Searches between few cuts. Call once.
   void Search();
   const FoundTilings& found() const { return found_; }
-  // Extends the search to all cuts (slow; for the smallest plan). Call once.
-  void LookForSmaller();
 
  private:
   void ChooseFirst();

@@ -24,6 +24,29 @@ TilingTrial FirstTrial(const Graph& graph, absl::Span<const GraphCut> cuts, size
   return {i, j, TileKind::kLines, strips, 1, images};
 }
 
+std::vector<TilingTrial> FirstTrials(const Graph& graph, absl::Span<const GraphCut> cuts, size_t i,
+                                     size_t j, int64_t images, bool recompute, bool lines) {
+  std::vector<TilingTrial> trials;
+  const TensorType& made = graph.var(cuts[j].var).type;
+  const int64_t rows = RowsOf(made), read = RowsOf(graph.var(cuts[i].var).type);
+  if (recompute) {
+    const int64_t columns = rows > 0 ? made.shape[3] : 0;
+    for (const int64_t strips : std::set<int64_t>{2, 4, 8}) {
+      if (strips > rows) break;
+      if (strips < 8) trials.push_back({i, j, TileKind::kRows, strips, 1, images});
+      trials.push_back({i, j, TileKind::kGrid, strips, std::min(columns, strips), images});
+    }
+    return trials;
+  }
+  // Strips of one row of the input or of the output.
+  for (const int64_t strips : std::set<int64_t>{rows, read / 2, read}) {
+    if (strips < 2 || strips > read) continue;
+    trials.push_back({i, j, TileKind::kRolling, strips, 1, images});
+    if (lines) trials.push_back({i, j, TileKind::kLines, strips, 1, images});
+  }
+  return trials;
+}
+
 std::vector<TilingTrial> RefinedTrials(const Graph& graph, absl::Span<const GraphCut> cuts,
                                        size_t i, size_t j, int64_t images, bool rolling) {
   std::vector<TilingTrial> trials;

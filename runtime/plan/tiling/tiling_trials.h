@@ -33,6 +33,11 @@ int64_t RowsOf(const TensorType& type);
 TilingTrial FirstTrial(const Graph& graph, absl::Span<const GraphCut> cuts, size_t i, size_t j,
                        int64_t images);
 
+// Returns the candidates that show what a segment needs: in rolling lines, with `lines` also in
+// lines; with `recompute` instead in rows and grids.
+std::vector<TilingTrial> FirstTrials(const Graph& graph, absl::Span<const GraphCut> cuts, size_t i,
+                                     size_t j, int64_t images, bool recompute, bool lines);
+
 // Returns further candidates between cuts `i` and `j`: other numbers of lines, and rows that are
 // recomputed instead of saved. With `rolling`, also rolling lines with early release
 // (TileKind::kRolling).

@@ -10,11 +10,14 @@
 #include "runtime/plan/stages/parallel_for.h"
 #include "runtime/plan/stages/rewrite.h"
 #include "runtime/plan/tiling/again_trials.h"
+#include "runtime/schedule/ordered_plan.h"
 #include "runtime/schedule/scheduler.h"
 
 namespace ashlar {
 namespace {
 
+// The arena of a single segment has one part in this many of the work for a plan.
+constexpr int64_t kPlacementShare = 16;
 constexpr int64_t kMaxStrips = 128;                                  // of one segment
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 2;  // bytes
 
@@ -83,14 +86,16 @@ bool TilingWays::SplitsBatch(size_t last) {
   return entry->second;
 }
 
+bool TilingWays::Fits(const TilingTrial& trial) const {
+  const GraphCut& read = cuts_[IsLines(trial.kind) ? trial.i : trial.j];
+  const int64_t rows = RowsOf(problem_.graph.var(read.var).type);
+  return trial.segment || (trial.count >= 2 && trial.count <= std::min(rows, kMaxStrips));
+}
+
 void TilingWays::Try(absl::Span<const TilingTrial> trials) {
   std::vector<std::optional<TilingWay>> ways(trials.size());
   ParallelFor(trials.size(), problem_.stop, [&](size_t k) {
-    const TilingTrial& trial = trials[k];
-    const GraphCut& read = cuts_[IsLines(trial.kind) ? trial.i : trial.j];
-    const int64_t rows = RowsOf(problem_.graph.var(read.var).type);
-    const bool fits = trial.count >= 2 && trial.count <= std::min(rows, kMaxStrips);
-    if (fits || trial.segment) ways[k] = Tiled(trial);
+    if (Fits(trials[k])) ways[k] = Tiled(trials[k]);
   });
   for (std::optional<TilingWay>& way : ways) {
     if (!way || way->extra_flops > problem_.max_extra_flops) continue;
@@ -117,15 +122,21 @@ std::vector<TilingTrial> TilingWays::Refinements(const Ends& ends) {
   return trials;
 }
 
-// Returns the peak of a graph between two cuts (GraphBetween) for so many images, in its order. In
-// a slice of the batch, the caller's output is a tensor of the arena, and is copied from there.
-int64_t TilingWays::PeakOf(const Graph& part, const GraphCut& from, const GraphCut& to,
-                           int64_t images, const TileSpec& tiles) const {
+// Returns the storage of a graph between two cuts (GraphBetween) for so many images. In a slice of
+// the batch, the caller's output is a tensor of the arena, and is copied from there.
+StorageModel TilingWays::ModelOf(const Graph& part, const GraphCut& from, const GraphCut& to,
+                                 int64_t images, const TileSpec& tiles) const {
   const StorageOptions& storage = problem_.arena.storage;
   const bool released = IsInput(from) && storage.release_inputs;
-  const StorageModel model = BuildPartStorageModel(
+  return BuildPartStorageModel(
       part, StorageFor(tiles, storage),
       {!IsInput(from) || released, !IsOutput(to) || images < images_, released});
+}
+
+// Returns the peak of such a graph, in its order.
+int64_t TilingWays::PeakOf(const Graph& part, const GraphCut& from, const GraphCut& to,
+                           int64_t images, const TileSpec& tiles) const {
+  const StorageModel model = ModelOf(part, from, to, images, tiles);
   return ScheduleAsGiven(part, model, problem_.arena.workspace(part, model)).peak_bytes;
 }
 
@@ -149,7 +160,9 @@ TilingWay TilingWays::AsItIs(const GraphCut& from, const GraphCut& to, int64_t i
 
 // Returns nullopt if the segment cannot be tiled like this.
 std::optional<TilingWay> TilingWays::Tiled(const TilingTrial& trial) const {
-  TilingWay way{trial.i, trial.j, trial.images, trial.segment, 0, 0, 0};
+  TilingWay way;
+  way.begin = trial.i, way.end = trial.j, way.images = trial.images;
+  way.segment = trial.segment;
   if (!way.segment) {
     way.segment =
         TileSegment{IdOf(trial.i), IdOf(trial.j), trial.kind, trial.count, trial.count_width, {}};
@@ -181,6 +194,40 @@ std::optional<TilingCost> TilingWays::CostOf(const TilingTrial& trial,
   const double again = WeightFlops(*tiled) - WeightFlops(*part);
   if (flops_ > 0) cost.extra_flops = std::max(0.0, again / flops_);
   return cost;
+}
+
+// Returns the peak if the option cannot be cut out of the graph.
+int64_t TilingWays::PlacedBytes(const TilingWay& way) const {
+  const GraphCut &from = cuts_[way.begin], &to = cuts_[way.end];
+  absl::StatusOr<Graph> part = GraphBetween(problem_.graph, problem_.order, from, to, way.images);
+  TileSpec tiles;
+  if (way.segment) tiles.segments = {*way.segment};
+  if (part.ok() && way.segment) part = Tile(*part, tiles, AllNodes(*part), Operators());
+  if (!part.ok()) return way.bytes;
+  const StorageModel model = ModelOf(*part, from, to, way.images, tiles);
+  const std::vector<int64_t> workspace = problem_.arena.workspace(*part, model);
+  OrderedPlanOptions options{problem_.alignment, 0, /*reorder=*/false, false, problem_.planner};
+  options.planner.limits.work = options.planner.limits.work / kPlacementShare << (2 * way.depth);
+  const absl::StatusOr<OrderedPlan> plan =
+      PlanInOrder(*part, model, ScheduleAsGiven(*part, model, workspace), workspace, options);
+  return plan.ok() ? std::max(way.bytes, plan->plan.plan.arena) : way.bytes;
+}
+
+void TilingWays::Place(absl::Span<const TilingWay* const> ways) {
+  std::vector<int64_t> placed(ways.size());
+  ParallelFor(ways.size(), problem_.stop, [&](size_t i) { placed[i] = PlacedBytes(*ways[i]); });
+  for (size_t i = 0; i < ways.size(); ++i) {
+    const TilingWay& way = *ways[i];
+    TilingWay* mine = nullptr;
+    if (way.segment) {
+      std::vector<TilingWay>& segments = segments_.at({way.begin, way.end, way.images});
+      mine = &segments[static_cast<size_t>(&way - segments.data())];
+    } else {
+      mine = &whole_.at({way.begin, way.images});
+    }
+    mine->placed = way.placed < 0 ? placed[i] : std::min(way.placed, placed[i]);
+    ++mine->depth;
+  }
 }
 
 const TilingWay& TilingWays::Whole(size_t cut, int64_t images) {

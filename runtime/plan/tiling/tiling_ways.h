@@ -20,6 +20,7 @@
 #include "absl/types/span.h"
 #include "graph/graph.h"
 #include "graph/tiling/tile_spec.h"
+#include "memory/planner.h"
 #include "runtime/plan/stages/time_estimate.h"
 #include "runtime/plan/tiling/graph_cuts.h"
 #include "runtime/plan/tiling/tiling_costs.h"
@@ -50,6 +51,9 @@ struct TilingProblem {
       false;  // whether rolling lines with early release (TileKind::kRolling) are tried as well
   std::stop_token stop = {};
   TilingCosts* costs = nullptr;  // shared by searches of this graph; may be null
+  // For the arenas of single segments (TilingWays::Place).
+  int64_t alignment = 1;
+  memory::PlanOptions planner = {};
 };
 
 // Returns the cost of a tiling, evaluated unless it is known. `key`: as in TilingCosts::Of.
@@ -62,6 +66,7 @@ struct Tiling {
   int64_t arena_bytes = 0;
   double ms = 0;
   double extra_flops = 0;  // recomputed FLOPs, over all of the untiled graph
+  int64_t live_bytes = 0;  // peak, if `arena_bytes` is an arena (LeastTilings)
 };
 
 // One option to execute the nodes between two cuts.
@@ -72,6 +77,8 @@ struct TilingWay {
   int64_t bytes = 0;                   // peak
   double ms = 0;
   double extra_flops = 0;  // recomputed FLOPs, over all of the untiled graph
+  int64_t placed = -1;     // the arena by itself; -1: not placed
+  int depth = 0;           // how often it was placed, each time with more work
 };
 
 // The options evaluated so far.
@@ -105,6 +112,11 @@ class TilingWays {
   // split.
   bool SplitsBatch(size_t last);
 
+  // Computes the arenas of options (TilingWay::placed): with little work at first, with four times
+  // as much each time after that. None becomes larger.
+  void Place(absl::Span<const TilingWay* const> ways);
+  // Returns whether a segment can have so many tiles.
+  bool Fits(const TilingTrial& trial) const;
   // Evaluates candidate segments.
   void Try(absl::Span<const TilingTrial> trials);
   // Returns further candidates between two cuts; at the first call for new ends also the first
@@ -128,8 +140,11 @@ class TilingWays {
  private:
   bool IsInput(const GraphCut& cut) const;
   bool IsOutput(const GraphCut& cut) const;
+  StorageModel ModelOf(const Graph& part, const GraphCut& from, const GraphCut& to, int64_t images,
+                       const TileSpec& tiles) const;
   int64_t PeakOf(const Graph& part, const GraphCut& from, const GraphCut& to, int64_t images,
                  const TileSpec& tiles) const;
+  int64_t PlacedBytes(const TilingWay& way) const;
   TilingWay AsItIs(const GraphCut& from, const GraphCut& to, int64_t images) const;
   std::optional<TilingWay> Tiled(const TilingTrial& trial) const;
   std::optional<TilingCost> CostOf(const TilingTrial& trial, const TileSpec& tiles) const;

@@ -1,0 +1,405 @@
+#include "runtime/plan/tiling/least_tilings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+namespace ashlar {
+namespace {
+
+// Limits on the operators of all tiled segments that one call evaluates: between other cuts, and in
+// total.
+constexpr int64_t kMostHoped = 300000, kMostEvaluated = 450000;
+// Cuts at which a split batch may be joined again.
+constexpr size_t kJoins = 16;
+// Segments of the smallest path are placed if their live bytes are at least this share of it.
+constexpr double kMayBeLargest = 0.75;
+// The cost of a segment that is not evaluated: a constant, and its estimate's share of the bytes
+// that it must be below, to this power.
+constexpr double kEvaluation = 0.05, kPower = 4;
+// Differences below this are rounding errors of sums.
+constexpr double kSameFlops = 1e-9;
+// The order of the norm by which paths leave room.
+constexpr double kNorm = 8, kRoomy = 0.6;
+// Tilings that are expected to need up to so much more than the smallest.
+constexpr double kNearlyLeast = 1.1;
+constexpr size_t kNearlyLeastTilings = 6;
+// How often a segment is placed, how many are placed again at once, and how often a call does that.
+constexpr int kPlacings = 3;
+constexpr size_t kAgain = 2;
+constexpr int kRounds = 4;
+
+int64_t ValueOf(const TilingWay& way) { return std::max(way.bytes, way.placed); }
+
+}  // namespace
+
+LeastTilings::LeastTilings(const TilingProblem& problem) : problem_(problem), ways_(problem) {
+  std::vector<bool> in_arena;
+  for (size_t i = 0; i < ways_.cuts().size(); ++i) in_arena.push_back(ways_.ArenaBytesOf(i) > 0);
+  estimates_.emplace(problem.graph, problem.order, ways_.cuts(), std::move(in_arena));
+  if (ways_.cuts().size() >= 2) FindSplits();
+}
+
+// A batch is split into single images, or not at all. It is joined where the tensor is not larger
+// than its neighbours.
+void LeastTilings::FindSplits() {
+  const size_t end = ways_.cuts().size() - 1;
+  splits_.push_back({1, end, 0});
+  std::vector<size_t> small;
+  for (size_t i = 1; i <= end && ways_.images() > 1 && ways_.SplitsBatch(i); ++i) {
+    const bool is_small = ways_.BytesOf(i) <= ways_.BytesOf(i - 1) &&
+                          (i == end || ways_.BytesOf(i) <= ways_.BytesOf(i + 1));
+    if (i == end || is_small || !ways_.SplitsBatch(i + 1)) small.push_back(i);
+  }
+  const size_t count = std::min(small.size(), kJoins);
+  for (size_t i = 0; i < count; ++i) {
+    const size_t last = small[small.size() - 1 - i * small.size() / count];
+    splits_.push_back({ways_.images(), last, ways_.WaitingBytes(ways_.images(), last)});
+  }
+}
+
+// Returns the path between two cuts that recomputes least, of equals the preferred one, with
+// segments of at most `bytes`; nullopt if there is none. `ways`: sorted by their ends.
+std::optional<TilingPath> LeastTilings::Cheapest(const std::vector<const TilingWay*>& ways,
+                                                 size_t first, size_t last, int64_t bytes,
+                                                 Prefer prefer) {
+  struct Step {
+    const TilingWay* way = nullptr;
+    double extra_flops = 0, cost = 0;
+    bool reached = false;
+  };
+  const auto cost_of = [&](const TilingWay& way) {
+    // A norm of high order weighs the largest segments most.
+    return prefer == Prefer::kFast
+               ? way.ms
+               : std::pow(static_cast<double>(ValueOf(way)) / static_cast<double>(bytes), kNorm);
+  };
+  std::vector<Step> steps(last + 1);
+  steps[first].reached = true;
+  for (const TilingWay* const way : ways) {
+    const Step& before = steps[way->begin];
+    if (ValueOf(*way) > bytes || !before.reached) continue;
+    const bool rolls = way->segment && way->segment->kind == TileKind::kRolling;
+    if (prefer == Prefer::kLines && rolls) continue;
+    const double extra_flops = before.extra_flops + way->extra_flops;
+    const double cost = before.cost + cost_of(*way);
+    Step& step = steps[way->end];
+    const double more = extra_flops - step.extra_flops;
+    if (step.reached && (more > kSameFlops || (more > -kSameFlops && step.cost <= cost))) continue;
+    step = {way, extra_flops, cost, true};
+  }
+  if (!steps[last].reached) return std::nullopt;
+  TilingPath path;
+  for (size_t j = last; j > first; j = path.back()->begin) path.push_back(steps[j].way);
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+const std::vector<const TilingWay*>& LeastTilings::Between(size_t first, size_t last,
+                                                           int64_t images) {
+  const auto [entry, is_new] = between_.try_emplace({first, last, images});
+  if (is_new) entry->second = ways_.Between(first, last, images);
+  return entry->second;
+}
+
+std::optional<LeastTilings::Found> LeastTilings::Within(const Split& split, int64_t bytes,
+                                                        double max_extra_flops, Prefer prefer) {
+  const size_t end = ways_.cuts().size() - 1;
+  const auto part = Cheapest(Between(0, split.last, ways_.images() / split.parts), 0, split.last,
+                             bytes - split.waiting, prefer);
+  if (!part) return std::nullopt;
+  const auto rest =
+      Cheapest(Between(split.last, end, ways_.images()), split.last, end, bytes, prefer);
+  if (!rest) return std::nullopt;
+  Found found{split, *part, *rest};
+  const auto add = [&](const TilingPath& path, int64_t times, int64_t waiting) {
+    for (const TilingWay* way : path) {
+      found.bytes = std::max(found.bytes, ValueOf(*way) + waiting);
+      found.live_bytes = std::max(found.live_bytes, way->bytes + waiting);
+      found.ms += way->ms * static_cast<double>(times);
+      found.extra_flops += way->extra_flops * static_cast<double>(times);
+    }
+  };
+  add(found.part, split.parts, split.waiting);
+  add(found.rest, 1, 0);
+  if (found.extra_flops > max_extra_flops + kSameFlops) return std::nullopt;
+  return found;
+}
+
+std::vector<int64_t> LeastTilings::ValuesOf(const Split& split) {
+  std::set<int64_t> values;
+  for (const TilingWay* way : Between(0, split.last, ways_.images() / split.parts)) {
+    values.insert(ValueOf(*way) + split.waiting);
+  }
+  const size_t end = ways_.cuts().size() - 1;
+  for (const TilingWay* way : Between(split.last, end, ways_.images())) {
+    values.insert(ValueOf(*way));
+  }
+  return {values.begin(), values.end()};
+}
+
+std::optional<LeastTilings::Found> LeastTilings::LeastOf(const Split& split,
+                                                         double max_extra_flops) {
+  const std::vector<int64_t> budgets = ValuesOf(split);
+  // More bytes never make the path that recomputes least recompute more.
+  const auto least = std::partition_point(budgets.begin(), budgets.end(), [&](int64_t bytes) {
+    return !Within(split, bytes, max_extra_flops);
+  });
+  if (least == budgets.end()) return std::nullopt;
+  return Within(split, *least, max_extra_flops);
+}
+
+std::optional<LeastTilings::Found> LeastTilings::Least(double max_extra_flops) {
+  std::optional<Found> least;
+  const auto key = [](const Found& found) {
+    return std::tuple(found.bytes, std::round(found.extra_flops / kSameFlops), found.ms);
+  };
+  for (const Split& split : splits_) {
+    std::optional<Found> found = LeastOf(split, max_extra_flops);
+    if (found && (!least || key(*found) < key(*least))) least = std::move(found);
+  }
+  return least;
+}
+
+// Places the segments of a tiling that may be its largest; returns false if all were placed.
+bool LeastTilings::Place(const Found& found) {
+  std::vector<const TilingWay*> ways;
+  const auto add = [&](const TilingPath& path, int64_t waiting) {
+    for (const TilingWay* way : path) {
+      const double near = kMayBeLargest * static_cast<double>(found.bytes);
+      if (way->placed < 0 && static_cast<double>(way->bytes + waiting) >= near) {
+        ways.push_back(way);
+      }
+    }
+  };
+  add(found.part, found.split.waiting);
+  add(found.rest, 0);
+  ways_.Place(ways);
+  return !ways.empty();
+}
+
+// Places those segments again, with more work, that decide what the smallest tiling needs: its
+// largest, and those that would be smaller if they needed only their live bytes. Returns false if
+// there are none.
+bool LeastTilings::PlaceAgain(const Found& found) {
+  std::vector<const TilingWay*> ways;
+  const auto add = [&](const std::vector<const TilingWay*>& some, int64_t waiting) {
+    for (const TilingWay* way : some) {
+      const int64_t bytes = ValueOf(*way) + waiting;
+      if (way->depth > 0 && way->depth < kPlacings && way->bytes < way->placed &&
+          way->bytes + waiting < found.bytes && bytes >= found.bytes &&
+          static_cast<double>(bytes) <= kNearlyLeast * static_cast<double>(found.bytes)) {
+        ways.push_back(way);
+      }
+    }
+  };
+  add(Between(0, found.split.last, ways_.images() / found.split.parts), found.split.waiting);
+  std::stable_sort(ways.begin(), ways.end(), [](const TilingWay* a, const TilingWay* b) {
+    return std::pair(a->depth, ValueOf(*a)) < std::pair(b->depth, ValueOf(*b));
+  });
+  if (ways.size() > kAgain) ways.erase(ways.begin() + kAgain, ways.end());
+  ways_.Place(ways);
+  return !ways.empty();
+}
+
+std::optional<int64_t> LeastTilings::EstimateOf(size_t i, size_t j, int64_t images,
+                                                bool recompute) const {
+  if (tried_.contains({i, j, images, recompute})) return std::nullopt;
+  const std::optional<int64_t> bytes =
+      recompute ? estimates_->OfTiles(i, j) : estimates_->OfLines(i, j, /*rolling=*/true);
+  return bytes ? std::optional(*bytes * images) : std::nullopt;
+}
+
+// Evaluates the segments on the most promising path that may need less than `below`, apart from
+// `given`; returns false if there is none.
+bool LeastTilings::TryHopeful(const Split& split, int64_t below, double max_extra_flops,
+                              const TilingWay* given) {
+  struct Step {
+    size_t begin = 0;
+    bool reached = false, hoped = false;
+    double cost = 0, extra_flops = 0;
+  };
+  const int64_t images = ways_.images() / split.parts, bytes = below - split.waiting;
+  if (bytes <= 0) return false;
+  std::vector<Step> steps(split.last + 1);
+  steps[0].reached = true;
+  const double parts = static_cast<double>(split.parts);
+  const auto reach = [&](size_t begin, size_t end, bool hoped, double cost, double extra_flops) {
+    const Step& before = steps[begin];
+    if (!before.reached) return;
+    const double sum = before.cost + cost, extra = before.extra_flops + extra_flops;
+    Step& step = steps[end];
+    if ((step.reached && step.cost <= sum) || extra > max_extra_flops + kSameFlops) return;
+    step = {begin, true, hoped, sum, extra};
+  };
+  const auto flops_cost = [&](double extra) {
+    if (extra == 0) return 0.0;
+    return max_extra_flops < std::numeric_limits<double>::infinity()
+               ? extra / std::max(max_extra_flops, kSameFlops)
+               : kEvaluation * extra;
+  };
+  const std::vector<const TilingWay*>& ways = Between(0, split.last, images);
+  size_t next = 0;
+  for (size_t j = 1; j <= split.last; ++j) {
+    for (; next < ways.size() && ways[next]->end == j; ++next) {
+      const TilingWay& way = *ways[next];
+      if (ValueOf(way) >= bytes && &way != given) continue;
+      const double extra = way.extra_flops * parts;
+      reach(way.begin, j, false, flops_cost(extra), extra);
+    }
+    for (size_t i = 0; i < j; ++i) {
+      for (const bool recompute : {false, true}) {
+        if (recompute && max_extra_flops == 0) continue;
+        const std::optional<int64_t> estimate = EstimateOf(i, j, images, recompute);
+        if (!estimate || *estimate >= bytes) continue;
+        const double share = static_cast<double>(*estimate) / static_cast<double>(bytes);
+        reach(i, j, true, kEvaluation + std::pow(share, kPower), 0);
+      }
+    }
+  }
+  if (!steps[split.last].reached) return false;
+  std::vector<TilingTrial> trials;
+  for (size_t j = split.last; j > 0; j = steps[j].begin) {
+    if (!steps[j].hoped) continue;
+    for (const bool recompute : {false, true}) {
+      const size_t i = steps[j].begin;
+      if (recompute && max_extra_flops == 0) continue;
+      const std::optional<int64_t> estimate = EstimateOf(i, j, images, recompute);
+      if (!estimate || *estimate >= bytes) continue;
+      tried_.insert({i, j, images, recompute});
+      const bool lines = estimates_->OfLines(i, j, /*rolling=*/false).value() * images < bytes;
+      for (TilingTrial& trial :
+           FirstTrials(problem_.graph, ways_.cuts(), i, j, images, recompute, lines)) {
+        trials.push_back(std::move(trial));
+      }
+    }
+  }
+  const bool any = !trials.empty();
+  Try(std::move(trials));
+  return any;
+}
+
+const TilingWay* LeastTilings::LargestOf(const Found& found) const {
+  const TilingWay* largest = nullptr;
+  int64_t bytes = -1;
+  const auto look = [&](const TilingPath& path, int64_t waiting) {
+    for (const TilingWay* way : path) {
+      if (ValueOf(*way) + waiting <= bytes) continue;
+      bytes = ValueOf(*way) + waiting;
+      largest = way;
+    }
+  };
+  look(found.part, found.split.waiting);
+  look(found.rest, 0);
+  return largest;
+}
+
+// Evaluates the largest segment of a tiling with other numbers of tiles; returns false if that was
+// done before.
+bool LeastTilings::Refine(const Found& found, double max_extra_flops) {
+  const TilingWay* const largest = LargestOf(found);
+  if (largest == nullptr || !largest->segment) return false;
+  const TilingWays::Ends ends = {largest->begin, largest->end, largest->images};
+  std::vector<TilingTrial> trials = ways_.Refinements(ends);
+  const auto recomputes = [](const TilingTrial& trial) {
+    return !IsLines(trial.kind) || (trial.segment && !trial.segment->again.empty());
+  };
+  if (max_extra_flops == 0) {
+    std::copy_if(trials.begin(), trials.end(), std::back_inserter(later_[ends]), recomputes);
+    std::erase_if(trials, recomputes);
+  } else if (const auto later = later_.find(ends); later != later_.end()) {
+    trials.insert(trials.end(), later->second.begin(), later->second.end());
+    later_.erase(later);
+  }
+  const bool any = !trials.empty();
+  Try(std::move(trials));
+  return any;
+}
+
+void LeastTilings::Try(std::vector<TilingTrial> trials) {
+  std::erase_if(trials, [&](const TilingTrial& trial) { return !ways_.Fits(trial); });
+  for (const TilingTrial& trial : trials) {
+    operators_ +=
+        trial.count * trial.count_width * estimates_->Operators(trial.i, trial.j) * trial.images;
+  }
+  between_.clear();
+  ways_.Try(trials);
+}
+
+Tiling LeastTilings::Made(const Found& found) const {
+  Tiling tiling;
+  const auto add = [&](const TilingPath& path) {
+    for (const TilingWay* way : path) {
+      if (way->segment) tiling.spec.segments.push_back(*way->segment);
+    }
+  };
+  add(found.part);
+  if (found.split.parts > 1) {
+    TileSegment batch{ways_.IdOf(0),
+                      ways_.IdOf(found.split.last),
+                      TileKind::kBatch,
+                      found.split.parts,
+                      1,
+                      std::move(tiling.spec.segments)};
+    tiling.spec.segments = {std::move(batch)};
+  }
+  add(found.rest);
+  tiling.arena_bytes = found.bytes;
+  tiling.live_bytes = found.live_bytes;
+  tiling.ms = found.ms;
+  tiling.extra_flops = found.extra_flops;
+  return tiling;
+}
+
+std::vector<Tiling> LeastTilings::Find(double max_extra_flops, int64_t below) {
+  operators_ = 0;
+  std::vector<Tiling> tilings;
+  int again = 0;
+  while (const std::optional<Found> least = Least(max_extra_flops)) {
+    if (Place(*least)) continue;
+    if (least->live_bytes < below) tilings.push_back(Made(*least));
+    if (operators_ >= kMostEvaluated) break;
+    const int64_t bytes = std::min(below, least->bytes);
+    const bool hope = operators_ < kMostHoped;
+    bool more = hope && TryHopeful(least->split, bytes, max_extra_flops);
+    for (size_t i = 0; i < splits_.size() && hope && !more; ++i) {
+      more = TryHopeful(splits_[i], bytes, max_extra_flops);
+    }
+    if (more || Refine(*least, max_extra_flops)) continue;
+    if (again++ < kRounds && PlaceAgain(*least)) continue;
+    // Smaller segments beside the largest leave it more room.
+    const double room = kRoomy * static_cast<double>(bytes);
+    if (!TryHopeful(least->split, static_cast<int64_t>(room), max_extra_flops, LargestOf(*least))) {
+      break;
+    }
+  }
+  std::reverse(tilings.begin(), tilings.end());
+  AddNear(max_extra_flops, below, tilings);
+  return tilings;
+}
+
+// Adds tilings that are nearly as small as the smallest, because a plan may need more than is
+// expected.
+void LeastTilings::AddNear(double max_extra_flops, int64_t below, std::vector<Tiling>& tilings) {
+  std::vector<Tiling> near;
+  const std::optional<Found> least = Least(max_extra_flops);
+  for (const int64_t bytes : least ? ValuesOf(least->split) : std::vector<int64_t>()) {
+    if (bytes < least->bytes || near.size() >= kNearlyLeastTilings) continue;
+    if (static_cast<double>(bytes) > kNearlyLeast * static_cast<double>(least->bytes)) break;
+    for (const Prefer prefer : {Prefer::kFast, Prefer::kLines, Prefer::kRoomy}) {
+      const auto found = Within(least->split, bytes, max_extra_flops, prefer);
+      if (!found || found->live_bytes >= below) continue;
+      Tiling tiling = Made(*found);
+      const auto is_it = [&](const Tiling& other) { return other.spec == tiling.spec; };
+      if (std::none_of(near.begin(), near.end(), is_it)) near.push_back(std::move(tiling));
+    }
+  }
+  for (Tiling& tiling : tilings) {
+    const auto is_it = [&](const Tiling& other) { return other.spec == tiling.spec; };
+    if (std::none_of(near.begin(), near.end(), is_it)) near.push_back(std::move(tiling));
+  }
+  tilings = std::move(near);
+}
+
+}  // namespace ashlar

@@ -1,0 +1,55 @@
+// Estimates the memory of segments between cuts without rewriting them into tiles, so that a search
+// evaluates the promising ones first.
+#ifndef ASHLAR_RUNTIME_PLAN_TILING_SEGMENT_ESTIMATES_H_
+#define ASHLAR_RUNTIME_PLAN_TILING_SEGMENT_ESTIMATES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "runtime/plan/tiling/graph_cuts.h"
+
+namespace ashlar {
+
+// Bytes of one image of a segment between cuts `i` < `j`: its ends, the rows that neighbouring
+// strips share, and the rows that one operator reads and makes. nullopt if an operator inside needs
+// a whole image, so there are no such tiles.
+class SegmentEstimates {
+ public:
+  // `in_arena`: by cut, whether its tensor lies in the arena. All arguments must outlive this.
+  SegmentEstimates(const Graph& graph, absl::Span<const int> order, absl::Span<const GraphCut> cuts,
+                   std::vector<bool> in_arena);
+
+  // In lines, both ends whole; with `rolling`, one end makes room for the other.
+  std::optional<int64_t> OfLines(size_t i, size_t j, bool rolling) const;
+  // In tiles that recompute: both ends whole, nothing kept.
+  std::optional<int64_t> OfTiles(size_t i, size_t j) const;
+  // Returns the number of operators of the segment.
+  int64_t Operators(size_t i, size_t j) const { return cuts_[j].position - cuts_[i].position; }
+
+ private:
+  // What the operator at a position of the order reads and makes for one row of its output.
+  struct Step {
+    bool has_rows = false;
+    int64_t row = 0;                            // bytes read anew and made
+    std::vector<std::pair<int, int64_t>> kept;  // by input var: bytes that the next row reads, too
+  };
+  Step StepOf(int node) const;
+  int64_t EndBytes(size_t cut) const;
+  bool HasRows(size_t i, size_t j) const { return whole_before_[j] == whole_before_[i]; }
+
+  const Graph& graph_;
+  const absl::Span<const GraphCut> cuts_;
+  const std::vector<bool> in_arena_;
+  int64_t images_ = 1;
+  std::vector<Step> steps_;        // by position in the order
+  std::vector<int> whole_before_;  // by cut: operators that need a whole image, up to it
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_PLAN_TILING_SEGMENT_ESTIMATES_H_

@@ -1,0 +1,89 @@
+// The smallest tilings: within their limits, the smallest first, never larger with a higher limit.
+#include "runtime/plan/tiling/least_tilings.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+#include "runtime/plan/tiling/exact_tilings.h"
+#include "tests/support/tiled_graphs.h"
+
+namespace ashlar {
+namespace {
+
+constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+
+TEST(LeastTilingsTest, HigherLimitsFindNothingLarger) {
+  const ArenaModel arena{{}, [](const Graph& graph, const StorageModel&) {
+                           return std::vector<int64_t>(graph.nodes().size(), 0);
+                         }};
+  int found = 0, smaller = 0;
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937_64 random(seed);
+    const Graph graph = testing::RandomImageGraph(random, /*joins=*/seed % 2 == 1, 12);
+    const std::vector<int> order = testing::NodesInOrder(graph);
+    const TilingProblem problem{graph, order, {}, arena};
+    LeastTilings search(problem);
+    int64_t before = kAny;
+    for (const double limit : {0.0, 0.3, std::numeric_limits<double>::infinity()}) {
+      const std::vector<Tiling> tilings = search.Find(limit, kAny);
+      if (tilings.empty()) continue;
+      int64_t least = kAny;
+      for (const Tiling& tiling : tilings) {
+        EXPECT_LE(tiling.extra_flops, limit + 1e-6);
+        EXPECT_LE(tiling.live_bytes, tiling.arena_bytes);
+        least = std::min(least, tiling.arena_bytes);
+      }
+      EXPECT_EQ(tilings[0].arena_bytes, least);
+      EXPECT_LE(least, before);
+      smaller += least < before && before != kAny;
+      before = least;
+      ++found;
+      // The whole tiling needs less only if tensors are in place across a cut.
+      const std::vector<Tiling> exact = ExactTilings(problem, {{tilings[0].spec}});
+      if (!exact.empty()) {
+        EXPECT_LE(exact[0].arena_bytes, tilings[0].live_bytes);
+      }
+      for (const Tiling& tiling : search.Find(limit, least)) EXPECT_LT(tiling.live_bytes, least);
+    }
+  }
+  EXPECT_GT(found, 12);
+  EXPECT_GT(smaller, 0);
+}
+
+TEST(LeastTilingsTest, EstimatesAreNearWhatSegmentsNeed) {
+  const ArenaModel arena{{}, [](const Graph& graph, const StorageModel&) {
+                           return std::vector<int64_t>(graph.nodes().size(), 0);
+                         }};
+  int near = 0, all = 0;
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    std::mt19937_64 random(seed);
+    const Graph graph = testing::RandomImageGraph(random, /*joins=*/false, 8);
+    const std::vector<int> order = testing::NodesInOrder(graph);
+    TilingWays ways({graph, order, {}, arena});
+    std::vector<bool> in_arena;
+    for (size_t i = 0; i < ways.cuts().size(); ++i) in_arena.push_back(ways.ArenaBytesOf(i) > 0);
+    const SegmentEstimates estimates(graph, order, ways.cuts(), in_arena);
+    for (size_t j = 1; j < ways.cuts().size(); ++j) {
+      for (size_t i = 0; i < j; ++i) {
+        const std::optional<int64_t> estimate = estimates.OfLines(i, j, /*rolling=*/false);
+        if (!estimate) continue;
+        const int64_t rows = RowsOf(graph.var(ways.cuts()[i].var).type);
+        ways.Try({{i, j, TileKind::kLines, rows, 1, 1}});
+        const auto segments = ways.segments().find({i, j, 1});
+        if (segments == ways.segments().end()) continue;
+        const double ratio = static_cast<double>(segments->second[0].bytes) /
+                             static_cast<double>(std::max<int64_t>(1, *estimate));
+        near += ratio > 0.5 && ratio < 2;
+        ++all;
+      }
+    }
+  }
+  EXPECT_GT(all, 30);
+  EXPECT_GT(near, all * 2 / 3) << "of " << all;
+}
+
+}  // namespace
+}  // namespace ashlar

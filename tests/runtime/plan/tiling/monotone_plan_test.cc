@@ -1,0 +1,131 @@
+// A search for the smallest plan that may compute more never ends with more bytes; in as many bytes
+// it never does more operations. On random networks of floats and of 8 bits: chains, residuals,
+// branches. ASHLAR_RANDOM_CASES=200 tries more of them, ASHLAR_RANDOM_SEED=N one of them alone.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include "opr/concat.h"
+#include "opr/conv_bias.h"
+#include "opr/elemwise.h"
+#include "opr/pooling.h"
+#include "quantization/quantize_model.h"
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/plan/plan_graph.h"
+#include "tests/support/environment.h"
+#include "tests/support/graph_maker.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/status.h"
+#include "tests/support/tensors.h"
+#include "tests/support/tiled_graphs.h"
+
+namespace ashlar {
+namespace {
+
+using testing::GraphMaker;
+using testing::Value;
+
+constexpr double kEndless = std::numeric_limits<double>::infinity();
+
+// Returns a network of blocks as mobile networks have them: an expanding 1x1, a depthwise and a
+// projecting 1x1, with a sum around some; or two convolutions beside each other, joined.
+Graph RandomBlocks(std::mt19937_64& random) {
+  GraphMaker maker;
+  const auto pick = [&](int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
+  };
+  const auto convolution = [&](int x, int64_t channels, int64_t window, int64_t stride,
+                               bool depthwise) {
+    ConvBiasParam param;
+    param.nonlineMode = depthwise ? ScalarFunction::kRelu : ScalarFunction::kIdentity;
+    param.stride_h = param.stride_w = stride;
+    param.pad_h = param.pad_w = window / 2;
+    const int64_t in = maker.var(x).type.shape[1];
+    Shape filter = {channels, in, window, window};
+    if (depthwise) {
+      param.sparse = SparseMode::kGroup;
+      filter = {in, 1, 1, window, window};
+    }
+    const int w = maker.Constant(testing::RandomTensor(random, filter));
+    const int bias = maker.Constant(testing::RandomTensor(random, {1, channels, 1, 1}));
+    return maker.Add<ConvBiasForward>(param, {x, w, bias});
+  };
+  const int64_t size = 8 * pick(2, 5);
+  int x = maker.Input("x", {1, 3, size, size});
+  x = convolution(x, 4 * pick(1, 3), 3, 2, false);
+  for (int64_t block = pick(2, 4); block > 0; --block) {
+    const int64_t channels = maker.var(x).type.shape[1];
+    if (pick(1, 4) == 1) {
+      const int a = convolution(x, 4 * pick(1, 2), 1, 1, false);
+      const int b = convolution(x, 4 * pick(1, 2), 3, 1, false);
+      x = maker.Add<Concat>({.axis = 1}, {a, b});
+      continue;
+    }
+    const bool residual = pick(1, 2) == 1;
+    const int64_t wide = channels * pick(2, 4);
+    const bool halves = maker.var(x).type.shape[2] >= 8;
+    int y = convolution(x, wide, 1, 1, false);
+    y = convolution(y, wide, 3, residual || !halves ? 1 : pick(1, 2), true);
+    y = convolution(y, residual ? channels : 4 * pick(1, 4), 1, 1, false);
+    x = residual ? maker.Add<Elemwise>({ScalarFunction::kAdd}, {x, y}) : y;
+  }
+  PoolingParam pool;
+  pool.mode = PoolingMode::kAverage;
+  pool.window_h = pool.window_w = maker.var(x).type.shape[2];
+  x = maker.Add<PoolingForward>(pool, {x});
+  maker.Output(x);
+  return std::move(maker).Build();
+}
+
+// Returns network number `seed`; nullopt if it has no 8-bit operators.
+std::optional<Graph> NetworkOf(int64_t seed, const PlanTarget& target) {
+  std::mt19937_64 random(static_cast<uint64_t>(seed));
+  const int64_t kind = seed / 2 % 3;
+  Graph graph =
+      kind == 0 ? RandomBlocks(random) : testing::RandomImageGraph(random, /*joins=*/kind == 2, 12);
+  if (seed % 2 == 0) return graph;
+  absl::StatusOr<Graph> twin = EightBitTwin(graph, target);
+  if (!twin.ok()) return std::nullopt;
+  return *std::move(twin);
+}
+
+TEST(MonotonePlan, MoreOperationsNeverTakeMoreBytes) {
+  cpu::RegisterDevice();
+  PlanRequest request;
+  request.target.processor = Value(Processor::Parse("avx2/32K/512K"));
+  request.planning.planner.limits.work = 500'000;  // plans may be far from the best
+  const int64_t alone = testing::NumberFrom("ASHLAR_RANDOM_SEED", -1);
+  const int64_t cases = testing::NumberFrom("ASHLAR_RANDOM_CASES", testing::kSanitized ? 3 : 12);
+  int smaller = 0;
+  for (int64_t seed = std::max<int64_t>(alone, 0); seed < (alone < 0 ? cases : alone + 1); ++seed) {
+    SCOPED_TRACE(::testing::Message() << "again: ASHLAR_RANDOM_SEED=" << seed
+                                      << " runtime_session_test --gtest_filter='MonotonePlan.*'");
+    const std::optional<Graph> graph = NetworkOf(seed, request.target);
+    if (!graph) continue;
+    int64_t bytes = std::numeric_limits<int64_t>::max();
+    double operations = 0;
+    // Also limits between the stages of the search.
+    for (const double limit : {0.0, 0.02, 0.05, 0.2, 0.3, 1.0, kEndless}) {
+      request.target.budget = MemoryBudget{0, limit};
+      const auto planned = Value(PlanGraph(Graph(*graph), request));
+      const int64_t arena = planned->plan.plan.arena;
+      EXPECT_LE(arena, bytes) << "with a limit of " << limit;
+      EXPECT_LE(planned->extra_flops_ratio, limit);
+      if (arena == bytes) {
+        EXPECT_LE(planned->extra_flops_ratio, operations) << "for the same bytes";
+      }
+      smaller += limit > 0 && arena < bytes;
+      bytes = arena;
+      operations = planned->extra_flops_ratio;
+    }
+  }
+  if (alone < 0 && cases >= 12) {
+    EXPECT_GT(smaller, 1) << "operations done twice bring something";
+  }
+}
+
+}  // namespace
+}  // namespace ashlar
