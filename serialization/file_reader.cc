@@ -43,11 +43,21 @@ void FileReader::DropFromCache() const {
   posix_fadvise(file_, 0, 0, POSIX_FADV_DONTNEED);
 }
 
+int64_t FileReader::ReadCached(int64_t offset, int64_t bytes, void* to) const {
+  int64_t done = 0;
+  while (done < bytes) {
+    const iovec piece = {static_cast<char*>(to) + done, static_cast<size_t>(bytes - done)};
+    const int64_t got = preadv2(file_, &piece, 1, offset + done, RWF_NOWAIT);
+    if (got <= 0) break;
+    done += got;
+  }
+  return done;
+}
+
 // Reads from the cache if the bytes are there. Otherwise reads them from the disk, and then removes
 // them from the cache.
 int64_t FileReader::ReadPiece(int64_t offset, int64_t bytes, void* to) const {
-  const iovec piece = {to, static_cast<size_t>(bytes)};
-  const int64_t cached = preadv2(file_, &piece, 1, offset, RWF_NOWAIT);
+  const int64_t cached = ReadCached(offset, bytes, to);
   if (cached > 0) return cached;
   const int64_t got = pread(file_, to, static_cast<size_t>(bytes), offset);
   if (got > 0) {

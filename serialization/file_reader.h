@@ -30,6 +30,9 @@ class FileReader {
   // Reads bytes at an offset. Allocates nothing unless it fails; the error names path, offset, got
   // and expected. Any number of threads may read.
   absl::Status Read(int64_t offset, int64_t bytes, void* to) const;
+  // Reads bytes from the first one on, as many as the system has cached in one piece. Returns how
+  // many.
+  int64_t ReadCached(int64_t offset, int64_t bytes, void* to) const;
   absl::StatusOr<FileStamp> Stamp() const;
   // Makes the system forget what it has cached of the file, as far as it can.
   void DropFromCache() const;

@@ -1,6 +1,7 @@
 #include "runtime/plan/window_plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -13,7 +14,7 @@ namespace {
 
 // Panels that are tried: shares of the window, not smaller than so many bytes. One panel is
 // computed while the next ones are read.
-constexpr int64_t kShares[] = {2, 4, 8, 16, 32};
+constexpr int64_t kShares[] = {2, 3, 4, 8, 16, 32};
 constexpr int64_t kLeastPanel = 32 << 10;
 // Bytes for the weights of all kernels that are tried: as few as possible, and shares of the bytes
 // that the fastest ones take.
@@ -33,8 +34,8 @@ class WindowPlanner {
       if (IsWhole() || budget / share < kLeastPanel) break;
       ASHLAR_RETURN_IF_ERROR(Try(budget / share, std::numeric_limits<int64_t>::max()));
     }
-    const int64_t panel =
-        best_ == nullptr ? std::max(budget / kShares[4], kLeastPanel) : best_->planning.panel_bytes;
+    const int64_t panel = best_ == nullptr ? std::max(budget / std::end(kShares)[-1], kLeastPanel)
+                                           : best_->planning.panel_bytes;
     const double most =
         best_ == nullptr ? 0 : static_cast<double>(best_->weights.bytes);  // of all weights
     for (const double share : kForms) {

@@ -1,18 +1,25 @@
-// The window of streamed weights in memory, and the thread that fills it ahead of the steps.
+// The window of streamed weights in memory, and the threads that fill it ahead of the steps.
+//
+// Reads are taken in the order of the plan, each as soon as the window has room for it. One thread
+// copies what the system has cached. If a read must wait for the disk, the next thread takes the
+// next read, so that several are in flight. A step whose weights nobody has begun to read reads
+// them itself instead of waiting for a thread to wake up.
 //
 // All sessions of an executable share the window: a run has it alone, others wait. After a run the
-// thread reads the first weights of the next one.
+// threads read the first weights of the next one.
 #ifndef ASHLAR_RUNTIME_SESSION_STREAMED_WEIGHTS_H_
 #define ASHLAR_RUNTIME_SESSION_STREAMED_WEIGHTS_H_
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -24,12 +31,11 @@ namespace ashlar {
 class StreamedWeights {
  public:
   // `planned` has a window, and must outlive this object.
-  StreamedWeights(const PlannedGraph& planned, std::shared_ptr<const WeightSource> source)
-      : planned_(planned), source_(std::move(source)), stamp_(source_->opened()) {}
+  StreamedWeights(const PlannedGraph& planned, std::shared_ptr<const WeightSource> source);
   ~StreamedWeights();
 
   // Allocates the window, with `slack` bytes after it, reads the resident weights, and starts the
-  // thread. Only the first successful call has an effect.
+  // threads. Only the first successful call has an effect.
   absl::Status Open(int64_t slack = 0);
   // Null until it is open.
   const DeviceMemory* memory() const { return memory_.get(); }
@@ -47,29 +53,44 @@ class StreamedWeights {
   absl::StatusOr<int64_t> Highest(uint8_t pattern);
 
  private:
-  absl::Status Read(int weight);
+  using Lock = std::unique_lock<std::mutex>;
+
   absl::Status ReadResident();
   void ReadAhead();
-  void Restart(std::unique_lock<std::mutex>& lock);
+  bool MayRead() const;
+  void TakeRead(Lock& lock);
+  absl::Status Read(int weight);
+  void WakeReader();
+  void WaitForReaders(Lock& lock);
+  void Restart(Lock& lock);
   absl::Status Written() const;
 
   const PlannedGraph& planned_;
+  const WeightWindow& window_;
   const std::shared_ptr<const WeightSource> source_;
   std::unique_ptr<DeviceMemory> memory_;
+  const std::vector<int> wake_after_;  // by read
 
-  pid_t process_ = 0;          // that has the thread: a fork of it has none
+  pid_t process_ = 0;          // that has the threads: a fork of it has none
   std::mutex run_;             // held by the run that has the window, and to open it
   WeightSource::Stamp stamp_;  // of the bytes that are read
 
   std::mutex mutex_;  // of the members below
-  // Owned. Deleted only where the thread is: it cannot be while a thread waits, as lost ones do.
-  std::condition_variable& changed_ = *new std::condition_variable;
-  int read_ = 0;          // complete reads
-  int done_ = 0;          // complete steps
-  bool reading_ = false;  // the thread writes into the window
+  // Owned. Deleted only where the threads are: they cannot be while a thread waits, as lost ones
+  // do.
+  std::condition_variable& to_readers_ = *new std::condition_variable;
+  std::condition_variable& to_run_ = *new std::condition_variable;
+  int next_ = 0;                // the next read that nobody has taken
+  int in_flight_ = 0;           // taken, and not complete
+  int from_disk_ = 0;           // of these, the ones that wait for the disk
+  int idle_ = 0;                // threads that wait for to_readers_
+  bool run_waits_ = false;      // for to_run_
+  std::vector<char> complete_;  // by read
+  std::atomic<int> read_ = 0;   // how many reads from the first one on are complete
+  std::atomic<int> done_ = 0;   // complete steps
   bool stop_ = false;
-  absl::Status failed_;  // the read after the complete ones
-  std::thread thread_;
+  absl::Status failed_;  // of a read
+  std::vector<std::thread> threads_;
 };
 
 // A run's use of streamed weights, or of weights in memory (null), which need no waiting.

@@ -26,6 +26,10 @@ class PackedPool final : public WeightSource {
     return file_->Read(static_cast<int64_t>(header_.pool_offset) + offset, bytes, to);
   }
 
+  int64_t ReadCached(int64_t offset, int64_t bytes, void* to) const override {
+    return file_->ReadCached(static_cast<int64_t>(header_.pool_offset) + offset, bytes, to);
+  }
+
   absl::Status Verify() const override {
     if (!has_checksum_) {
       return absl::FailedPreconditionError(

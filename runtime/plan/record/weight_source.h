@@ -21,6 +21,8 @@ class WeightSource {
   // Reads bytes of the pool. Allocates nothing unless it fails; errors name file, offset, got and
   // expected. Any number of threads may read.
   virtual absl::Status Read(int64_t offset, int64_t bytes, void* to) const = 0;
+  // Reads bytes from the first one on, as many as need no wait for a disk. Returns how many.
+  virtual int64_t ReadCached(int64_t offset, int64_t bytes, void* to) const = 0;
   // Returns the file's stamp now, and when it was opened.
   virtual absl::StatusOr<Stamp> CurrentStamp() const = 0;
   virtual Stamp opened() const = 0;

@@ -42,13 +42,15 @@ struct PlanningOptions {
   int64_t extra_workspace = 0;  // bytes by which workspaces of faster kernels may raise the peak
   // Limit on the bytes of weights, as far as the choice of kernels can meet it (LimitWeights).
   int64_t most_weights = std::numeric_limits<int64_t>::max();
-  // Operators with larger constants compute in panels (stages/panels.h); 0: none does, unless
+  // Operators with larger weights compute in panels (stages/panels.h); 0: none does, unless
   // weights are streamed and the planner finds that their window needs it.
   int64_t panel_bytes = 0;
   // Convolutions in front of depthwise ones compute in groups of channels whose rows have at most
   // so many bytes (stages/panels.h); 0: none does, unless the search for the smallest arena finds
   // that it needs less.
   int64_t group_bytes = 0;
+  // Bytes a second at which weights are streamed; 0: as measured (KernelRecord::disk).
+  int64_t weights_speed = 0;
   // A plan to reproduce without a search (plan_as_recorded.h). If set, it overrides all other
   // options here and the target. May be null.
   std::shared_ptr<const RecordedPlan> recorded;

@@ -119,6 +119,13 @@ absl::Status SetChannelGroups(absl::string_view text, PlanRequest& request) {
   return absl::OkStatus();
 }
 
+absl::Status SetWeightsSpeed(absl::string_view text, PlanRequest& request) {
+  ASHLAR_ASSIGN_OR_RETURN(const int64_t bytes, ParseSize(text));
+  if (bytes == 0) return absl::InvalidArgumentError("no byte a second");
+  request.planning.weights_speed = bytes;
+  return absl::OkStatus();
+}
+
 // Has no effect without a budget.
 absl::Status SetExtraFlops(absl::string_view text, PlanRequest& request) {
   double ratio = kAnyFlops;
@@ -310,9 +317,8 @@ std::vector<RequestOption> MakeOptions() {
        .repeats = true},
       {.name = "panels",
        .metavar = "SIZE",
-       .help =
-           "compute operators whose weights have more bytes panel by panel, each with a part of "
-           "the weights (default: as --weights-budget needs it)",
+       .help = "compute operators whose packed weights have more bytes panel by panel, each with a "
+               "part of the weights (default: as --weights-budget needs it)",
        .set = SetPanels,
        .get = [](const Request& r) { return absl::StrCat(r.planning.panel_bytes); },
        .packed = "panels",
@@ -330,6 +336,16 @@ std::vector<RequestOption> MakeOptions() {
        .form = ValueForm::kNumber,
        .plan_key = "channel_group_bytes",
        .repeats = true},
+      {.name = "weights-speed",
+       .metavar = "SIZE",
+       .help = "bytes a second at which a plan expects weights to be read, 20GB if the system "
+               "caches the file (default: as `tune` measured the disk, otherwise 1GB)",
+       .set = SetWeightsSpeed,
+       .get = [](const Request& r) { return absl::StrCat(r.planning.weights_speed); },
+       .form = ValueForm::kNumber,
+       .plan_key = "weights_speed",
+       .repeats = true,
+       .needs = "weights-budget"},
       {.name = "max-extra-flops",
        .metavar = "RATIO",
        .help =

@@ -75,11 +75,12 @@ HostTensor PartOf(const HostTensor& value, int axis, const Range& range) {
 class Cutter {
  public:
   Cutter(const Graph& graph, const OperatorTable& operators, int64_t panel_bytes,
-         int64_t group_bytes)
+         int64_t group_bytes, const PackedBytes& packed = nullptr)
       : source_(graph),
         operators_(operators),
         panel_bytes_(panel_bytes),
         group_bytes_(group_bytes),
+        packed_(packed),
         rewriter_(graph) {}
 
   int64_t WidestRow() && {
@@ -100,6 +101,7 @@ class Cutter {
 
  private:
   std::optional<Cut> CutOf(const OperatorNode& node) const {
+    const auto index = static_cast<int>(&node - &source_.node(0));
     if (node.outputs.size() != 1 || node.op->role() != Role::kCompute) return std::nullopt;
     const std::optional<PanelAxes> axes = PanelAxesOf(*node.op, source_.SiteOf(node));
     if (!axes) return std::nullopt;
@@ -113,7 +115,7 @@ class Cutter {
       if (source_.var(node.inputs[i]).type.shape[axis] != cut.extent) return std::nullopt;
       if (value == nullptr) continue;
       if (!QuantizationOf(*value, axis, {0, cut.extent})) return std::nullopt;
-      bytes = std::max(bytes, value->bytes());
+      bytes = std::max(bytes, packed_ ? packed_(index, static_cast<int>(i)) : value->bytes());
     }
     if (panel_bytes_ == 0 || bytes <= panel_bytes_) return std::nullopt;
     const auto most =
@@ -241,6 +243,7 @@ class Cutter {
   const Graph& source_;
   const OperatorTable& operators_;
   const int64_t panel_bytes_, group_bytes_;
+  const PackedBytes packed_;
   absl::flat_hash_map<int, Cut> groups_;  // by id of a node
   GraphRewriter rewriter_;
   absl::flat_hash_map<std::tuple<int, int, int64_t, int64_t>, int> parts_;
@@ -249,8 +252,9 @@ class Cutter {
 }  // namespace
 
 absl::StatusOr<Graph> CutIntoPanels(const Graph& graph, const OperatorTable& operators,
-                                    int64_t panel_bytes, int64_t group_bytes) {
-  return Cutter(graph, operators, panel_bytes, group_bytes).Run();
+                                    int64_t panel_bytes, int64_t group_bytes,
+                                    const PackedBytes& packed) {
+  return Cutter(graph, operators, panel_bytes, group_bytes, packed).Run();
 }
 
 int64_t WidestGroupRow(const Graph& graph, const OperatorTable& operators) {

@@ -5,7 +5,9 @@
 
 #include "graph/status.h"
 #include "opr/table.h"
+#include "runtime/plan/stages/kernel_choice.h"
 #include "runtime/plan/stages/panels.h"
+#include "runtime/plan/stages/weight_limit.h"
 
 namespace ashlar {
 namespace {
@@ -16,6 +18,29 @@ int64_t ActivationBytes(const Graph& graph, const Device& device, const PlanTarg
   const StorageModel model = BuildStorageModel(graph, StorageOn(device, target, planning));
   const std::vector<int64_t> no_workspace(graph.nodes().size(), 0);
   return ScheduleNodes(planning.order, graph, model, no_workspace).peak_bytes;
+}
+
+// Cuts into panels, by the bytes that the weights of the preferred kernels take, and into groups.
+absl::StatusOr<Graph> CutLargeWeights(const Graph& graph, Device& device, const PlanTarget& target,
+                                      const PlanningOptions& planning) {
+  if (planning.panel_bytes == 0) {
+    return CutIntoPanels(graph, Operators(), 0, planning.group_bytes);
+  }
+  const StorageModel model = BuildStorageModel(graph, StorageOn(device, target, planning));
+  ASHLAR_ASSIGN_OR_RETURN(KernelCandidates candidates,
+                          FindKernels(graph, model, device, target.processor, target.threads,
+                                      planning.kernels, planning.record.get()));
+  // A total finds its limit after this, and plan files do not have it.
+  if (!target.total) {
+    LimitWeights(graph, model, SpeedOf(device, target, planning), planning.most_weights,
+                 candidates);
+  }
+  const PackedBytes packed = [&](int node, int input) {
+    const std::optional<Packing> packing =
+        candidates[node].empty() ? std::nullopt : candidates[node][0]->packing(input);
+    return packing ? packing->bytes : graph.constant(graph.node(node).inputs[input])->bytes();
+  };
+  return CutIntoPanels(graph, Operators(), planning.panel_bytes, planning.group_bytes, packed);
 }
 
 bool HasQuantized(const Graph& graph) {
@@ -57,7 +82,7 @@ double WeightFlops(const Graph& graph) {
 absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanTarget& target,
                                             const PlanningOptions& planning,
                                             const RewriteOptions& options) {
-  ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(target.comp_node));
+  ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(target.comp_node));
   const bool left = !options.tiled && device->leaves_images(target.precision, planning.kernels);
   const HasKernel has_kernel = [&](const Operator& op) {
     return device->kernels().Find(op.type()) != nullptr;
@@ -89,8 +114,7 @@ absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanTarget& targe
     reports.push_back(std::move(report));
   }
   if (planning.panel_bytes > 0 || planning.group_bytes > 0) {
-    ASHLAR_ASSIGN_OR_RETURN(
-        graph, CutIntoPanels(graph, Operators(), planning.panel_bytes, planning.group_bytes));
+    ASHLAR_ASSIGN_OR_RETURN(graph, CutLargeWeights(graph, *device, target, planning));
   }
   return RewrittenGraph{std::move(graph), std::move(reports)};
 }

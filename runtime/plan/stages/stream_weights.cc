@@ -12,6 +12,8 @@ namespace ashlar {
 namespace {
 
 constexpr size_t kShown = 3;  // weights that an error lists
+// At a speed that is given, a read takes as long as so many more bytes: as without a measurement.
+constexpr double kBytesOfARead = 1e5;
 
 WindowProblem ProblemOf(const PlannedGraph& planned) {
   WindowProblem problem;
@@ -20,6 +22,10 @@ WindowProblem ProblemOf(const PlannedGraph& planned) {
   problem.planner = planned.planning.planner;
   if (const auto& record = planned.planning.record; record != nullptr && record->disk) {
     problem.disk = *record->disk;
+  }
+  if (planned.planning.weights_speed > 0) {
+    problem.disk.bytes_per_ms = static_cast<double>(planned.planning.weights_speed) / 1e3;
+    problem.disk.read_ms = kBytesOfARead / problem.disk.bytes_per_ms;
   }
   for (const WeightEntry& entry : planned.weights.entries) {
     problem.weights.push_back({entry.bytes, -1, -1});

@@ -1,9 +1,13 @@
-// Which weights are resident, and how early the others are read, are one choice: both take bytes of
-// the window. Candidates are tried by a simulation of the reader, and the best is placed.
+// Plans the window of streamed weights. Residents lie at its begin. The others share the bytes
+// behind them: in the order of their first uses, each takes the place whose bytes are free the
+// earliest (least recently used). The step in which they are free says how early its read may
+// begin. Which weights are resident is chosen by a simulation of the reader over several choices.
 #include "runtime/plan/stages/weight_window.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "graph/region.h"
@@ -12,171 +16,162 @@
 namespace ashlar {
 namespace {
 
-// Reads begin as early as a disk so many times slower needs.
-constexpr double kPaces[] = {8, 4, 2, 1, 0.5, 0.25, 0};
-// Choices whose addresses are searched for, if gaps between weights make the best one too large.
-constexpr int kTries = 8;
+// Shares of the budget that are tried for resident weights.
+constexpr int kShares = 16;
+// Kernels compute slower while weights are read: by so much of the time of the reads.
+constexpr double kReadingSlows = 0.05;
 
-// A choice: how early weights are read, and how many of the largest and smallest are resident.
-struct Choice {
-  double pace = 0;
-  int largest = 0, smallest = 0;
-  double expected_ms = 0;
-  int64_t read_bytes = 0;
+// The bytes behind the residents, as places that are free after a step.
+class SharedBytes {
+ public:
+  SharedBytes(int64_t begin, int64_t end) {
+    if (begin < end) places_.push_back({begin, end, -1});
+  }
+
+  struct Place {
+    int64_t begin = 0, end = 0;
+    int after = -1;  // the last step that uses these bytes
+  };
+
+  // Takes so many bytes until after step `last`; nothing if no place is free before step `first`.
+  std::optional<Place> Take(int64_t bytes, int first, int last) {
+    size_t best = places_.size(), best_end = 0;
+    int best_after = first;
+    for (size_t i = 0; i < places_.size() && places_[i].begin + bytes <= places_.back().end; ++i) {
+      int after = -1;
+      size_t k = i;
+      while (k < places_.size() && places_[k].begin < places_[i].begin + bytes) {
+        after = std::max(after, places_[k++].after);
+        if (after >= best_after) break;
+      }
+      if (after >= best_after) continue;
+      best = i;
+      best_end = k;
+      best_after = after;
+    }
+    if (best == places_.size()) return std::nullopt;
+    const Place taken = {places_[best].begin, places_[best].begin + bytes, last};
+    std::vector<Place> replacement = {taken};
+    const Place& cut = places_[best_end - 1];
+    if (cut.end > taken.end) replacement.push_back({taken.end, cut.end, cut.after});
+    const auto at = places_.begin() + static_cast<std::ptrdiff_t>(best);
+    places_.insert(places_.erase(at, places_.begin() + static_cast<std::ptrdiff_t>(best_end)),
+                   replacement.begin(), replacement.end());
+    return Place{taken.begin, taken.end, best_after};
+  }
+
+ private:
+  std::vector<Place> places_;  // by address, without gaps
 };
 
 class Planner {
  public:
   explicit Planner(const WindowProblem& problem)
       : problem_(problem), steps_(static_cast<int>(problem.step_ms.size())) {
-    const auto count = problem.weights.size();
-    by_size_.resize(count);
+    by_size_.resize(problem.weights.size());
     std::iota(by_size_.begin(), by_size_.end(), 0);
     by_use_ = by_size_;
     std::stable_sort(by_size_.begin(), by_size_.end(),
                      [&](int a, int b) { return weight(a).bytes < weight(b).bytes; });
     std::stable_sort(by_use_.begin(), by_use_.end(),
                      [&](int a, int b) { return weight(a).first < weight(b).first; });
-    start_ms_.resize(problem.step_ms.size() + 1, 0);
-    std::partial_sum(problem.step_ms.begin(), problem.step_ms.end(), start_ms_.begin() + 1);
   }
 
-  // Returns the choices that fit by their live bytes, the best first.
-  std::vector<Choice> Choices(int64_t budget) const {
-    budget = RoundUp(budget, problem_.alignment);  // the topmost weight needs no full unit
-    std::vector<Choice> choices;
+  // Returns the best window in which weights are read ahead; nothing if none fits.
+  std::optional<WeightWindow> Best(int64_t budget) const {
+    std::optional<WeightWindow> best;
     const int count = static_cast<int>(by_size_.size());
-    for (const double pace : kPaces) {
-      for (int largest = 0; largest < count; largest = std::max(1, 2 * largest)) {
-        Choice choice{pace, largest, 0};
-        if (Peak(choice) > budget) continue;
-        int low = 0, high = count - largest;  // `low` fits
-        while (low < high) {
-          choice.smallest = (low + high + 1) / 2;
-          if (Peak(choice) <= budget) {
-            low = choice.smallest;
-          } else {
-            high = choice.smallest - 1;
-          }
-        }
-        choice.smallest = low;
-        Simulate(choice);
-        choices.push_back(choice);
+    const auto cost = [&](const WeightWindow& window) {
+      const double reading_ms = problem_.disk.read_ms * static_cast<double>(window.reads.size()) +
+                                static_cast<double>(window.read_bytes) / problem_.disk.bytes_per_ms;
+      return std::pair(window.expected_ms + kReadingSlows * reading_ms, window.read_bytes);
+    };
+    for (int largest = 0; largest <= count; largest = std::max(1, 2 * largest)) {
+      int tried = -1;
+      for (int share = 0; share <= kShares; ++share) {
+        const int smallest =
+            Smallest(largest, RoundUp(budget, problem_.alignment) * share / kShares);
+        if (smallest == tried) continue;
+        tried = smallest;
+        std::optional<WeightWindow> window = Place(Residents(smallest, largest), budget);
+        if (window && (!best || cost(*window) < cost(*best))) best = std::move(window);
       }
     }
-    std::stable_sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) {
-      return std::pair(a.expected_ms, a.read_bytes) < std::pair(b.expected_ms, b.read_bytes);
-    });
-    return choices;
+    return best;
   }
 
-  // Finds addresses, also where they take more than the budget.
-  absl::StatusOr<WeightWindow> Place(const Choice& choice, int64_t budget) const {
-    const std::vector<bool> resident = Residents(choice);
-    const std::vector<int> begins = Begins(choice, resident);
-    memory::Problem problem;
-    for (size_t i = 0; i < problem_.weights.size(); ++i) {
-      const int weight = static_cast<int>(i);
-      problem.buffers.push_back({.id = weight,
-                                 .lower = begins[i],
-                                 .upper = resident[i] ? steps_ : this->weight(weight).last + 1,
-                                 .size = this->weight(weight).bytes,
-                                 .alignment = problem_.alignment});
-    }
-    memory::PlanOptions options = problem_.planner;
-    options.limits.capacity = budget;
-    ASHLAR_ASSIGN_OR_RETURN(const memory::PlanResult placed, memory::PlanMemory(problem, options));
+  // Returns the window in which each weight is read when its first step is due.
+  absl::StatusOr<WeightWindow> Least() const {
+    ASHLAR_ASSIGN_OR_RETURN(const memory::PlanResult placed, PlaceInUse());
     WeightWindow window;
     window.bytes = placed.plan.arena;
     window.offsets = placed.plan.offsets;
-    window.expected_ms = choice.expected_ms;
-    window.needed.resize(static_cast<size_t>(steps_), 0);
-    for (const int i : by_use_) {
-      if (resident[i]) continue;
-      window.reads.push_back({i, After(window, i)});
-      window.read_bytes += weight(i).bytes;
-      ++window.needed[weight(i).first];
-    }
-    std::partial_sum(window.needed.begin(), window.needed.end(), window.needed.begin());
-    for (size_t i = 0; i < resident.size(); ++i) {
-      if (!resident[i]) continue;
-      window.resident.push_back(static_cast<int>(i));
-      window.resident_bytes += weight(static_cast<int>(i)).bytes;
-    }
+    for (const int index : by_use_) window.reads.push_back({index, After(window, index)});
+    Finish(window);
     return window;
+  }
+
+  // Places weights by their first and last uses alone.
+  absl::StatusOr<memory::PlanResult> PlaceInUse() const {
+    memory::Problem buffers;
+    for (size_t i = 0; i < problem_.weights.size(); ++i) {
+      const WindowProblem::Weight& weight = problem_.weights[i];
+      buffers.buffers.push_back({.id = static_cast<int64_t>(i),
+                                 .lower = weight.first,
+                                 .upper = weight.last + 1,
+                                 .size = weight.bytes,
+                                 .alignment = problem_.alignment});
+    }
+    return memory::PlanMemory(buffers, problem_.planner);
   }
 
  private:
   const WindowProblem::Weight& weight(int index) const { return problem_.weights[index]; }
+  int64_t Units(int index) const { return RoundUp(weight(index).bytes, problem_.alignment); }
 
-  std::vector<bool> Residents(const Choice& choice) const {
+  // Returns how many of the smallest weights fit into so many bytes beside the largest ones; -1:
+  // these do not.
+  int Smallest(int largest, int64_t bytes) const {
+    const int count = static_cast<int>(by_size_.size());
+    for (int i = count - largest; i < count; ++i) bytes -= Units(by_size_[i]);
+    if (bytes < 0) return -1;
+    int smallest = 0;
+    while (smallest < count - largest && (bytes -= Units(by_size_[smallest])) >= 0) ++smallest;
+    return smallest;
+  }
+
+  std::vector<bool> Residents(int smallest, int largest) const {
     std::vector<bool> resident(by_size_.size(), false);
     const int count = static_cast<int>(by_size_.size());
-    for (int i = 0; i < choice.smallest; ++i) resident[by_size_[i]] = true;
-    for (int i = count - choice.largest; i < count; ++i) resident[by_size_[i]] = true;
+    for (int i = 0; i < smallest; ++i) resident[by_size_[i]] = true;
+    for (int i = count - largest; i < count; ++i) resident[by_size_[i]] = true;
     return resident;
   }
 
-  double ReadMs(int index) const {
-    return problem_.disk.read_ms +
-           static_cast<double>(weight(index).bytes) / problem_.disk.bytes_per_ms;
-  }
-
-  // Returns by weight the step in which its read begins, as late as the pace allows. The reader
-  // reads one weight after the other.
-  std::vector<int> Begins(const Choice& choice, const std::vector<bool>& resident) const {
-    std::vector<int> begins(resident.size(), 0);
-    double next_ms = start_ms_.back();  // when the read after this one begins
-    int step = steps_;
-    for (auto it = by_use_.rbegin(); it != by_use_.rend(); ++it) {
-      if (resident[*it]) continue;
-      next_ms = std::min(next_ms, start_ms_[weight(*it).first]) - choice.pace * ReadMs(*it);
-      step = std::min(step, weight(*it).first);
-      while (step > 0 && start_ms_[step] > next_ms) --step;
-      begins[*it] = step;
-    }
-    return begins;
-  }
-
-  // Returns the most bytes that live at the same time.
-  int64_t Peak(const Choice& choice) const {
-    const std::vector<bool> resident = Residents(choice);
-    const std::vector<int> begins = Begins(choice, resident);
-    std::vector<int64_t> change(static_cast<size_t>(steps_) + 1, 0);
-    int64_t live = 0;
+  std::optional<WeightWindow> Place(const std::vector<bool>& resident, int64_t budget) const {
+    WeightWindow window;
+    window.offsets.resize(resident.size());
     for (size_t i = 0; i < resident.size(); ++i) {
-      const int64_t bytes = RoundUp(problem_.weights[i].bytes, problem_.alignment);
-      if (resident[i]) {
-        live += bytes;
-        continue;
-      }
-      change[begins[i]] += bytes;
-      change[problem_.weights[i].last + 1] -= bytes;
+      if (!resident[i]) continue;
+      window.offsets[i] = RoundUp(window.bytes, problem_.alignment);
+      window.bytes = window.offsets[i] + problem_.weights[i].bytes;
+      window.resident.push_back(static_cast<int>(i));
+      window.resident_bytes += problem_.weights[i].bytes;
     }
-    int64_t peak = live;
-    for (const int64_t bytes : change) peak = std::max(peak, live += bytes);
-    return peak;
-  }
-
-  // Computes the expected time of a run that follows other runs, and the bytes that it reads.
-  void Simulate(Choice& choice) const {
-    const std::vector<bool> resident = Residents(choice);
-    const std::vector<int> begins = Begins(choice, resident);
-    double now = 0, read = 0;  // when the step begins, and the reader has time
-    size_t next = 0;
-    std::vector<double> began(static_cast<size_t>(steps_), 0);
-    for (int step = 0; step < steps_; ++step) {
-      began[step] = now;
-      for (; next < by_use_.size() && weight(by_use_[next]).first == step; ++next) {
-        const int index = by_use_[next];
-        if (resident[index]) continue;
-        choice.read_bytes += weight(index).bytes;
-        read = std::max(read, began[begins[index]]) + ReadMs(index);
-        now = std::max(now, read);
-      }
-      now += problem_.step_ms[step];
+    if (window.bytes > budget) return std::nullopt;
+    // The topmost weight needs no whole unit.
+    SharedBytes shared(RoundUp(window.bytes, problem_.alignment),
+                       RoundUp(budget, problem_.alignment));
+    for (const int index : by_use_) {
+      if (resident[index]) continue;
+      const auto place = shared.Take(Units(index), weight(index).first, weight(index).last);
+      if (!place || place->begin + weight(index).bytes > budget) return std::nullopt;
+      window.offsets[index] = place->begin;
+      window.bytes = std::max(window.bytes, place->begin + weight(index).bytes);
+      window.reads.push_back({index, place->after});
     }
-    choice.expected_ms = now;
+    Finish(window);
+    return window;
   }
 
   // Returns WeightWindow::Read::after of a weight that is read after the ones in `window`.
@@ -191,38 +186,43 @@ class Planner {
     return after;
   }
 
+  // Sets what follows from the reads: by a simulation of a run that follows other runs.
+  void Finish(WeightWindow& window) const {
+    double now = 0, read = 0;   // when the step begins, and the reader has time
+    std::vector<double> ended;  // by step
+    size_t next = 0;
+    for (int step = 0; step < steps_; ++step) {
+      for (; next < window.reads.size(); ++next) {
+        const auto& [index, after] = window.reads[next];
+        if (weight(index).first != step) break;
+        window.read_bytes += weight(index).bytes;
+        read = std::max(read, after < 0 ? 0 : ended[after]) + problem_.disk.read_ms +
+               static_cast<double>(weight(index).bytes) / problem_.disk.bytes_per_ms;
+        now = std::max(now, read);
+      }
+      window.needed.push_back(static_cast<int>(next));
+      ended.push_back(now += problem_.step_ms[step]);
+    }
+    window.expected_ms = now;
+  }
+
   const WindowProblem& problem_;
   const int steps_;
   std::vector<int> by_size_, by_use_;
-  std::vector<double> start_ms_;  // by step, and of the end
 };
 
 }  // namespace
 
 absl::StatusOr<LeastWindow> FindLeastWindow(const WindowProblem& problem) {
-  memory::Problem buffers;
-  for (const WindowProblem::Weight& weight : problem.weights) {
-    buffers.buffers.push_back({.id = static_cast<int64_t>(buffers.buffers.size()),
-                               .lower = weight.first,
-                               .upper = weight.last + 1,
-                               .size = weight.bytes,
-                               .alignment = problem.alignment});
-  }
-  ASHLAR_ASSIGN_OR_RETURN(const memory::PlanResult plan,
-                          memory::PlanMemory(buffers, problem.planner));
+  ASHLAR_ASSIGN_OR_RETURN(const memory::PlanResult plan, Planner(problem).PlaceInUse());
   return LeastWindow{plan.plan.arena, static_cast<int>(plan.bottleneck_step)};
 }
 
 absl::StatusOr<WeightWindow> PlanWindow(const WindowProblem& problem, int64_t budget) {
   const Planner planner(problem);
-  std::vector<Choice> choices = planner.Choices(budget);
-  if (choices.size() > kTries) choices.resize(kTries);
-  for (const Choice& choice : choices) {
-    ASHLAR_ASSIGN_OR_RETURN(WeightWindow window, planner.Place(choice, budget));
-    if (window.bytes <= budget) return window;
-  }
-  // Reads when steps are due, and nothing is resident.
-  return planner.Place(Choice(), budget);
+  std::optional<WeightWindow> window = planner.Best(budget);
+  if (window) return *std::move(window);
+  return planner.Least();
 }
 
 }  // namespace ashlar

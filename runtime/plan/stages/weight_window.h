@@ -1,6 +1,6 @@
 // The window of streamed weights: memory smaller than all weights, through which a run reads them
-// from a packed file. A weight is a buffer that lives from its read to its last use; the planners
-// of memory/ place it. Some weights are resident: they are read once, and live always.
+// from a packed file. A weight is a buffer that lives from its read to its last use. Some weights
+// are resident: they are read once, and live always.
 #ifndef ASHLAR_RUNTIME_PLAN_STAGES_WEIGHT_WINDOW_H_
 #define ASHLAR_RUNTIME_PLAN_STAGES_WEIGHT_WINDOW_H_
 

@@ -38,6 +38,7 @@ const Row kRows[] = {
     {"weights-budget", "3KiB", "3072"},
     {"panels", "64KiB", "65536"},
     {"channel-groups", "2KiB", "2048"},
+    {"weights-speed", "20GB", "20000000000"},
     {"max-extra-flops", "0.125", "0.125"},
 };
 
@@ -94,6 +95,7 @@ TEST(RequestOptionsTest, ConflictsAreRefused) {
       {"tile=0-4:rows2 memory_budget=min", "memory-budget excludes tile"},
       {"memory-budget=1MB total-budget=9MB", "total-budget excludes memory-budget"},
       {"max-extra-flops=0", "max-extra-flops requires memory-budget"},
+      {"weights-speed=1GB", "weights-speed requires weights-budget"},
   };
   for (const auto& [text, message] : rows) {
     PlanRequest request;
@@ -116,7 +118,7 @@ TEST(RequestOptionsTest, OptionsThatRepeatAPlan) {
       "panels=4096 passes=fuse "
       "planner=naive precision=Float16 prefer=memory release-input=on scheduler=megengine "
       "tile=0-4:rows2 "
-      "weights-budget=4096";
+      "weights-budget=4096 weights-speed=2000000000";
   PlanRequest request;
   EXPECT_TRUE(OptionsToRepeat(request).empty());
   OptionTexts texts = testing::Value(ParseOptionTexts(given));
