@@ -539,10 +539,9 @@ absl::StatusOr<PackedModel> PackModel(Model& model, PlanRequest request) {
   if (request.target.weights_budget) {
     ASHLAR_RETURN_IF_ERROR(PackForWindow(model, request));
   }
-  absl::StatusOr<std::shared_ptr<const Executable>> executable =
-      Executable::Compile(model.graph, request);
-  if (!executable.ok()) return OfModel(model.file.name, executable.status());
-  return Executable::ToPacked(*std::move(executable));
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> planned = PlanGraph(model.graph, request);
+  if (!planned.ok()) return OfModel(model.file.name, planned.status());
+  return Executable::ToPacked(*std::move(planned), LettingGoOf(model));
 }
 
 }  // namespace ashlar

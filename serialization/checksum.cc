@@ -11,41 +11,47 @@
 namespace ashlar {
 namespace {
 
-using State = std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)>;
-
-State NewState() {
-  State state(XXH3_createState(), XXH3_freeState);
-  XXH3_64bits_reset(state.get());
-  return state;
+XXH3_state_t* StateOf(const std::shared_ptr<void>& state) {
+  return static_cast<XXH3_state_t*>(state.get());
 }
 
 }  // namespace
+
+RunningChecksum::RunningChecksum() : state_(XXH3_createState(), XXH3_freeState) {
+  XXH3_64bits_reset(StateOf(state_));
+}
+
+void RunningChecksum::Add(const void* data, size_t bytes) {
+  XXH3_64bits_update(StateOf(state_), data, bytes);
+}
+
+uint64_t RunningChecksum::Value() const { return XXH3_64bits_digest(StateOf(state_)); }
 
 uint64_t Checksum(const void* data, size_t bytes) { return XXH3_64bits(data, bytes); }
 
 uint64_t Checksum(const void* data, size_t bytes, size_t piece,
                   const std::function<void(const void*, size_t)>& done_with) {
-  const State state = NewState();
+  RunningChecksum checksum;
   const char* const begin = static_cast<const char*>(data);
   for (size_t at = 0; at < bytes; at += piece) {
     const size_t size = std::min(piece, bytes - at);
-    XXH3_64bits_update(state.get(), begin + at, size);
+    checksum.Add(begin + at, size);
     done_with(begin + at, size);
   }
-  return XXH3_64bits_digest(state.get());
+  return checksum.Value();
 }
 
 absl::StatusOr<uint64_t> ChecksumOfReads(
     size_t bytes, size_t piece,
     const std::function<absl::Status(size_t at, size_t bytes, void* to)>& read) {
-  const State state = NewState();
+  RunningChecksum checksum;
   std::vector<char> memory(std::min(piece, bytes));
   for (size_t at = 0; at < bytes; at += piece) {
     const size_t size = std::min(piece, bytes - at);
     ASHLAR_RETURN_IF_ERROR(read(at, size, memory.data()));
-    XXH3_64bits_update(state.get(), memory.data(), size);
+    checksum.Add(memory.data(), size);
   }
-  return XXH3_64bits_digest(state.get());
+  return checksum.Value();
 }
 
 }  // namespace ashlar

@@ -5,11 +5,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace ashlar {
+
+// The checksum of bytes that come piece by piece.
+class RunningChecksum {
+ public:
+  RunningChecksum();
+  void Add(const void* data, size_t bytes);
+  uint64_t Value() const;
+
+ private:
+  std::shared_ptr<void> state_;
+};
 
 // Returns the 64-bit XXH3 hash (Collet, xxhash.com) by libxxhash.
 uint64_t Checksum(const void* data, size_t bytes);

@@ -116,6 +116,19 @@ absl::Status FileWriter::Write(const void* data, size_t bytes) {
   return absl::OkStatus();
 }
 
+absl::Status FileWriter::Rewrite(int64_t offset, const void* data, size_t bytes) {
+  const char* next = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t written = pwrite(fd_, next, bytes, offset);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return Error(errno, "cannot write");
+    next += written;
+    offset += written;
+    bytes -= static_cast<size_t>(written);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status FileWriter::CopyToTarget() {
   const int fd = open(target_.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
   if (fd < 0) return Error(errno, "cannot write");

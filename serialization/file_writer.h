@@ -2,6 +2,7 @@
 #ifndef ASHLAR_SERIALIZATION_FILE_WRITER_H_
 #define ASHLAR_SERIALIZATION_FILE_WRITER_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -29,6 +30,10 @@ class FileWriter {
 
   absl::Status Write(const void* data, size_t bytes);
   absl::Status Write(absl::string_view text) { return Write(text.data(), text.size()); }
+  // Replaces bytes that were written. Only before Commit, and if can_rewrite(): what is written in
+  // place, as into a pipe, stays.
+  absl::Status Rewrite(int64_t offset, const void* data, size_t bytes);
+  bool can_rewrite() const { return unnamed_ || !temporary_.empty(); }
   absl::Status Commit();
 
  private:

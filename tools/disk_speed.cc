@@ -1,12 +1,15 @@
 #include "tools/disk_speed.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
+#include "runtime/plan/record/weight_source.h"
 #include "serialization/file_reader.h"
 
 namespace ashlar {
@@ -17,16 +20,25 @@ constexpr int64_t kPiece = 1 << 20;                     // at a time
 constexpr int64_t kSmall = 4 << 10;                     // of a read that is all but empty
 constexpr int kSmallReads = 64;
 
-// Returns the milliseconds of reads of so many bytes at these distances.
+// Returns the milliseconds of reads of so many bytes at these distances, several in flight.
 absl::StatusOr<double> TimeReads(const FileReader& file, int64_t bytes, int64_t distance,
                                  int64_t count) {
-  std::vector<char> to(static_cast<size_t>(bytes));
+  std::atomic<int64_t> next = 0;
+  std::vector<absl::Status> statuses(kReadsInFlight);
+  std::vector<std::thread> threads;
   file.DropFromCache();
   const auto start = std::chrono::steady_clock::now();
-  for (int64_t i = 0; i < count; ++i) {
-    ASHLAR_RETURN_IF_ERROR(file.Read(i * distance, bytes, to.data()));
+  for (absl::Status& status : statuses) {
+    threads.emplace_back([&] {
+      std::vector<char> to(static_cast<size_t>(bytes));
+      for (int64_t i = next++; status.ok() && i < count; i = next++) {
+        status = file.Read(i * distance, bytes, to.data());
+      }
+    });
   }
+  for (std::thread& thread : threads) thread.join();
   const auto end = std::chrono::steady_clock::now();
+  for (const absl::Status& status : statuses) ASHLAR_RETURN_IF_ERROR(status);
   return std::chrono::duration<double, std::milli>(end - start).count();
 }
 

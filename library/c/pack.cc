@@ -25,7 +25,7 @@ absl::Status Pack(const ashlar_model& model, const ashlar_plan_options& options,
         absl::StrCat("device ", options.device, ": weights are packed for the host"));
   }
   ASHLAR_ASSIGN_OR_RETURN(const PackedModel packed, PackModel(source, request));
-  return WithStatus(WriteModel(source.graph, packed, path, FileAxesOf(source)),
+  return WithStatus(WriteModel(source.graph, packed, path, FileAxesOf(source), LettingGoOf(source)),
                     ASHLAR_INVALID_ARGUMENT);
 }
 

@@ -32,10 +32,15 @@ void LetGo(const PlannedGraph& planned, const WeightEntry& entry, const DoneWith
   if (source.raw() != nullptr) done_with(source.raw(), source.bytes());
 }
 
+// Packs an entry into its place in a pool.
+absl::Status PackIntoPool(const PlannedGraph& planned, const WeightEntry& entry, void* pool) {
+  return PackWeight(planned.graph, entry, *planned.device, static_cast<char*>(pool) + entry.offset);
+}
+
 absl::Status Pack(const PlannedGraph& planned, void* pool, const DoneWith& done_with) {
   for (const int index : PackingOrder(planned.weights)) {
     const WeightEntry& entry = planned.weights.entries[index];
-    ASHLAR_RETURN_IF_ERROR(PackWeight(planned.graph, entry, *planned.device, pool));
+    ASHLAR_RETURN_IF_ERROR(PackIntoPool(planned, entry, pool));
     LetGo(planned, entry, done_with);
   }
   return absl::OkStatus();
@@ -55,7 +60,7 @@ absl::Status MoveIntoPool(PlannedGraph& planned, void* pool, const DoneWith& don
   };
   for (const int index : PackingOrder(planned.weights)) {
     WeightEntry& entry = planned.weights.entries[index];
-    ASHLAR_RETURN_IF_ERROR(PackWeight(planned.graph, entry, *planned.device, pool));
+    ASHLAR_RETURN_IF_ERROR(PackIntoPool(planned, entry, pool));
     if (--left[entry.var] == 0) LetGo(planned, entry, done_with);
     entry.equal.reset();
     if (left[entry.var] > 0 || planned.graph.HasHostReader(entry.var)) continue;
@@ -239,8 +244,10 @@ const char* Executable::AddressOf(const Location& weight) const {
   return static_cast<const char*>(base) + weight.offset;
 }
 
-PackedModel Executable::ToPacked(std::shared_ptr<const Executable> executable) {
-  const PlannedGraph& planned = executable->planned();
+namespace {
+
+// Returns all but the pool.
+PackedModel WithoutPool(const PlannedGraph& planned) {
   PackedModel packed;
   packed.processor = std::string(Name(planned.processor().isa));
   packed.options = PackingOptionsText(planned.SettledRequest());
@@ -252,9 +259,41 @@ PackedModel Executable::ToPacked(std::shared_ptr<const Executable> executable) {
   }
   packed.weights = PackedWeightsOf(planned.weights);
   packed.extra_flops_ratio = planned.extra_flops_ratio;
-  packed.pool = executable->weights();
   packed.pool_bytes = planned.weights.bytes;
+  return packed;
+}
+
+}  // namespace
+
+PackedModel Executable::ToPacked(std::shared_ptr<const Executable> executable) {
+  PackedModel packed = WithoutPool(executable->planned());
+  packed.pool = executable->weights();
   packed.owner = std::move(executable);
+  return packed;
+}
+
+absl::StatusOr<PackedModel> Executable::ToPacked(std::unique_ptr<PlannedGraph> planned,
+                                                 const DoneWith& done_with) {
+  ASHLAR_RETURN_IF_ERROR(CheckRuns(*planned));
+  PackedModel packed = WithoutPool(*planned);
+  std::vector<int> only_packed;
+  for (const WeightEntry& entry : planned->weights.entries) {
+    if (!planned->graph.HasHostReader(entry.var)) only_packed.push_back(entry.var);
+  }
+  packed.graph = packed.graph.WithoutConstantData(only_packed, Operators());
+  packed.pack = [planned = std::shared_ptr<const PlannedGraph>(std::move(planned)),
+                 done_with](TakePacked take) -> absl::Status {
+    Device& device = *planned->device;
+    device.UseThreads(planned->request.target.threads);
+    for (const WeightEntry& entry : planned->weights.entries) {
+      ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceMemory> memory,
+                              device.Allocate(entry.bytes));
+      ASHLAR_RETURN_IF_ERROR(PackWeight(planned->graph, entry, device, memory->data()));
+      ASHLAR_RETURN_IF_ERROR(take(entry.offset, memory->data(), entry.bytes));
+      LetGo(*planned, entry, done_with);
+    }
+    return absl::OkStatus();
+  };
   return packed;
 }
 

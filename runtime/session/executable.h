@@ -15,10 +15,6 @@
 
 namespace ashlar {
 
-// Called after bytes of a model's weights were read for the last time, so that pages of a file can
-// leave memory.
-using DoneWith = std::function<void(const void* data, int64_t bytes)>;
-
 struct PackOptions {
   // Pack the pool into memory larger than planned, and measure the written bytes.
   bool measure = false;
@@ -51,6 +47,9 @@ class Executable {
                                                                       const PlanRequest& request);
   // Returns the graph, kernels and weights of `executable`.
   static PackedModel ToPacked(std::shared_ptr<const Executable> executable);
+  // The same for a plan whose weights are packed one by one when they are written to a file.
+  static absl::StatusOr<PackedModel> ToPacked(std::unique_ptr<PlannedGraph> planned,
+                                              const DoneWith& done_with = nullptr);
 
   const PlannedGraph& planned() const { return *planned_; }
   const Graph& graph() const { return planned_->graph; }

@@ -12,9 +12,6 @@
 namespace ashlar {
 namespace {
 
-// Threads that read: so many reads of a disk are in flight.
-constexpr int kReaders = 4;
-
 // Returns by read the step after which threads that sleep are woken for it: when the window has
 // room for reads of half its shared bytes. Waking a thread takes longer than copying a small
 // weight, and the other half holds weights to compute with meanwhile.
@@ -79,7 +76,7 @@ absl::Status StreamedWeights::Open(int64_t slack) {
   ASHLAR_RETURN_IF_ERROR(ReadResident());
   ASHLAR_ASSIGN_OR_RETURN(const WeightSource::Stamp after, source_->CurrentStamp());
   if (after != stamp_) return Written();
-  const int count = std::min(kReaders, static_cast<int>(window_.reads.size()));
+  const int count = std::min(kReadsInFlight, static_cast<int>(window_.reads.size()));
   try {
     while (static_cast<int>(threads_.size()) < count) {
       threads_.emplace_back([this] { ReadAhead(); });

@@ -1,9 +1,9 @@
 // The window of streamed weights in memory, and the threads that fill it ahead of the steps.
 //
 // Reads are taken in the order of the plan, each as soon as the window has room for it. One thread
-// copies what the system has cached. If a read must wait for the disk, the next thread takes the
-// next read, so that several are in flight. A step whose weights nobody has begun to read reads
-// them itself instead of waiting for a thread to wake up.
+// copies weights that the system has cached. If a read must wait for the disk, the next thread
+// takes the next read, so that several are in flight. A step whose weights nobody has begun to read
+// reads them itself instead of waiting for a thread to wake up.
 //
 // All sessions of an executable share the window: a run has it alone, others wait. After a run the
 // threads read the first weights of the next one.

@@ -1,9 +1,12 @@
 #include "serialization/native/writer.h"
 
+#include <cstring>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "graph/status.h"
 #include "serialization/checksum.h"
 #include "serialization/file_writer.h"
@@ -26,23 +29,37 @@ absl::string_view BytesOf(const HostTensor& tensor) {
   return {static_cast<const char*>(tensor.raw()), static_cast<size_t>(tensor.bytes())};
 }
 
-// The weights section: assigns an offset to each constant. Equal bytes are stored once.
+// The weights section: assigns an offset to each constant. Equal bytes are stored once. Reads
+// constants piece by piece, and reports each piece, so that a mapped file need not be in memory.
 class WeightPool {
  public:
-  fbs::Extent Place(absl::string_view bytes) {
-    const auto [entry, is_new] = offsets_.try_emplace(bytes, size_);
-    if (is_new) {
-      stored_.push_back(bytes);
-      size_ += RoundUp(bytes.size(), kWeightAlignment);
+  explicit WeightPool(const DoneWith& done_with) : done_with_(done_with) {}
+
+  // Sets the constant's checksum.
+  fbs::Extent Place(absl::string_view bytes, uint64_t& checksum) {
+    RunningChecksum running;
+    ForPieces(bytes, [&](absl::string_view piece) {
+      running.Add(piece.data(), piece.size());
+      return absl::OkStatus();
+    }).IgnoreError();
+    checksum = running.Value();
+    std::vector<std::pair<absl::string_view, uint64_t>>& alike =
+        stored_by_checksum_[{checksum, bytes.size()}];
+    for (const auto& [stored, offset] : alike) {
+      if (AreEqual(stored, bytes)) return fbs::Extent(offset, bytes.size());
     }
-    return fbs::Extent(entry->second, bytes.size());
+    alike.emplace_back(bytes, size_);
+    stored_.push_back(bytes);
+    size_ += RoundUp(bytes.size(), kWeightAlignment);
+    return fbs::Extent(alike.back().second, bytes.size());
   }
   uint64_t bytes() const { return size_; }
 
   absl::Status Write(FileWriter& file) const {
     static constexpr char kZeros[kWeightAlignment] = {};
     for (absl::string_view bytes : stored_) {
-      ASHLAR_RETURN_IF_ERROR(file.Write(bytes));
+      ASHLAR_RETURN_IF_ERROR(
+          ForPieces(bytes, [&](absl::string_view piece) { return file.Write(piece); }));
       const size_t padding = RoundUp(bytes.size(), kWeightAlignment) - bytes.size();
       ASHLAR_RETURN_IF_ERROR(file.Write(kZeros, padding));
     }
@@ -50,7 +67,36 @@ class WeightPool {
   }
 
  private:
-  absl::flat_hash_map<absl::string_view, uint64_t> offsets_;
+  static constexpr size_t kPiece = 1 << 20;
+
+  void Report(absl::string_view piece) const {
+    if (done_with_) done_with_(piece.data(), static_cast<int64_t>(piece.size()));
+  }
+  absl::Status ForPieces(absl::string_view bytes,
+                         absl::FunctionRef<absl::Status(absl::string_view)> use) const {
+    for (size_t at = 0; at < bytes.size(); at += kPiece) {
+      const absl::string_view piece = bytes.substr(at, kPiece);
+      ASHLAR_RETURN_IF_ERROR(use(piece));
+      Report(piece);
+    }
+    return absl::OkStatus();
+  }
+  // Compares as many bytes.
+  bool AreEqual(absl::string_view a, absl::string_view b) const {
+    if (a.data() == b.data()) return true;
+    for (size_t at = 0; at < a.size(); at += kPiece) {
+      const absl::string_view piece = a.substr(at, kPiece), other = b.substr(at, kPiece);
+      if (piece != other) return false;
+      Report(piece);
+      Report(other);
+    }
+    return true;
+  }
+
+  const DoneWith& done_with_;
+  absl::flat_hash_map<std::pair<uint64_t, size_t>,
+                      std::vector<std::pair<absl::string_view, uint64_t>>>
+      stored_by_checksum_;  // with offsets
   std::vector<absl::string_view> stored_;
   uint64_t size_ = 0;
 };
@@ -143,8 +189,7 @@ Offset<fbs::Node> EncodeNode(FlatBufferBuilder& builder, const Graph& graph,
   const bool stored = constant != nullptr && constant->has_data();
   uint64_t checksum = 0;
   if (stored) {
-    value = weights.Place(BytesOf(*constant));
-    checksum = Checksum(constant->raw(), static_cast<size_t>(constant->bytes()));
+    value = weights.Place(BytesOf(*constant), checksum);
   }
   const absl::string_view type = node.op->type();
   return fbs::CreateNode(builder, node.id, builder.CreateString(node.name),
@@ -213,11 +258,30 @@ absl::Status CheckWritable(const Graph& graph, bool pooled) {
   return absl::OkStatus();
 }
 
+// Calls `take` for all bytes of the pool, in order.
+absl::Status ForPool(const PackedModel& packed,
+                     absl::FunctionRef<absl::Status(absl::string_view)> take) {
+  int64_t at = 0;
+  const auto take_until = [&](int64_t offset) -> absl::Status {
+    const std::string gap(static_cast<size_t>(offset - at), '\0');
+    at = offset;
+    return take(gap);
+  };
+  const auto take_packed = [&](int64_t offset, const void* data, int64_t bytes) -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(take_until(offset));
+    at += bytes;
+    return take({static_cast<const char*>(data), static_cast<size_t>(bytes)});
+  };
+  ASHLAR_RETURN_IF_ERROR(packed.pool != nullptr ? take_packed(0, packed.pool, packed.pool_bytes)
+                                                : packed.pack(take_packed));
+  return take_until(packed.pool_bytes);
+}
+
 absl::Status Write(const Graph& graph, const PackedModel* packed, const std::string& path,
-                   const std::vector<FixedAxis>& fixed) {
+                   const std::vector<FixedAxis>& fixed, const DoneWith& done_with) {
   ASHLAR_RETURN_IF_ERROR(Annotate(CheckWritable(graph, /*pooled=*/false), path));
   FlatBufferBuilder builder, index;
-  WeightPool weights;
+  WeightPool weights(done_with);
   builder.Finish(EncodeGraph(builder, graph, weights, fixed));
   if (packed != nullptr) {
     ASHLAR_RETURN_IF_ERROR(Annotate(CheckWritable(packed->graph, /*pooled=*/true), path));
@@ -232,24 +296,36 @@ absl::Status Write(const Graph& graph, const PackedModel* packed, const std::str
   header.graph_checksum = Checksum(builder.GetBufferPointer(), header.graph_bytes);
   const uint64_t weights_end = header.weights_offset + header.weights_bytes;
   header.file_bytes = weights_end;
+  PackedHeader packed_header;
   std::string packed_front;  // header and index
   uint64_t index_end = 0;
   if (packed != nullptr) {
     header.packed_offset = NextSection(weights_end);
-    PackedHeader packed_header;
     packed_header.index_bytes = RoundUp(index.GetSize(), kWeightAlignment);
     index_end = header.packed_offset + sizeof(packed_header) + packed_header.index_bytes;
     packed_header.pool_offset = NextSection(index_end);
     packed_header.pool_bytes = static_cast<uint64_t>(packed->pool_bytes);
-    packed_header.pool_checksum = Checksum(packed->pool, packed_header.pool_bytes);
     header.file_bytes = packed_header.pool_offset + packed_header.pool_bytes;
-    packed_front.append(reinterpret_cast<const char*>(&packed_header), sizeof(packed_header));
+    packed_front.resize(sizeof(packed_header), '\0');
     packed_front.append(reinterpret_cast<const char*>(index.GetBufferPointer()), index.GetSize());
     packed_front.resize(sizeof(packed_header) + packed_header.index_bytes, '\0');
-    header.index_checksum = Checksum(packed_front.data(), packed_front.size());
   }
+  const auto set_checksum = [&](uint64_t of_pool) {
+    packed_header.pool_checksum = of_pool;
+    std::memcpy(packed_front.data(), &packed_header, sizeof(packed_header));
+    header.index_checksum = Checksum(packed_front.data(), packed_front.size());
+  };
+  RunningChecksum checksum;
+  const auto sum = [&](absl::string_view bytes) {
+    checksum.Add(bytes.data(), bytes.size());
+    return absl::OkStatus();
+  };
 
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<FileWriter> file, FileWriter::Create(path));
+  if (packed != nullptr && !file->can_rewrite()) {
+    ASHLAR_RETURN_IF_ERROR(ForPool(*packed, sum));
+    set_checksum(checksum.Value());
+  }
   const auto encoded = EncodeHeader(header);
   ASHLAR_RETURN_IF_ERROR(file->Write(encoded.data(), encoded.size()));
   ASHLAR_RETURN_IF_ERROR(file->Write(builder.GetBufferPointer(), header.graph_bytes));
@@ -259,20 +335,31 @@ absl::Status Write(const Graph& graph, const PackedModel* packed, const std::str
     ASHLAR_RETURN_IF_ERROR(file->Write(Gap(weights_end)));
     ASHLAR_RETURN_IF_ERROR(file->Write(packed_front));
     ASHLAR_RETURN_IF_ERROR(file->Write(Gap(index_end)));
-    ASHLAR_RETURN_IF_ERROR(file->Write(packed->pool, static_cast<size_t>(packed->pool_bytes)));
+    ASHLAR_RETURN_IF_ERROR(ForPool(*packed, [&](absl::string_view bytes) {
+      sum(bytes).IgnoreError();
+      return file->Write(bytes);
+    }));
+    if (file->can_rewrite()) {
+      set_checksum(checksum.Value());
+      const auto again = EncodeHeader(header);
+      ASHLAR_RETURN_IF_ERROR(file->Rewrite(0, again.data(), again.size()));
+      ASHLAR_RETURN_IF_ERROR(file->Rewrite(static_cast<int64_t>(header.packed_offset),
+                                           packed_front.data(), packed_front.size()));
+    }
   }
   return file->Commit();
 }
 
 }  // namespace
 
-absl::Status WriteModel(const Graph& graph, const std::string& path, const FileAxes& axes) {
-  return Write(graph, nullptr, path, axes.fixed);
+absl::Status WriteModel(const Graph& graph, const std::string& path, const FileAxes& axes,
+                        const DoneWith& done_with) {
+  return Write(graph, nullptr, path, axes.fixed, done_with);
 }
 
 absl::Status WriteModel(const Graph& graph, const PackedModel& packed, const std::string& path,
-                        const FileAxes& axes) {
-  return Write(graph, &packed, path, axes.fixed);
+                        const FileAxes& axes, const DoneWith& done_with) {
+  return Write(graph, &packed, path, axes.fixed, done_with);
 }
 
 }  // namespace ashlar

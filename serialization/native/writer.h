@@ -16,11 +16,13 @@ namespace ashlar {
 // Returns InvalidArgument for a graph that the format cannot store: several comp nodes, a constant
 // without data.
 // Other sizes of the dimensions in `axes.fixed` are refused when the file is read.
-absl::Status WriteModel(const Graph& graph, const std::string& path, const FileAxes& axes = {});
+// Calls `done_with` for pieces of the constants after reading them, once or several times.
+absl::Status WriteModel(const Graph& graph, const std::string& path, const FileAxes& axes = {},
+                        const DoneWith& done_with = nullptr);
 
 // The same, followed by a packed form of the graph.
 absl::Status WriteModel(const Graph& graph, const PackedModel& packed, const std::string& path,
-                        const FileAxes& axes = {});
+                        const FileAxes& axes = {}, const DoneWith& done_with = nullptr);
 
 }  // namespace ashlar
 

@@ -1,6 +1,7 @@
 // Weights streamed from a packed file: by the commands, and from files that change while they are
 // read.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -132,6 +133,28 @@ TEST_F(StreamedFileTest, PackingForAWindowCutsIntoPanels) {
   EXPECT_EQ(Ashlar("run panels.ash").exit_code, 0) << "its panels also run from the mapped file";
 }
 
+// Winograd's form of a filter of 3x3 takes up to four times its bytes: it is used if reading it
+// takes less time than it saves. Weights of 16 bits take half the time to read.
+TEST_F(StreamedFileTest, FormsAndTypesThatTakeFewerBytesAreUsedIfReadingIsSlow) {
+  ASSERT_EQ(Ashlar("zoo resnet18 --image 64 -o forms.ash").exit_code, 0);
+  const auto window = [](const std::string& options) {
+    return Ashlar(
+               "plan forms.ash --json --threads 1 --processor avx2/32K/512K --weights-budget "
+               "4MiB " +
+               options)
+        .Json()["weights_window"];
+  };
+  const nlohmann::json fast = window("--weights-speed 100GB"),
+                       slow = window("--weights-speed 100MB");
+  const nlohmann::json half = window("--weights-speed 100MB --precision bf16");
+  EXPECT_GT(fast["read_bytes"], slow["read_bytes"]);
+  EXPECT_LT(fast["expected_ms"], slow["expected_ms"]);
+  const double ratio = half["read_bytes"].get<double>() / slow["read_bytes"].get<double>();
+  EXPECT_GT(ratio, 0.4);
+  EXPECT_LT(ratio, 0.55);
+  EXPECT_LT(half["expected_ms"].get<double>(), 0.7 * slow["expected_ms"].get<double>());
+}
+
 TEST_F(StreamedFileTest, PicturesShowTheWindow) {
   ASSERT_EQ(Ashlar("plan streamed.ash -o w.svg" + Budget(2 * Least())).exit_code, 0);
   EXPECT_THAT(CommandTest::Read("w.svg"), HasSubstr("weights const{"));
@@ -189,6 +212,33 @@ TEST_F(StreamedFileTest, RunsInAControlGroupOfThePlannedTotal) {
   EXPECT_EQ(std::system(inside.c_str()), 0);
   const ProcessResult same = Ashlar("compare wide.ash --ref inside.npz");
   EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
+}
+
+// Weights are packed one by one, and pages of the model's file are released.
+TEST_F(StreamedFileTest, PacksInLessMemoryThanTheWeightsTake) {
+  ASSERT_EQ(Ashlar("zoo resnet18 --image 64 -o many.ash").exit_code, 0);
+  const std::string options = " --pack --weights-budget 1MiB";
+  ASSERT_EQ(Ashlar("convert many.ash -o outside.ash" + options).exit_code, 0);
+  constexpr int64_t kLimit = 32 << 20;
+  ASSERT_GT(std::filesystem::file_size(Path("many.ash")), kLimit);
+  const MemoryGroup group(kLimit);
+  if (!group) GTEST_SKIP() << "no memory control group can be made here";
+  const std::string inside =
+      absl::StrCat("echo $$ > ", group.procs(), " && cd '", Path(""), "' && exec '", CommandPath(),
+                   "' convert many.ash -o inside.ash -q", options);
+  EXPECT_EQ(std::system(inside.c_str()), 0);
+  EXPECT_TRUE(CommandTest::Read("inside.ash") == CommandTest::Read("outside.ash"));
+}
+
+// A pipe cannot be written to again: its checksums are computed before.
+TEST_F(StreamedFileTest, PacksIntoAPipe) {
+  const std::string pipe = Path("pipe.ash"), from_pipe = Path("from_pipe.ash");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const std::string command =
+      absl::StrCat("cat '", pipe, "' > '", from_pipe, "' & '", CommandPath(), "' convert '",
+                   Path("whole.ash"), "' -o '", pipe, "' --pack -q; result=$?; wait; exit $result");
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  EXPECT_TRUE(CommandTest::Read("from_pipe.ash") == CommandTest::Read("streamed.ash"));
 }
 
 TEST_F(StreamedFileTest, RefusalsSayWhatToDo) {

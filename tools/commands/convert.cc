@@ -17,10 +17,16 @@ namespace {
 
 struct Writer {
   const char* ending;
-  absl::Status (*write)(const Graph& graph, const std::string& path, const FileAxes& axes);
+  absl::Status (*write)(const Graph& graph, const std::string& path, const FileAxes& axes,
+                        const DoneWith& done_with);
 };
 
-constexpr Writer kWriters[] = {{".ash", WriteModel}, {".onnx", WriteOnnx}};
+absl::Status WriteAsOnnx(const Graph& graph, const std::string& path, const FileAxes& axes,
+                         const DoneWith& /*done_with*/) {
+  return WriteOnnx(graph, path, axes);
+}
+
+constexpr Writer kWriters[] = {{".ash", WriteModel}, {".onnx", WriteAsOnnx}};
 
 class ConvertCommand final : public Command {
  public:
@@ -62,7 +68,8 @@ class ConvertCommand final : public Command {
       if (!HasEnding(output_, writer.ending)) continue;
       ASHLAR_ASSIGN_OR_RETURN(const Model model, LoadModel(model_, console, WeightsUse::kPlain));
       console.Progress(absl::StrCat("writing ", output_));
-      ASHLAR_RETURN_IF_ERROR(writer.write(model.graph, output_, FileAxesOf(model)));
+      ASHLAR_RETURN_IF_ERROR(
+          writer.write(model.graph, output_, FileAxesOf(model), LettingGoOf(model)));
       const GraphSummary summary = Summarize(model.graph);
       console.Print(absl::StrFormat("%s -> %s: %s, weights %s\n", model_.path, output_,
                                     Counted(summary.num_operators, "operator"),
@@ -85,7 +92,8 @@ class ConvertCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(const PackedModel packed,
                             PackModel(model, ToPlanRequest(execution, planning_, console)));
     console.Progress(absl::StrCat("writing ", output_));
-    ASHLAR_RETURN_IF_ERROR(WriteModel(model.graph, packed, output_, FileAxesOf(model)));
+    ASHLAR_RETURN_IF_ERROR(
+        WriteModel(model.graph, packed, output_, FileAxesOf(model), LettingGoOf(model)));
     console.Print(absl::StrFormat("%s -> %s: packed for %s, %s in %s\n", model_.path, output_,
                                   packed.processor, FormatBytes(packed.pool_bytes),
                                   Counted(packed.weights.size(), "part")));

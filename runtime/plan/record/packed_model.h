@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/graph.h"
@@ -26,6 +27,13 @@ struct PackedWeight {
   friend bool operator==(const PackedWeight&, const PackedWeight&) = default;
 };
 
+// Called after bytes of a model's weights were read for the last time, so that pages of a file can
+// leave memory.
+using DoneWith = std::function<void(const void* data, int64_t bytes)>;
+
+// Receives the bytes of a packed weight at an offset of the pool; they are valid during the call.
+using TakePacked = absl::FunctionRef<absl::Status(int64_t offset, const void* data, int64_t bytes)>;
+
 struct PackedModel {
   std::string processor;             // the instruction set of the kernels that packed it
   std::string options;               // PackingOptionsText
@@ -35,6 +43,9 @@ struct PackedModel {
   double extra_flops_ratio = 0;       // PlannedGraph
   std::shared_ptr<const void> owner;  // keeps the pool alive
   const void* pool = nullptr;         // starts at a multiple of the device's alignment
+  // If the pool is not in memory (null): packs the weights one by one, in the order of their
+  // offsets. Bytes between them are zero. Can be called several times.
+  std::function<absl::Status(TakePacked take)> pack;
   int64_t pool_bytes = 0;
   // Opens the pool's file, for streaming; empty: there is none.
   std::function<absl::StatusOr<std::shared_ptr<const WeightSource>>()> open_pool;

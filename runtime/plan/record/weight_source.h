@@ -11,6 +11,9 @@
 
 namespace ashlar {
 
+// Reads of a disk that are in flight together: it reads faster than one after the other.
+inline constexpr int kReadsInFlight = 4;
+
 class WeightSource {
  public:
   // Which file, and when it was last written to.

@@ -112,12 +112,11 @@ absl::Status PackInto(const WeightEntry& entry, const HostTensor& value, Device&
 
 }  // namespace
 
-absl::Status PackWeight(const Graph& graph, const WeightEntry& entry, Device& device, void* pool) {
+absl::Status PackWeight(const Graph& graph, const WeightEntry& entry, Device& device, void* to) {
   if (entry.elsewhere || entry.packed != nullptr) return absl::OkStatus();
   const HostTensor& value = ValueOf(graph, entry);
-  return Annotate(
-      PackInto(entry, value.Computed(), device, static_cast<char*>(pool) + entry.offset),
-      absl::StrCat("weights ", graph.var(entry.var).name));
+  return Annotate(PackInto(entry, value.Computed(), device, static_cast<char*>(to)),
+                  absl::StrCat("weights ", graph.var(entry.var).name));
 }
 
 }  // namespace ashlar

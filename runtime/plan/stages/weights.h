@@ -68,9 +68,9 @@ std::vector<int> PackingOrder(const WeightsPlan& plan);
 // owns stay until they are packed.
 int64_t PackingPeak(const Graph& graph, const WeightsPlan& plan);
 
-// Packs one entry into the pool of `plan.bytes` at `pool` in the device's memory. Does nothing if
-// another plan packs the bytes, or they are in a file.
-absl::Status PackWeight(const Graph& graph, const WeightEntry& entry, Device& device, void* pool);
+// Packs one entry into its bytes at `to` in the device's memory. Does nothing if another plan packs
+// the bytes, or they are in a file.
+absl::Status PackWeight(const Graph& graph, const WeightEntry& entry, Device& device, void* to);
 
 }  // namespace ashlar
 
