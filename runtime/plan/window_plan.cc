@@ -20,6 +20,10 @@ constexpr int64_t kLeastPanel = 32 << 10;
 // that the fastest ones take.
 constexpr double kForms[] = {0.85, 0.7, 0};
 
+// Smaller panels and forms must save so much of the expected time: they mean more operators, and
+// more memory for their plan.
+constexpr double kLeastGain = 0.02;
+
 using Planned = std::unique_ptr<PlannedGraph>;
 
 class WindowPlanner {
@@ -64,8 +68,8 @@ class WindowPlanner {
     request.planning.most_weights = std::min(most_weights, request_.planning.most_weights);
     absl::StatusOr<Planned> planned = plan_(Graph(graph_), request);
     if (planned.ok()) {
-      if (best_ == nullptr ||
-          (*planned)->weights.window->expected_ms < best_->weights.window->expected_ms) {
+      if (best_ == nullptr || (*planned)->weights.window->expected_ms <
+                                  (1 - kLeastGain) * best_->weights.window->expected_ms) {
         best_ = *std::move(planned);
       }
       return absl::OkStatus();
