@@ -75,7 +75,7 @@ HostTensor PartOf(const HostTensor& value, int axis, const Range& range) {
 class Cutter {
  public:
   Cutter(const Graph& graph, const OperatorTable& operators, int64_t panel_bytes,
-         int64_t group_bytes, const PackedBytes& packed = nullptr)
+         int64_t group_bytes, const WeightBytes& packed = nullptr)
       : source_(graph),
         operators_(operators),
         panel_bytes_(panel_bytes),
@@ -243,7 +243,7 @@ class Cutter {
   const Graph& source_;
   const OperatorTable& operators_;
   const int64_t panel_bytes_, group_bytes_;
-  const PackedBytes packed_;
+  const WeightBytes packed_;
   absl::flat_hash_map<int, Cut> groups_;  // by id of a node
   GraphRewriter rewriter_;
   absl::flat_hash_map<std::tuple<int, int, int64_t, int64_t>, int> parts_;
@@ -253,7 +253,7 @@ class Cutter {
 
 absl::StatusOr<Graph> CutIntoPanels(const Graph& graph, const OperatorTable& operators,
                                     int64_t panel_bytes, int64_t group_bytes,
-                                    const PackedBytes& packed) {
+                                    const WeightBytes& packed) {
   return Cutter(graph, operators, panel_bytes, group_bytes, packed).Run();
 }
 

@@ -17,14 +17,14 @@
 namespace ashlar {
 
 // Returns the bytes that a node's constant input takes as its kernel packs it.
-using PackedBytes = std::function<int64_t(int node, int input)>;
+using WeightBytes = std::function<int64_t(int node, int input)>;
 
 // Cuts operators of which a constant takes more than `panel_bytes`, packed (null: as it is), and
 // wide convolutions into groups of channels whose rows have at most `group_bytes`, but at least a
 // block of channels. 0: none. Runs after all passes, before tiles.
 absl::StatusOr<Graph> CutIntoPanels(const Graph& graph, const OperatorTable& operators,
                                     int64_t panel_bytes, int64_t group_bytes = 0,
-                                    const PackedBytes& packed = nullptr);
+                                    const WeightBytes& packed = nullptr);
 
 // Returns the bytes of the widest row that could be computed in groups of channels; 0 if there is
 // none.

@@ -35,7 +35,7 @@ absl::StatusOr<Graph> CutLargeWeights(const Graph& graph, Device& device, const 
     LimitWeights(graph, model, SpeedOf(device, target, planning), planning.most_weights,
                  candidates);
   }
-  const PackedBytes packed = [&](int node, int input) {
+  const WeightBytes packed = [&](int node, int input) {
     const std::optional<Packing> packing =
         candidates[node].empty() ? std::nullopt : candidates[node][0]->packing(input);
     return packing ? packing->bytes : graph.constant(graph.node(node).inputs[input])->bytes();
