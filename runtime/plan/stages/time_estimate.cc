@@ -69,8 +69,8 @@ ProcessorSpeed SpeedOf(const InstructionsRow& row) {
 // Speed of the thread that measured ProcessorSpeed::kernel_ms.
 constexpr double kFlopsOfKernelMs = 1.176e8;
 // Work of fewer cycles is done by one thread; waking others takes so many.
-constexpr double kCyclesToShare = 40000;
-constexpr double kWakingCycles = 8000;
+constexpr double kCyclesToShare = 60000;
+constexpr double kWakingCycles = 30000;
 constexpr double kCopyingCycles = 150;  // to start a copy
 
 // Bandwidth beyond the second-level caches does not grow with the threads: two cores that read 70
