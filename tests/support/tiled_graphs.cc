@@ -241,6 +241,7 @@ TileSpec RandomTiles(std::mt19937_64& random, const Graph& graph) {
   batch.kind = TileKind::kBatch;
   batch.count = Pick(random, 1, least[0]);
   batch.count_width = 1;
+  batch.again.clear();
   if (segment.kind != TileKind::kInputGrid) batch.inner = {segment};
   return {{batch}};
 }
