@@ -178,7 +178,7 @@ class PartByPart {
     std::vector<int64_t> bases(instance_.groups(), -1);
     Solution whole = PlanPart(order[0], limits_.capacity.value_or(0), kFirstShare, bases);
     int64_t arena = std::max({whole.arena, lower_bound, limits_.capacity.value_or(0)});
-    size_t first = order[0], last = order[0];  // of those that are planned
+    size_t first = order[0], last = order[0];  // of the planned parts
     for (size_t i = 1; i < order.size(); ++i) {
       const size_t part = order[i], beside = part < first ? first : last;
       std::vector<int64_t> with = bases;
@@ -198,7 +198,7 @@ class PartByPart {
   }
 
  private:
-  // The first part has half of the work, and each other a share of what is left.
+  // The first part has half of the work, and each other a share of the rest.
   static constexpr int64_t kFirstShare = 2, kShare = 4;
 
   // Gives bases to the groups of a part that have none.
@@ -214,7 +214,8 @@ class PartByPart {
   }
 
   // Plans `part` without the bases of the groups that it shares with `beside`, then that one again.
-  // `bases`: without those of `part`. Returns whether both fit; then `with` has the new bases.
+  // `bases`: has none for groups of `part`. Returns whether both fit; then `with` has the new
+  // bases.
   bool PlanBoth(size_t part, size_t beside, int64_t arena, const std::vector<int64_t>& bases,
                 std::vector<int64_t>& with) {
     const TimePart &one = parts_[part], &other = parts_[beside];

@@ -30,8 +30,8 @@ class FileWriter {
 
   absl::Status Write(const void* data, size_t bytes);
   absl::Status Write(absl::string_view text) { return Write(text.data(), text.size()); }
-  // Replaces bytes that were written. Only before Commit, and if can_rewrite(): what is written in
-  // place, as into a pipe, stays.
+  // Replaces bytes that were written. Only before Commit, and if can_rewrite(): bytes written
+  // in place, as into a pipe, stay.
   absl::Status Rewrite(int64_t offset, const void* data, size_t bytes);
   bool can_rewrite() const { return unnamed_ || !temporary_.empty(); }
   absl::Status Commit();

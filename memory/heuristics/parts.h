@@ -18,8 +18,8 @@ struct TimePart {
 // Returns the parts, in order; a single one if the instance cannot be split.
 std::vector<TimePart> FindParts(const Instance& instance);
 
-// The groups that live in a part, as an instance. Groups that have a base are fixed; there are also
-// those that live in other parts together with groups of this one.
+// The groups that live in a part, as an instance. Groups that have a base are fixed; groups
+// that live in other parts together with groups of this one are there, too.
 struct PartInstance {
   Instance instance;
   std::vector<int32_t> groups;  // by group of `instance`: the group of the whole
@@ -30,7 +30,7 @@ PartInstance MakePart(const Instance& instance, const TimePart& part,
                       const std::vector<int64_t>& bases);
 
 // Returns the order in which parts are planned: the fullest first, then always the fuller of the
-// two beside those that are planned. So a part meets planned groups at one of its ends only.
+// two beside the planned parts. So a part meets planned groups at one of its ends only.
 std::vector<size_t> FullestFirst(const Instance& instance, const std::vector<TimePart>& parts);
 
 }  // namespace ashlar::memory

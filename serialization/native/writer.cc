@@ -272,8 +272,11 @@ absl::Status ForPool(const PackedModel& packed,
     at += bytes;
     return take({static_cast<const char*>(data), static_cast<size_t>(bytes)});
   };
-  ASHLAR_RETURN_IF_ERROR(packed.pool != nullptr ? take_packed(0, packed.pool, packed.pool_bytes)
-                                                : packed.pack(take_packed));
+  if (packed.pack != nullptr) {
+    ASHLAR_RETURN_IF_ERROR(packed.pack(take_packed));
+  } else if (packed.pool != nullptr) {  // null if the graph has no weights
+    ASHLAR_RETURN_IF_ERROR(take_packed(0, packed.pool, packed.pool_bytes));
+  }
   return take_until(packed.pool_bytes);
 }
 

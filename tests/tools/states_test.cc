@@ -123,7 +123,7 @@ TEST(StatesTest, ARecurrentCellFollowsItsUnrolledReference) {
   }
 }
 
-// A cache of the last 4 rows: what is read in shifted order cannot be overwritten meanwhile.
+// A cache of the last 4 rows: rows that are read in shifted order cannot be overwritten meanwhile.
 TEST(StatesTest, AWindowIsCopiedAtTheEnd) {
   GraphMaker maker;
   const int x = maker.Input("x", {1, 3}), cache = maker.Input("cache", {4, 3});

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "memory/problem/tied_buffers.h"
 #include "memory/problem/work.h"
+#include "opr/elemwise.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/plan/record/packed_parts.h"
@@ -16,8 +17,11 @@
 #include "runtime/session/bind_tensors.h"
 #include "runtime/session/session.h"
 #include "serialization/crc32.h"
+#include "serialization/native/writer.h"
 #include "serialization/plan_file.h"
+#include "tests/serialization/files.h"
 #include "tests/support/environment.h"
+#include "tests/support/graph_maker.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
@@ -138,6 +142,16 @@ TEST_F(StoredPlansTest, WorkspacesComeBack) {
   const std::string text = PlanText(c.stored);
   const auto again = Value(Again(c, Value(ParsePlan(text)).plan));
   EXPECT_EQ(PlanText({c.stored.model, Value(RecordPlan(c.graph, *again))}), text);
+}
+
+// Regression: the writer called a function that was not there.
+TEST_F(StoredPlansTest, AGraphWithoutWeightsIsPacked) {
+  testing::GraphMaker make;
+  make.Output(make.Add<Elemwise>({ScalarFunction::kNegate}, {make.Input("x", {2, 3})}, "y"));
+  const Graph graph = std::move(make).Build();
+  const PackedModel packed = Executable::ToPacked(Value(Executable::Compile(Graph(graph), {})));
+  const testing::TempDir folder;
+  EXPECT_TRUE(testing::IsOk(WriteModel(graph, packed, folder / "m.ash")));
 }
 
 // Regression: if a plan needed one entry packed otherwise, all weights of a packed file were packed

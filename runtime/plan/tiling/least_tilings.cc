@@ -179,9 +179,9 @@ bool LeastTilings::Place(const Found& found) {
   return !ways.empty();
 }
 
-// Places those segments again, with more work, that decide what the smallest tiling needs: its
-// largest, and those that would be smaller if they needed only their live bytes. Returns false if
-// there are none.
+// Places the segments that decide the bytes of the smallest tiling again, with more work: its
+// largest, and segments that would be smaller if they needed only their live bytes. Returns false
+// if there are none.
 bool LeastTilings::PlaceAgain(const Found& found) {
   std::vector<const TilingWay*> ways;
   const auto add = [&](const std::vector<const TilingWay*>& some, int64_t waiting) {

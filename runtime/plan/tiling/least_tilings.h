@@ -1,9 +1,9 @@
-// The search for the tilings with the smallest arenas. Exact dynamic programming over the cuts of
+// Searches for the tilings with the smallest arenas. Exact dynamic programming over the cuts of
 // the graph finds the segments whose largest arena is smallest; among equals the path that
 // recomputes least, then the fastest.
 //
 // Segments are evaluated as late as possible. As long as a path may be smaller than the smallest
-// that is known, if those of its segments that were not evaluated needed their estimates
+// that is known, if its segments without an evaluation needed their estimates
 // (segment_estimates.h), these are evaluated, the most promising path first. A segment that was
 // evaluated needs its live bytes. Segments of the smallest path are placed: then each needs the
 // arena that it has by itself.
@@ -32,7 +32,7 @@ class LeastTilings {
   explicit LeastTilings(const TilingProblem& problem);
 
   // Returns tilings that recompute at most `max_extra_flops` and are expected to need less than
-  // `below` bytes, the smallest first. What a call evaluates is kept for the next.
+  // `below` bytes, the smallest first. The next call uses the evaluations of this one.
   std::vector<Tiling> Find(double max_extra_flops, int64_t below);
 
  private:
@@ -55,7 +55,7 @@ class LeastTilings {
   void FindSplits();
   const std::vector<const TilingWay*>& Between(size_t first, size_t last, int64_t images);
   std::vector<int64_t> ValuesOf(const Split& split);
-  // Of the tilings that recompute equally little, which one is taken.
+  // The choice among tilings that recompute equally little.
   enum class Prefer {
     kFast,
     kRoomy,  // small segments, so that the largest is placed more easily

@@ -32,7 +32,7 @@ class SegmentEstimates {
   int64_t Operators(size_t i, size_t j) const { return cuts_[j].position - cuts_[i].position; }
 
  private:
-  // What the operator at a position of the order reads and makes for one row of its output.
+  // Bytes that the operator at a position of the order reads and makes for one row of its output.
   struct Step {
     bool has_rows = false;
     int64_t row = 0;                            // bytes read anew and made

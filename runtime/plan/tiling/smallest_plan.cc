@@ -25,7 +25,7 @@ constexpr size_t kPlanned = 8, kThorough = 2;
 // depend on it. A plan of a large graph takes tens of megabytes.
 constexpr size_t kTogether = 2;
 
-// What the best plan is chosen by.
+// The order in which plans are better.
 struct Rank {
   int64_t arena = std::numeric_limits<int64_t>::max();
   double extra_flops = 0, ms = 0;
@@ -52,8 +52,8 @@ class Stages {
   Stages(const Graph& graph, double max_extra_flops)
       : graph_(graph), max_extra_flops_(max_extra_flops) {}
 
-  // Plans what the search expects to be smallest, with little work; then with more work the best of
-  // it and what is expected to be the smallest; then the best of all with fast kernels.
+  // Plans the tilings that the search expects to be smallest, with little work; then with more work
+  // the best of them and the first that was expected; then the best of all with fast kernels.
   absl::Status Run(TiledPlans& plans, double limit) {
     const std::shared_ptr<PlannedGraph> before = least_plan_;
     ASHLAR_RETURN_IF_ERROR(Improve(plans, limit));
@@ -75,7 +75,7 @@ class Stages {
     const std::vector<Tiling> tilings = plans.least_tilings().Find(limit, least_.arena);
     const Tiling* best = nullptr;
     bool proven = false;
-    // Plans some at a time, as long as each may be the smallest; returns those that are.
+    // Plans some at a time, as long as each may be the smallest.
     const auto plan = [&](const std::vector<TiledPlans::Candidate>& candidates) -> absl::Status {
       for (size_t next = 0; next < candidates.size();) {
         std::vector<TiledPlans::Candidate> some;

@@ -3,8 +3,8 @@
 // The more a plan may compute again, the smaller it is, never larger: a search with a limit of
 // extra operations runs, in a fixed order, the stages of all lower limits (kLimits), and takes the
 // best plan of all stages that is within its limit. A stage depends on the stages before it alone,
-// never on the limit asked for. So what a limit chooses from contains what any lower limit chooses
-// from. The best plan has the fewest bytes; of these it does the fewest operations, then is the
+// never on the limit asked for. So the choice of a limit contains the choice of any lower
+// limit. The best plan has the fewest bytes; of these it does the fewest operations, then is the
 // fastest. A limit between two of kLimits runs the stage of the upper one, too.
 #ifndef ASHLAR_RUNTIME_PLAN_TILING_SMALLEST_PLAN_H_
 #define ASHLAR_RUNTIME_PLAN_TILING_SMALLEST_PLAN_H_

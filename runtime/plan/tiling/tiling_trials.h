@@ -33,8 +33,8 @@ int64_t RowsOf(const TensorType& type);
 TilingTrial FirstTrial(const Graph& graph, absl::Span<const GraphCut> cuts, size_t i, size_t j,
                        int64_t images);
 
-// Returns the candidates that show what a segment needs: in rolling lines, with `lines` also in
-// lines; with `recompute` instead in rows and grids.
+// Returns the candidates that show the bytes that a segment needs: in rolling lines, with `lines`
+// also in lines; with `recompute` instead in rows and grids.
 std::vector<TilingTrial> FirstTrials(const Graph& graph, absl::Span<const GraphCut> cuts, size_t i,
                                      size_t j, int64_t images, bool recompute, bool lines);
 
