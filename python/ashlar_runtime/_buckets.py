@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _library as c
 from ._model import Model, Plan, Session
-from ._tensors import TensorInfo, aligned_block, as_inputs
+from ._tensors import TensorInfo, aligned_block, as_inputs, padded
 
 
 def plans_for(model: Model, batch: Sequence[int], shapes: Optional[Mapping[str, Union[str, Sequence[int]]]] = None,
@@ -124,19 +124,17 @@ class Buckets:
             raise c.InvalidArgument(f"inputs of as many rows each are expected, got {rows}")
         count = next(iter(rows.values()))
         size = self.size_for(count)
-        padded = {info.name: _padded(info, given[info.name]) for info in self.plans[size].inputs if info.name in given}
-        results = self.sessions[size](padded)
+        filled = {info.name: _filled(info, given[info.name]) for info in self.plans[size].inputs if info.name in given}
+        results = self.sessions[size](filled)
         if isinstance(results, Mapping):
             return {name: array[:count] for name, array in results.items()}
         return results[:count]
 
 
-def _padded(info: TensorInfo, array: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+def _filled(info: TensorInfo, array: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
     if array.shape[0] == info.shape[0]:
         return array
     if array.dtype != info.dtype or array.shape[1:] != info.shape[1:]:
         raise c.InvalidArgument(f"input '{info.name}': got rows of {array.dtype}{list(array.shape[1:])}, expected "
                                 f"{info.dtype}{list(info.shape[1:])}")
-    block = np.zeros(info.shape, info.dtype)
-    block[:array.shape[0]] = array
-    return block
+    return padded(array, info.shape)

@@ -11,7 +11,7 @@ import numpy as np
 from . import _library as c
 from ._model import Model, Plan, Session
 from ._options import _plan_options
-from ._tensors import _encoded, _memory, aligned_block, as_inputs
+from ._tensors import _encoded, _memory, aligned_block, as_inputs, padded
 from ._watch import watched
 
 
@@ -107,7 +107,7 @@ class Family:
         session = self.sessions[choice.point]
         if choice.padding == 0:
             return session(given)
-        results = session({name: _padded(array, choice.shapes[name]) for name, array in given.items()})
+        results = session({name: padded(array, choice.shapes[name]) for name, array in given.items()})
         rows = {(array.shape[0], choice.shapes[name][0]) for name, array in given.items() if array.ndim}
         if len(rows) != 1:
             return results
@@ -117,14 +117,6 @@ class Family:
         """Set the states of all points to their first values."""
         for session in self.sessions:
             session.reset()
-
-
-def _padded(array: "np.ndarray[Any, Any]", shape: Tuple[int, ...]) -> "np.ndarray[Any, Any]":
-    if array.shape == shape:
-        return array
-    block = np.zeros(shape, array.dtype)
-    block[tuple(slice(size) for size in array.shape)] = array
-    return block
 
 
 def _cut(results: Any, rows: int, planned: int) -> Any:

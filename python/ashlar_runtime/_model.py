@@ -187,14 +187,7 @@ class Model:
         -------
         Model
         """
-        given = _plan_options(shapes=shapes)
-        converted = Model.__new__(Model)
-        converted.path = f"{self.path} with pixels {pixels}"
-        converted._parts = (self,)
-        converted._opened_as = Model.with_pixels, (self, pixels, shapes)
-        converted._handle = c.Handle("model", "model_with_pixels", self._handle.pointer, pixels.encode(), given.shapes, given.num_shapes)
-        converted._warned = len(converted.notes)
-        return converted
+        return self._with("pixels", pixels, shapes, (Model.with_pixels, (self, pixels, shapes)))
 
     def with_states(self, states: Mapping[str, str], shapes: Optional[Mapping[str, Union[str, Sequence[int]]]] = None) -> "Model":
         """Make a model with state between runs.
@@ -214,13 +207,17 @@ class Model:
         -------
         Model
         """
-        given = _plan_options(shapes=shapes)
         links = " ".join(f"{output}={name}" for output, name in states.items())
+        return self._with("states", links, shapes, (Model.with_states, (self, states, shapes)))
+
+    def _with(self, what: str, text: str, shapes: Optional[Mapping[str, Union[str, Sequence[int]]]], opened_as: Tuple[Any, Tuple[Any, ...]]) -> "Model":
+        """Convert the model by the library's function model_with_`what`. `opened_as`: the call that repeats this."""
+        given = _plan_options(shapes=shapes)
         converted = Model.__new__(Model)
-        converted.path = f"{self.path} with states {links}"
+        converted.path = f"{self.path} with {what} {text}"
         converted._parts = (self,)
-        converted._opened_as = Model.with_states, (self, states, shapes)
-        converted._handle = c.Handle("model", "model_with_states", self._handle.pointer, links.encode(), given.shapes, given.num_shapes)
+        converted._opened_as = opened_as
+        converted._handle = c.Handle("model", f"model_with_{what}", self._handle.pointer, text.encode(), given.shapes, given.num_shapes)
         converted._warned = len(converted.notes)
         return converted
 

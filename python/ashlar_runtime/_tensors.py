@@ -142,6 +142,15 @@ def mismatch(array: "np.ndarray[Any, Any]", info: TensorInfo) -> str:
     return text
 
 
+def padded(array: "np.ndarray[Any, Any]", shape: Tuple[int, ...]) -> "np.ndarray[Any, Any]":
+    """Return the array with zeros behind its elements up to `shape`; the array itself if it has that shape."""
+    if array.shape == shape:
+        return array
+    block = np.zeros(shape, array.dtype)
+    block[tuple(slice(size) for size in array.shape)] = array
+    return block
+
+
 def as_inputs(infos: List[TensorInfo], given: Any) -> Dict[str, "np.ndarray[Any, Any]"]:
     """Return one array, or arrays by name, as numpy arrays at the same addresses."""
     return {name: _numpy(f"input '{name}'", array) for name, array in _by_name("input", infos, given).items()}
