@@ -66,6 +66,14 @@ absl::StatusOr<std::unique_ptr<ashlar_model>> Made(absl::StatusOr<ashlar::Model>
   return made;
 }
 
+// Returns a model for the caller, who frees it.
+ashlar_model* NewModel(ashlar::Model model) {
+  auto made = std::make_unique<ashlar_model>();
+  made->model = std::move(model);
+  made->AddNotes(made->model.notes);
+  return made.release();
+}
+
 }  // namespace
 
 void ashlar_model::AddNotes(const std::vector<std::string>& more) const {
@@ -185,10 +193,7 @@ ashlar_status ashlar_model_join(const ashlar_model* first, const ashlar_model* s
     ASHLAR_RETURN_IF_ERROR(second->needs_shapes);
     absl::StatusOr<ashlar::Model> both = ashlar::JoinModels(first->model, second->model);
     if (!both.ok()) return both.status();
-    auto made = std::make_unique<ashlar_model>();
-    made->model = *std::move(both);
-    made->AddNotes(made->model.notes);
-    *joined = made.release();
+    *joined = NewModel(*std::move(both));
     return absl::OkStatus();
   });
 }
@@ -211,10 +216,7 @@ ashlar_status ashlar_model_with_pixels(const ashlar_model* model, const char* pi
     ASHLAR_ASSIGN_OR_RETURN(ashlar::Model opened, ModelFor(*model, options));
     absl::StatusOr<ashlar::Model> made_of = ashlar::WithPixelInput(std::move(opened), *parsed);
     if (!made_of.ok()) return of_pixels(made_of.status());
-    auto made = std::make_unique<ashlar_model>();
-    made->model = *std::move(made_of);
-    made->AddNotes(made->model.notes);
-    *converted = made.release();
+    *converted = NewModel(*std::move(made_of));
     return absl::OkStatus();
   });
 }
@@ -238,10 +240,7 @@ ashlar_status ashlar_model_with_states(const ashlar_model* model, const char* st
     ASHLAR_ASSIGN_OR_RETURN(ashlar::Model opened, ModelFor(*model, options));
     absl::StatusOr<ashlar::Model> made_of = ashlar::WithStates(std::move(opened), links);
     if (!made_of.ok()) return ashlar::Annotate(made_of.status(), "states");
-    auto made = std::make_unique<ashlar_model>();
-    made->model = *std::move(made_of);
-    made->AddNotes(made->model.notes);
-    *converted = made.release();
+    *converted = NewModel(*std::move(made_of));
     return absl::OkStatus();
   });
 }
