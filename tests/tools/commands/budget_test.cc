@@ -40,8 +40,8 @@ class BudgetTest : public CommandTest {
 TEST_F(BudgetTest, TheDefaultPlannerFitsWhatExactProvesToFit) {
   if (kSanitized) GTEST_SKIP() << "about bytes alone";
   Zoo("inception_v1 --image 97", "i97.ash");
-  // Without rolling lines both found 274176; a search that moved borders 244992. The planner decides
-  // which tilings look smallest, so the two may differ.
+  // Without rolling lines both found 274176; a search that moved borders 244992. The planner
+  // decides which tilings look smallest, so the two may differ.
   EXPECT_EQ(Arena("i97.ash --memory-budget min"), 252928);
   EXPECT_EQ(Arena("i97.ash --memory-budget min --planner exact"), 238080);
   EXPECT_LE(Arena("i97.ash --memory-budget 400000"), 400000);
