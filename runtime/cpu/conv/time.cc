@@ -1,6 +1,7 @@
 // Times are in steps of the innermost loop: one pixel, one input channel, 16 output channels. The
-// constants come from ResNet-50's layers on a Zen 4, with weights in memory, batch 1 and 10. The
-// formulas are within 15 % of the times measured there.
+// constants of direct convolutions and of weights in memory come from ResNet-50's layers at batch 1
+// and 10, and Winograd's from 14 shapes whose weights stay in the second-level cache, both on an
+// AMD EPYC (Zen 4). The formulas are within 15 to 20 % of the times measured there.
 #include "runtime/cpu/conv/time.h"
 
 #include <algorithm>
@@ -12,16 +13,14 @@ namespace {
 
 constexpr double kWeightBytesPerStep = 7;    // read from memory meanwhile
 constexpr double kWeightBytesWorthStep = 8;  // larger weights must justify their memory
-constexpr double kWinogradProduct = 1.12;    // per step of a matrix product
+constexpr double kProductStep = 1.1;         // of a product of transformed values
 constexpr int64_t kFewPatches = 10;          // for little workspace
 constexpr int64_t kPatchesAlone = 8;         // enough for one thread's step
 constexpr int64_t kMostPatches = 256;
 
-struct TransformTime {
-  double input, output;  // for a patch and block of channels
-};
-// [m]: for F(m x m).
-constexpr TransformTime kTransform[] = {{}, {}, {90, 70}, {140, 115}, {200, 170}};
+// Steps of F(m x m) by block of channels: for each place of a patch, its sums and its transformed
+// input; for each pixel of the output; for each pixel of an input beyond the second-level cache.
+constexpr double kSums = 4.8, kTransformed = 8.9, kOutputPixel = 5, kFarInputPixel = 3.3;
 
 int64_t Patches(const ConvolutionGeometry& geometry, int m) {
   return geometry.batch * CeilDivide(geometry.h.output, m) * CeilDivide(geometry.w.output, m);
@@ -33,9 +32,9 @@ double WinogradWeights(const ConvolutionGeometry& geometry, int m) {
                              static_cast<int64_t>(sizeof(float)));
 }
 
-// Whether the weights stay in the second-level cache.
-bool AreSmall(double weights, const Processor& processor) {
-  return weights <= static_cast<double>(processor.l2_bytes);
+// Whether weights or an image stay in the second-level cache.
+bool AreSmall(double bytes, const Processor& processor) {
+  return bytes <= static_cast<double>(processor.l2_bytes);
 }
 
 // Returns the number of patches to process together. Few patches leave the second-level cache to
@@ -52,7 +51,7 @@ double WinogradTime(const ConvProblem& problem, int m) {
   const ConvolutionGeometry& geometry = problem.geometry;
   const double in_blocks = static_cast<double>(ChannelBlocks(geometry.in_channels));
   const double out_blocks = static_cast<double>(ChannelBlocks(geometry.out_channels));
-  const double channel_steps = in_blocks * kChannelBlock * out_blocks;
+  const double channel_steps = static_cast<double>(geometry.in_channels) * out_blocks;
   const double pixels = static_cast<double>(geometry.batch * geometry.h.output * geometry.w.output);
   const double weights = channel_steps * kChannelBlock * sizeof(float);
   const double direct = 9 * (std::max(pixels * channel_steps, weights / kWeightBytesPerStep) +
@@ -63,9 +62,12 @@ double WinogradTime(const ConvProblem& problem, int m) {
   const double passes = AreSmall(all_weights, problem.processor)
                             ? 1
                             : patches / static_cast<double>(WantedPatches(problem, m));
-  const TransformTime transform = kTransform[m];
-  const double products = (m + 2) * (m + 2) * patches * channel_steps * kWinogradProduct;
-  const double transforms = patches * (in_blocks * transform.input + out_blocks * transform.output);
+  const double places = (m + 2) * (m + 2) * patches;
+  const double products = places * (channel_steps * kProductStep + out_blocks * kSums);
+  const bool far = !AreSmall(static_cast<double>(problem.src.bytes()), problem.processor);
+  const double transforms =
+      places * in_blocks * kTransformed +
+      m * m * patches * (out_blocks * kOutputPixel + (far ? in_blocks * kFarInputPixel : 0));
   return (std::max(products, all_weights * passes / kWeightBytesPerStep) + transforms +
           all_weights / kWeightBytesWorthStep) /
          direct;

@@ -89,6 +89,14 @@ class WinogradConvolution final : public Kernel {
     return {index / (patches_h_ * patches_w_), index / patches_w_ % patches_h_ * m_,
             index % patches_w_ * m_};
   }
+  // Moves to the next patch, without divisions.
+  void Advance(Patch& patch) const {
+    patch.x += m_;
+    if (patch.x < patches_w_ * m_) return;
+    patch.x = 0, patch.y += m_;
+    if (patch.y < patches_h_ * m_) return;
+    patch.y = 0, ++patch.image;
+  }
   void TransformInput(const ConvTensors& tensors, Range patches, Range blocks, char* v) const;
   void Multiply(const ConvTensors& tensors, int64_t patches, int64_t place, int64_t panel,
                 const char* v, char* product) const;
@@ -214,18 +222,21 @@ std::pair<int, int> Inside(int64_t origin, int64_t length, int64_t limit) {
   return {static_cast<int>(begin), static_cast<int>(end)};
 }
 
+// Goes through the patches of one block of channels before the next block, so that it reads few
+// rows at a time: the processor fetches these ahead.
 void WinogradConvolution::TransformInput(const ConvTensors& tensors, Range patches, Range blocks,
                                          char* v) const {
   const int64_t count = patches.size();
   WinogradInput input;
   input.row_step = src_.h, input.column_step = src_.w, input.to_step = v_step_;
   input.float16 = float16_;
-  for (int64_t i = 0; i < count; ++i) {
-    const Patch patch = PatchAt(patches.begin + i);
-    const int64_t y = h_.Origin(patch.y), x = w_.Origin(patch.x);
-    std::tie(input.row_begin, input.row_end) = Inside(y, m_ + 2, h_.input);
-    std::tie(input.column_begin, input.column_end) = Inside(x, m_ + 2, w_.input);
-    for (int64_t block = blocks.begin; block < blocks.end; ++block) {
+  const Patch first = PatchAt(patches.begin);
+  for (int64_t block = blocks.begin; block < blocks.end; ++block) {
+    Patch patch = first;
+    for (int64_t i = 0; i < count; ++i, Advance(patch)) {
+      const int64_t y = h_.Origin(patch.y), x = w_.Origin(patch.x);
+      std::tie(input.row_begin, input.row_end) = Inside(y, m_ + 2, h_.input);
+      std::tie(input.column_begin, input.column_end) = Inside(x, m_ + 2, w_.input);
       input.src = tensors.src + patch.image * src_.n + block * src_.c + y * src_.h + x * src_.w;
       input.to = v + (block * count + i) * kBlockBytes;
       code_.input(input);
@@ -282,6 +293,7 @@ void WinogradConvolution::TransformOutput(const ConvTensors& tensors, Range patc
   output.dst_row_step = dst_.h, output.dst_column_step = dst_.w;
   output.finish = finish_;
   output.float16_z = output.float16_dst = float16_;
+  const Patch first = PatchAt(patches.begin);
   for (int64_t block = blocks.begin; block < blocks.end; ++block) {
     const int64_t channel = block * kChannelBlock;
     output.channels = static_cast<int>(std::min(kChannelBlock, channels - channel));
@@ -290,8 +302,8 @@ void WinogradConvolution::TransformOutput(const ConvTensors& tensors, Range patc
       CopyBias(tensors.bias, widen_, channel, output.channels, bias);
     }
     output.bias = bias;
-    for (int64_t i = 0; i < count; ++i) {
-      const Patch patch = PatchAt(patches.begin + i);
+    Patch patch = first;
+    for (int64_t i = 0; i < count; ++i, Advance(patch)) {
       const auto offset = [&](const ImageStrides& s) {
         return patch.image * s.n + block * s.c + patch.y * s.h + patch.x * s.w;
       };
