@@ -9,7 +9,9 @@
 #include "library/c/border.h"
 #include "library/c/objects.h"
 #include "runtime/device/borrowed_memory.h"
+#include "runtime/plan/stages/expected_times.h"
 #include "runtime/session/arena_memory.h"
+#include "runtime/session/profiler.h"
 
 namespace ashlar::c {
 namespace {
@@ -100,6 +102,25 @@ ashlar_status OnMemory(const char* device, const void* data, const What& what) {
     ASHLAR_ASSIGN_OR_RETURN(Device* const opened, OpenDevice(comp_node));
     return what(*opened);
   });
+}
+
+// Runs once, and writes the time of each step.
+absl::Status Profile(ashlar_session& session, absl::Span<double> ms, double* expected_ms) {
+  const PlannedGraph& planned = session.executable->planned();
+  const std::vector<int>& order = planned.schedule.order;
+  if (ms.size() != order.size()) {
+    return InvalidArgument(
+        absl::StrCat("steps is ", ms.size(), "; the plan has ", order.size(), " steps"));
+  }
+  Profiler profiler(static_cast<int>(order.size()));
+  ASHLAR_RETURN_IF_ERROR(NotBound(session.session->Run(profiler)));
+  const std::vector<double> expected = ExpectedTimes(planned);
+  for (size_t i = 0; i < order.size(); ++i) {
+    const StepTime& step = profiler.steps()[i];
+    ms[i] = (step.end - step.start) * 1000;
+    if (expected_ms != nullptr) expected_ms[i] = expected[static_cast<size_t>(order[i])];
+  }
+  return absl::OkStatus();
 }
 
 // Calls what(address, bytes) for a state of the session's.
@@ -206,6 +227,14 @@ ashlar_status ashlar_pin(const char* device, void* data, size_t bytes) {
 
 ashlar_status ashlar_unpin(const char* device, void* data) {
   return ashlar::c::OnMemory(device, data, [&](ashlar::Device& on) { return on.Unpin(data); });
+}
+
+ashlar_status ashlar_session_profile(ashlar_session* session, double* ms, double* expected_ms,
+                                     size_t steps) {
+  return ashlar::c::In(session, [&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(ashlar::c::CheckGiven(ms, "ms"));
+    return ashlar::c::Profile(*session, absl::MakeSpan(ms, steps), expected_ms);
+  });
 }
 
 ashlar_status ashlar_session_reset(ashlar_session* session) {

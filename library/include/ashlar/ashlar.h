@@ -236,7 +236,7 @@ typedef struct ashlar_memory { /* bytes */
   int32_t proof, bottleneck_step;
   double predicted_ms;    /* of one run */
   int64_t weights_shared; /* part of `weights` that other plans hold (`share`) */
-  int64_t state;          /* of a training: parameters, statistics, and the optimizer's moments */
+  int64_t state;          /* kept from run to run; of a training: parameters, statistics, moments */
   int64_t released_input; /* part of `arena` that donated inputs occupy before a run */
   int64_t total; /* estimate for the process, without the program itself: arena, weights, input,
                     output, packing, and the plan */
@@ -359,6 +359,10 @@ ASHLAR_API ashlar_status ashlar_run(ashlar_session* session);
  * or pinned memory, the next run may be started before ashlar_wait. */
 ASHLAR_API ashlar_status ashlar_start(ashlar_session* session);
 ASHLAR_API ashlar_status ashlar_wait(ashlar_session* session);
+/* Runs the plan once, and writes the milliseconds that each step took, and unless NULL the ones
+ * expected when it was planned, in the order of ashlar_plan_steps. `steps` is their number. */
+ASHLAR_API ashlar_status ashlar_session_profile(ashlar_session* session, double* ms,
+                                                double* expected_ms, size_t steps);
 /* Lists the states of a plan, by the names of their inputs. */
 ASHLAR_API ashlar_status ashlar_plan_states(const ashlar_plan* plan, const ashlar_tensor** first,
                                             size_t* count);

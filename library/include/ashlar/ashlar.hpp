@@ -10,6 +10,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ashlar {
@@ -84,9 +85,26 @@ class Session {
   // WaitForEvent; RecordEvent records after the runs started so far.
   void WaitForEvent(void* event) { Check(ashlar_wait_event(session_.get(), event)); }
   void RecordEvent(void* event) { Check(ashlar_record_event(session_.get(), event)); }
+  // Runs once and returns the milliseconds of each of Plan::Steps.
+  std::vector<double> Profile(std::size_t steps) {
+    std::vector<double> ms(steps);
+    Check(ashlar_session_profile(session_.get(), ms.data(), nullptr, steps));
+    return ms;
+  }
+  // Sets all states between runs to their first values; copies one out or in.
+  void Reset() { Check(ashlar_session_reset(session_.get())); }
+  template <typename T>
+  void ReadState(const char* name, T* data, std::size_t count) {
+    Check(ashlar_session_read_state(session_.get(), name, data, count * sizeof(T)));
+  }
+  template <typename T>
+  void WriteState(const char* name, const T* data, std::size_t count) {
+    Check(ashlar_session_write_state(session_.get(), name, data, count * sizeof(T)));
+  }
   ashlar_session* get() const { return session_.get(); }
 
  private:
+  friend class Family;
   friend class Plan;
   explicit Session(ashlar_session* session) : session_(session) {}
   std::unique_ptr<ashlar_session, Releaser<ashlar_session_release>> session_;
@@ -111,6 +129,8 @@ class Plan {
   List<ashlar_tensor> Outputs() const { return Get<ashlar_tensor>(ashlar_plan_outputs); }
   // The outputs whose sizes depend on data.
   List<ashlar_counted> Counted() const { return Get<ashlar_counted>(ashlar_plan_counted); }
+  // The states between runs, by the names of their inputs.
+  List<ashlar_tensor> States() const { return Get<ashlar_tensor>(ashlar_plan_states); }
   List<ashlar_buffer> Buffers() const { return Get<ashlar_buffer>(ashlar_plan_buffers); }
   List<ashlar_step> Steps() const { return Get<ashlar_step>(ashlar_plan_steps); }
   std::string Export(const char* format) const {
@@ -144,15 +164,57 @@ class Plan {
   const ashlar_plan* get() const { return plan_.get(); }
 
  private:
+  friend class Family;
   friend class Model;
   explicit Plan(ashlar_plan* plan) : plan_(plan, ashlar_plan_release) {}
+  explicit Plan(std::shared_ptr<const ashlar_plan> plan) : plan_(std::move(plan)) {}
   template <typename T, typename F>
   List<T> Get(F get) const {
     List<T> list;
     Check(get(plan_.get(), &list.first, &list.count));
     return list;
   }
-  std::shared_ptr<ashlar_plan> plan_;
+  std::shared_ptr<const ashlar_plan> plan_;
+};
+
+// A model planned at every combination of declared sizes, with one copy of the weights and one
+// arena as large as the largest.
+class Family {
+ public:
+  // The largest arena, input and output, and the weights once.
+  ashlar_memory Memory() const {
+    ashlar_memory memory = Sized<ashlar_memory>();
+    Check(ashlar_family_memory(family_.get(), &memory));
+    return memory;
+  }
+  // The plan of each point; the last dimension changes first.
+  std::vector<Plan> Plans() const {
+    List<const ashlar_plan*> list;
+    Check(ashlar_family_plans(family_.get(), &list.first, &list.count));
+    std::vector<Plan> plans;
+    for (const ashlar_plan* plan : list) {
+      plans.push_back(Plan(std::shared_ptr<const ashlar_plan>(family_, plan)));
+    }
+    return plans;
+  }
+  // Returns the index of the point with these shapes; if `pad`, of the smallest that holds them.
+  std::size_t Point(const std::vector<ashlar_shape>& shapes, bool pad = false) const {
+    std::size_t point = 0;
+    Check(ashlar_family_point(family_.get(), shapes.data(), shapes.size(), pad ? 1 : 0, &point));
+    return point;
+  }
+  // Returns a session of a point, in the family's arena. One of them runs at a time.
+  Session NewSession(std::size_t point) const {
+    ashlar_session* session = nullptr;
+    Check(ashlar_family_session(family_.get(), point, nullptr, &session));
+    return Session(session);
+  }
+  ashlar_family* get() const { return family_.get(); }
+
+ private:
+  friend class Model;
+  explicit Family(ashlar_family* family) : family_(family, ashlar_family_release) {}
+  std::shared_ptr<ashlar_family> family_;
 };
 
 // A training session: each step is one run of one plan. One thread at a time: calls from a second
@@ -254,6 +316,21 @@ class Model {
     Check(
         ashlar_model_with_pixels(get(), pixels.c_str(), shapes.data(), shapes.size(), &converted));
     return Model(converted);
+  }
+  // Returns this model with outputs kept for the next run: "h_out=h_in c_out=c_in"
+  // (ashlar_model_with_states).
+  Model WithStates(const std::string& states, const std::vector<ashlar_shape>& shapes = {}) const {
+    ashlar_model* converted = nullptr;
+    Check(
+        ashlar_model_with_states(get(), states.c_str(), shapes.data(), shapes.size(), &converted));
+    return Model(converted);
+  }
+  // Plans every combination of declared sizes: "images=1..8x3x{224,320}x{224,320}".
+  Family NewFamily(const std::string& shapes,
+                   const ashlar_plan_options& options = Sized<ashlar_plan_options>()) const {
+    ashlar_family* family = nullptr;
+    Check(ashlar_model_family(get(), shapes.c_str(), &options, &family));
+    return Family(family);
   }
   // Returns notes about values that are computed otherwise than the file says.
   std::vector<std::string> Notes() const {
