@@ -31,11 +31,12 @@ std::string ConfigOf(TRITONBACKEND_Model* model) {
   return config;
 }
 
-void CompleteConfig(TRITONBACKEND_Model* model, const std::string& config, const Plan& plan) {
+void CompleteConfig(TRITONBACKEND_Model* model, const std::string& config,
+                    const ServedModel& served) {
   bool wanted = false;
   Check(TRITONBACKEND_ModelAutoCompleteConfig(model, &wanted));
   if (!wanted) return;
-  const std::string completed = CompletedConfig(config, plan);
+  const std::string completed = CompletedConfig(config, served.ShownPlans());
   TRITONSERVER_Message* message = nullptr;
   Check(TRITONSERVER_MessageNewFromSerializedJson(&message, completed.data(), completed.size()));
   const std::optional<Failure> failure =
@@ -78,7 +79,7 @@ ASHLAR_TRITON_EXPORT TRITONSERVER_Error* TRITONBACKEND_ModelInitialize(TRITONBAC
     const ModelConfig config = ReadConfig(text);
     const ashlar::Model file(FileOf(model, config));
     auto served = std::make_unique<ServedModel>(file, config);
-    CompleteConfig(model, text, served->largest());
+    CompleteConfig(model, text, *served);
     Check(TRITONBACKEND_ModelSetState(model, served.get()));
     static_cast<void>(served.release());
   }));

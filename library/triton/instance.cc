@@ -43,9 +43,12 @@ struct Instance::Job {
   std::vector<TRITONBACKEND_Input*> inputs;  // in the order of the plan's inputs
   std::vector<void*> outputs;                // addresses of the results; null if not requested
   int64_t rows = 1;
+  size_t plan = 0;  // whose tensors its own are; with batches the largest
   uint64_t begin = 0, compute_begin = 0, compute_end = 0;
   std::optional<Failure> failure;
 
+  // Returns the shape of an input; of rank 0 if no plan has so many dimensions.
+  ashlar_shape ShapeOf(const char* name) const;
   // Returns the rows of an input after checking it against the plan's tensor.
   int64_t RowsOf(const ashlar_tensor& expected, bool batched, int64_t most);
   // Copies a whole input of `bytes` bytes to `to`.
@@ -54,6 +57,23 @@ struct Instance::Job {
   const void* InputInPlace(size_t index, const char* name) const;
   void NewOutputs(List<ashlar_tensor> tensors, bool batched, int64_t planned_rows);
 };
+
+ashlar_shape Instance::Job::ShapeOf(const char* name) const {
+  TRITONBACKEND_Input* input = nullptr;
+  Check(TRITONBACKEND_RequestInput(request, name, &input));
+  const char* given = nullptr;
+  TRITONSERVER_DataType type = TRITONSERVER_TYPE_INVALID;
+  const int64_t* dims = nullptr;
+  uint32_t rank = 0, buffers = 0;
+  uint64_t bytes = 0;
+  Check(TRITONBACKEND_InputProperties(input, &given, &type, &dims, &rank, &bytes, &buffers));
+  ashlar_shape shape = {};
+  shape.input = name;
+  if (rank > ASHLAR_MAX_RANK) return shape;
+  shape.rank = static_cast<int32_t>(rank);
+  std::copy(dims, dims + rank, shape.shape);
+  return shape;
+}
 
 int64_t Instance::Job::RowsOf(const ashlar_tensor& expected, bool batched, int64_t most) {
   TRITONBACKEND_Input* input = nullptr;
@@ -161,20 +181,38 @@ Instance::Instance(const ServedModel& model, TRITONBACKEND_ModelInstance* instan
     alignment = std::max(alignment, plan.Memory().arena_alignment);
   }
   arena_ = NewBlock(arena, alignment);
-  for (const ashlar_tensor& input : model.largest().Inputs()) {
-    inputs_.push_back(NewBlock(input.bytes, alignment));
-  }
-  for (const ashlar_tensor& output : model.largest().Outputs()) {
-    outputs_.push_back(NewBlock(output.bytes, alignment));
-  }
+  const auto blocks = [&](List<ashlar_tensor> (Plan::*tensors)() const) {
+    std::vector<Block> made;
+    for (size_t i = 0; i < (model.largest().*tensors)().size(); ++i) {
+      int64_t bytes = 0;
+      for (const auto& [rows, plan] : model.plans()) {
+        bytes = std::max(bytes, (plan.*tensors)()[i].bytes);
+      }
+      made.push_back(NewBlock(bytes, alignment));
+    }
+    return made;
+  };
+  inputs_ = blocks(&Plan::Inputs);
+  outputs_ = blocks(&Plan::Outputs);
   for (const auto& [rows, plan] : model.plans()) {
-    sessions_.emplace_back(rows, plan.NewSession(arena_.get(), static_cast<size_t>(arena)));
+    sessions_.push_back(plan.NewSession(arena_.get(), static_cast<size_t>(arena)));
   }
+}
+
+// Returns the index of the plan for the shapes of a job; with batches of the largest.
+size_t Instance::PlanFor(const Job& job) const {
+  if (!model_.has_sizes()) return model_.plans().size() - 1;
+  std::vector<ashlar_shape> shapes;
+  for (const ashlar_tensor& input : model_.largest().Inputs()) {
+    shapes.push_back(job.ShapeOf(input.name));
+  }
+  return model_.PointOf(shapes);
 }
 
 void Instance::Accept(Job& job) const {
   Check(TRITONBACKEND_ResponseNew(&job.response, job.request));
-  const Plan& plan = model_.largest();
+  job.plan = PlanFor(job);
+  const Plan& plan = model_.plans()[job.plan].second;
   for (const ashlar_tensor& input : plan.Inputs()) {
     const int64_t rows = job.RowsOf(input, model_.batched(), model_.most_rows());
     if (job.inputs.size() > 1 && rows != job.rows) {
@@ -187,12 +225,12 @@ void Instance::Accept(Job& job) const {
 
 // Returns the rows of all jobs: in place if one job fills the batch, otherwise copied. Missing rows
 // are zeros.
-const void* Instance::InputOf(const Job* first, const Job* last, size_t index, int64_t rows) {
-  const ashlar_tensor& tensor = model_.largest().Inputs()[index];
+const void* Instance::InputOf(const Job* first, const Job* last, size_t index,
+                              const ashlar_tensor& tensor, int64_t rows) {
   if (last - first == 1 && first->rows == rows) {
     if (const void* data = first->InputInPlace(index, tensor.name)) return data;
   }
-  const int64_t row_bytes = tensor.bytes / model_.most_rows();
+  const int64_t row_bytes = tensor.bytes / rows;
   std::byte* to = inputs_[index].get();
   for (const Job* job = first; job != last; ++job) {
     job->CopyInput(index, tensor.name, to, row_bytes * job->rows);
@@ -203,28 +241,28 @@ const void* Instance::InputOf(const Job* first, const Job* last, size_t index, i
   return inputs_[index].get();
 }
 
-// Runs jobs in the smallest batch that holds them.
+// Runs jobs in the smallest batch that holds them, or one job at its sizes.
 void Instance::Run(Job* first, Job* last) {
   int64_t given = 0;
   for (const Job* job = first; job != last; ++job) given += job->rows;
-  const auto found = std::find_if(sessions_.begin(), sessions_.end(),
-                                  [&](const auto& one) { return one.first >= given; });
-  auto& [rows, session] = *found;
+  size_t at = first->plan;
+  while (at > 0 && model_.batched() && model_.plans()[at - 1].first >= given) --at;
+  const auto& [rows, plan] = model_.plans()[at];
+  Session& session = sessions_[at];
   const bool in_place = last - first == 1 && given == rows;
-  const List<ashlar_tensor> inputs = model_.largest().Inputs(),
-                            outputs = model_.largest().Outputs();
+  const List<ashlar_tensor> inputs = plan.Inputs(), outputs = plan.Outputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const auto bytes = static_cast<size_t>(inputs[i].bytes / model_.most_rows() * rows);
-    session.Input(static_cast<const std::byte*>(InputOf(first, last, i, rows)), bytes,
+    const void* const data = InputOf(first, last, i, inputs[i], rows);
+    session.Input(static_cast<const std::byte*>(data), static_cast<size_t>(inputs[i].bytes),
                   inputs[i].name);
   }
   const auto own = [&](size_t i) {
     return !in_place || first->outputs[i] == nullptr || !Aligned(first->outputs[i]);
   };
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const auto bytes = static_cast<size_t>(outputs[i].bytes / model_.most_rows() * rows);
     void* const data = own(i) ? outputs_[i].get() : first->outputs[i];
-    session.Output(static_cast<std::byte*>(data), bytes, outputs[i].name);
+    session.Output(static_cast<std::byte*>(data), static_cast<size_t>(outputs[i].bytes),
+                   outputs[i].name);
   }
   const uint64_t compute_begin = Now();
   session.Run();
@@ -232,7 +270,7 @@ void Instance::Run(Job* first, Job* last) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::byte* from = outputs_[i].get();
     for (Job* job = first; job != last && own(i); ++job) {
-      const auto bytes = static_cast<size_t>(outputs[i].bytes / model_.most_rows() * job->rows);
+      const auto bytes = static_cast<size_t>(outputs[i].bytes / rows * job->rows);
       if (job->outputs[i] != nullptr) std::memcpy(job->outputs[i], from, bytes);
       from += bytes;
     }

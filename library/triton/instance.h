@@ -1,4 +1,4 @@
-// An instance of a model: an arena, and sessions for all batch sizes in it.
+// An instance of a model: an arena, and sessions for all batch sizes, or all sizes of a family.
 #ifndef ASHLAR_LIBRARY_TRITON_INSTANCE_H_
 #define ASHLAR_LIBRARY_TRITON_INSTANCE_H_
 
@@ -31,17 +31,19 @@ class Instance {
   using Block = std::unique_ptr<std::byte, Free>;
   static Block NewBlock(int64_t bytes, int64_t alignment);
 
+  size_t PlanFor(const Job& job) const;
   void Accept(Job& job) const;
   void Run(Job* first, Job* last);
-  const void* InputOf(const Job* first, const Job* last, size_t index, int64_t rows);
+  const void* InputOf(const Job* first, const Job* last, size_t index, const ashlar_tensor& tensor,
+                      int64_t rows);
   void Finish(Job& job) const;
 
   const ServedModel& model_;
   TRITONBACKEND_ModelInstance* const instance_;
   Block arena_;
-  std::vector<Block> inputs_, outputs_;  // for the largest batch, if the requests' own buffers
+  std::vector<Block> inputs_, outputs_;  // for the largest plan, if the requests' own buffers
                                          // cannot be used
-  std::vector<std::pair<int64_t, Session>> sessions_;
+  std::vector<Session> sessions_;        // by plan
 };
 
 }  // namespace ashlar::triton

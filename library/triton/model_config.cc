@@ -73,9 +73,11 @@ void SetParameter(const std::string& name, const std::string& value, ModelConfig
     config.tile = value;
   } else if (name == "batch") {
     config.batch_sizes = BatchSizes(value);
+  } else if (name == "shape") {
+    config.shape = value;
   } else {
     throw InvalidArgument("parameter " + name +
-                          " is not known; there are budget, threads, prefer, tile, batch");
+                          " is not known; there are budget, threads, prefer, tile, batch, shape");
   }
 }
 
@@ -98,11 +100,20 @@ void CompleteBatchSizes(ModelConfig& config) {
   }
 }
 
-Json TensorsOf(List<ashlar_tensor> tensors, bool batched) {
+// `of`: Plan::Inputs or Plan::Outputs.
+Json TensorsOf(const std::vector<Plan>& plans, List<ashlar_tensor> (Plan::*of)() const,
+               bool batched) {
   Json list = Json::array();
-  for (const ashlar_tensor& tensor : tensors) {
+  const List<ashlar_tensor> tensors = (plans[0].*of)();
+  for (size_t t = 0; t < tensors.size(); ++t) {
+    const ashlar_tensor& tensor = tensors[t];
     Json dims = Json::array();
-    for (int i = batched ? 1 : 0; i < tensor.rank; ++i) dims.push_back(tensor.shape[i]);
+    for (int i = batched ? 1 : 0; i < tensor.rank; ++i) {
+      const bool varies = std::any_of(plans.begin(), plans.end(), [&](const Plan& plan) {
+        return (plan.*of)()[t].shape[i] != tensor.shape[i];
+      });
+      dims.push_back(varies ? -1 : tensor.shape[i]);
+    }
     list.push_back(
         {{"name", tensor.name}, {"data_type", RowOf(tensor.dtype).name}, {"dims", dims}});
   }
@@ -131,19 +142,22 @@ ModelConfig ReadConfig(const std::string& json) {
     SetParameter(name, value.value("string_value", ""), config);
   }
   CompleteBatchSizes(config);
+  if (!config.shape.empty() && config.max_batch_size > 0) {
+    throw InvalidArgument("parameter shape: max_batch_size is not 0; a request runs by itself");
+  }
   return config;
 }
 
-std::string CompletedConfig(const std::string& json, const Plan& plan) {
+std::string CompletedConfig(const std::string& json, const std::vector<Plan>& plans) {
   Json document = Json::parse(json);
   const bool batched = document.value("max_batch_size", int64_t{0}) > 0;
-  const auto complete = [&](const char* key, List<ashlar_tensor> tensors) {
+  const auto complete = [&](const char* key, List<ashlar_tensor> (Plan::*of)() const) {
     if (!document.contains(key) || document[key].empty()) {
-      document[key] = TensorsOf(tensors, batched);
+      document[key] = TensorsOf(plans, of, batched);
     }
   };
-  complete("input", plan.Inputs());
-  complete("output", plan.Outputs());
+  complete("input", &Plan::Inputs);
+  complete("output", &Plan::Outputs);
   return document.dump();
 }
 

@@ -12,7 +12,7 @@
 namespace ashlar::triton {
 
 // The settings in the configuration's `parameters`: budget (bytes, or min), threads, prefer
-// (memory), tile, batch ("1,4,8").
+// (memory), tile, batch ("1,4,8"), shape ("images=1x3x{224,320}x{224,320}").
 struct ModelConfig {
   std::string file = "model.ash";    // default_model_filename
   int64_t max_batch_size = 0;        // 0: requests have the shapes in the model's file
@@ -22,6 +22,7 @@ struct ModelConfig {
   int64_t budget = 0;
   bool prefer_memory = false;
   std::string tile;
+  std::string shape;  // the sizes of a family; empty: none
 
   // Returns the options without shapes. They point into this configuration.
   ashlar_plan_options Options() const;
@@ -30,8 +31,9 @@ struct ModelConfig {
 // Reads a configuration. A Failure names the wrong parameter.
 ModelConfig ReadConfig(const std::string& json);
 
-// Adds a plan's inputs and outputs to a configuration that has none.
-std::string CompletedConfig(const std::string& json, const Plan& plan);
+// Adds inputs and outputs to a configuration that has none. Dimensions that differ between the
+// plans are -1.
+std::string CompletedConfig(const std::string& json, const std::vector<Plan>& plans);
 
 TRITONSERVER_DataType DataTypeOf(int32_t dtype);
 

@@ -35,6 +35,12 @@ void CheckRows(const Plan& plan, int64_t rows) {
 
 ServedModel::ServedModel(const Model& model, const ModelConfig& config)
     : batched_(config.max_batch_size > 0) {
+  if (!config.shape.empty()) {
+    family_ = model.NewFamily(config.shape, config.Options());
+    for (const Plan& plan : family_->Plans()) plans_.emplace_back(1, plan);
+    largest().Load();
+    return;
+  }
   const Plan own = model.NewPlan(config.Options());
   if (!batched_) plans_.emplace_back(1, own);
   if (batched_) CheckRows(own, 0);

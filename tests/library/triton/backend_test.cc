@@ -123,6 +123,49 @@ TEST_F(BackendTest, OneRequestARunWithoutBatches) {
   EXPECT_EQ(instance_.batches, (std::vector<uint64_t>{1, 1, 1}));
 }
 
+// Requests of any declared size, each at its own point; others are refused with the declared sizes.
+TEST_F(BackendTest, TheShapesOfARequestChooseThePoint) {
+  const char* const sizes = "data={1,3}x3x{16,24}x16";
+  const Json config = {{"max_batch_size", 0},
+                       {"parameters", {{"shape", {{"string_value", sizes}}}}}};
+  ASSERT_EQ(Serve(config), "");
+  EXPECT_EQ(Json::parse(model_.config)["input"][0]["dims"], (Json{-1, 3, -1, 16}));
+  const Model model(path_);
+  std::vector<TRITONBACKEND_Request> requests;
+  std::vector<std::vector<float>> expected;
+  for (const auto& [rows, height] :
+       std::vector<std::pair<int, int>>{{1, 16}, {3, 24}, {1, 24}, {3, 16}, {1, 16}}) {
+    TRITONBACKEND_Request& request = requests.emplace_back(RequestOf({1}));
+    TRITONBACKEND_Input& input = request.inputs["data"];
+    input.shape = {rows, 3, height, 16};
+    std::vector<float> x(static_cast<size_t>(rows * 3 * height * 16));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 7919 % 1000) / 1000;
+    input.buffers = {x};
+    auto options = Threads(1);
+    ashlar_shape shape = {"data", 4, {rows, 3, height, 16}};
+    options.shapes = &shape;
+    options.num_shapes = 1;
+    Session alone = model.NewPlan(options).NewSession();
+    std::vector<float>& y = expected.emplace_back(static_cast<size_t>(rows) * kOutputs);
+    alone.Input(x.data(), x.size()).Output(y.data(), y.size()).Run();
+  }
+  Execute(requests);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    ASSERT_EQ(requests[i].response.error, "") << i;
+    const std::vector<float>& data = requests[i].response.outputs.front().data;
+    ASSERT_EQ(data.size(), expected[i].size());
+    for (size_t k = 0; k < data.size(); ++k) EXPECT_NEAR(data[k], expected[i][k], 1e-5) << i;
+  }
+  EXPECT_EQ(instance_.batches, std::vector<uint64_t>(5, 1));
+  std::vector<TRITONBACKEND_Request> wrong = {RequestOf({1}), RequestOf({1, 2}), RequestOf({1})};
+  wrong[2].inputs["data"].shape = {1, 3, 16};
+  Execute(wrong);
+  ExpectRows(wrong[0], {1});
+  for (const size_t i : {1, 2}) {
+    EXPECT_NE(wrong[i].response.error.find(sizes), std::string::npos) << wrong[i].response.error;
+  }
+}
+
 TEST_F(BackendTest, TheServerIsToldInputsAndOutputs) {
   for (const int64_t most : {0, 2}) {
     ASSERT_EQ(Serve({{"max_batch_size", most}}), "");
@@ -184,7 +227,12 @@ TEST_F(BackendTest, ConfigurationsThatWillNotDoSayWhy) {
   sizes["max_batch_size"] = 2;
   Json not_sizes = with("batch", "1,,2");
   not_sizes["max_batch_size"] = 2;
+  Json both = with("shape", "data={1,2}x3x16x16");
+  both["max_batch_size"] = 2;
   const std::pair<Json, const char*> cases[] = {
+      {both, "max_batch_size"},
+      {with("shape", "data={}x3x16x16"), "no members"},
+      {with("shape", "none={1,2}x3"), "none"},
       {with("luck", "1"), "luck"},
       {with("budget", "1000"), "smallest"},
       {with("budget", "3MB"), "budget"},
