@@ -1,12 +1,14 @@
-"""Runs one model at several batch sizes, with shared weights and one arena as large as the largest.
+"""Runs one model on requests of many sizes, each at the smallest planned size that holds it, with
+shared weights and one arena as large as the largest.
 """
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _library as c
+from ._family import Choice, Family
 from ._model import Model, Plan, Session
 from ._tensors import TensorInfo, aligned_block, as_inputs, padded
 
@@ -50,34 +52,50 @@ def weights_of(plans: Mapping[int, Plan]) -> int:
 
 
 class Buckets:
-    """Run requests of any number of rows up to the largest batch size.
+    """Run requests of any size up to the largest.
 
-    Each call uses the smallest batch size that holds its rows. It pads them with zeros and cuts off
-    the results of the padding. Calls of several threads take turns.
+    Each call runs at the smallest planned size that holds its arrays. It pads them with zeros, and
+    cuts the rows of the padding off the results; `choose` says the size and the padding. In other
+    dimensions than the batch the model computes on the zeros, too, and results keep their planned
+    size. Calls of several threads take turns.
 
     Parameters
     ----------
     model : Model
-    batch : sequence of int
-        The batch sizes to plan.
+    batch : sequence of int or mapping of str to str
+        The batch sizes to plan, or the sizes of all dimensions by input, as for `Model.family`:
+        {"images": "1..8x3x{224,320}x{224,320}"}.
     shapes : mapping of str to str or sequence of int, optional
-        Shapes of inputs with more open dimensions than the batch.
+        With batch sizes: shapes of inputs with more open dimensions than the batch.
     **plan
         Options of `Model.plan`.
 
     Attributes
     ----------
     plans : dict of int to Plan
+        By batch size; of declared dimensions by the number of the point.
+    points : dict of int to dict of str to tuple
+        The shapes of the inputs, by the same.
     arena : int
-        Bytes of the arena, shared by all batch sizes.
+        Bytes of the arena, shared by all sizes.
     weights : int
         Bytes of the shared weights.
     sessions : dict of int to Session
     """
+    _family: Optional[Family] = None
+    sessions: Dict[int, Session]
 
-    def __init__(self, model: Model, batch: Sequence[int], shapes: Optional[Mapping[str, Union[str, Sequence[int]]]] = None,
-                 **plan: Any) -> None:
-        self._set_up(plans_for(model, batch, shapes, **plan))
+    def __init__(self, model: Model, batch: Union[Sequence[int], Mapping[str, str]],
+                 shapes: Optional[Mapping[str, Union[str, Sequence[int]]]] = None, **plan: Any) -> None:
+        if not isinstance(batch, Mapping):
+            self._set_up(plans_for(model, batch, shapes, **plan))
+            return
+        if shapes is not None:
+            raise c.InvalidArgument("shapes: batch declares the sizes of all dimensions")
+        self._family = family = Family(model, batch, pad=True, **plan)
+        self.plans, self.points = dict(enumerate(family.plans)), dict(enumerate(family.points))
+        self.arena, self.weights = family.arena, family.weights
+        self.sessions = dict(enumerate(family.sessions))
 
     @classmethod
     def of(cls, plans: Dict[int, Plan]) -> "Buckets":
@@ -88,24 +106,44 @@ class Buckets:
 
     def _set_up(self, plans: Dict[int, Plan]) -> None:
         self.plans = plans
+        self.points = {size: {info.name: info.shape for info in plan.inputs} for size, plan in plans.items()}
         memories = [plan.memory for plan in plans.values()]
         self.arena = max(memory.arena for memory in memories)
         self.weights = weights_of(plans)
         block = aligned_block(self.arena, max(memory.arena_alignment for memory in memories))
-        self.sessions: Dict[int, Session] = {size: plan.session(block) for size, plan in plans.items()}
+        self.sessions = {size: plan.session(block) for size, plan in plans.items()}
 
     def __repr__(self) -> str:
-        return f"Buckets(batch={list(self.plans)}, arena={self.arena}, weights={self.weights})"
+        sizes = f"batch={list(self.plans)}" if self._family is None else repr(self._family.shapes)
+        return f"Buckets({sizes}, arena={self.arena}, weights={self.weights})"
 
     def size_for(self, rows: int) -> int:
         """Return the smallest batch size that holds `rows` rows."""
+        if self._family is not None:
+            raise c.InvalidArgument("size_for: the sizes are of several dimensions; choose(x) finds the one that holds x")
         for size in self.plans:
             if rows <= size:
                 return size
-        raise c.InvalidArgument(f"{rows} rows; the largest batch size is {max(self.plans)}")
+        raise c.InvalidArgument(f"{rows} rows; the batch sizes are " + ", ".join(map(str, self.plans)))
+
+    def choose(self, inputs: Any = None, **named: Any) -> Choice:
+        """Return the size at which a call with these arrays runs, and how much of it is padding."""
+        if self._family is not None:
+            return self._family.choose(inputs, **named)
+        given, count = self._rows(named if inputs is None else inputs)
+        size = self.size_for(count)
+        return Choice(size, self.points[size], 1 - count / size)
+
+    def _rows(self, inputs: Any) -> "Tuple[Dict[str, np.ndarray[Any, Any]], int]":
+        """Return the arrays by input, and the number of their rows."""
+        given = as_inputs(next(iter(self.plans.values())).inputs, inputs)
+        rows = {name: array.shape[0] if array.ndim else 0 for name, array in given.items()}
+        if len(set(rows.values())) != 1 or 0 in rows.values():
+            raise c.InvalidArgument(f"inputs of as many rows each are expected, got {rows}")
+        return given, next(iter(rows.values()))
 
     def __call__(self, inputs: Any = None, **named: Any) -> Any:
-        """Run the model on any number of rows up to the largest batch size.
+        """Run the model on arrays of any size up to the largest.
 
         Parameters
         ----------
@@ -117,12 +155,9 @@ class Buckets:
         array or dict of str to array
             The output, or the outputs by name if there are several.
         """
-        some = next(iter(self.plans.values()))
-        given = as_inputs(some.inputs, named if inputs is None else inputs)
-        rows = {name: array.shape[0] if array.ndim else 0 for name, array in given.items()}
-        if len(set(rows.values())) != 1 or 0 in rows.values():
-            raise c.InvalidArgument(f"inputs of as many rows each are expected, got {rows}")
-        count = next(iter(rows.values()))
+        if self._family is not None:
+            return self._family(inputs, **named)
+        given, count = self._rows(named if inputs is None else inputs)
         size = self.size_for(count)
         filled = {info.name: _filled(info, given[info.name]) for info in self.plans[size].inputs if info.name in given}
         results = self.sessions[size](filled)

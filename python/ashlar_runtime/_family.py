@@ -22,6 +22,24 @@ class Choice(NamedTuple):
     padding: float  # the part of the inputs' elements that is padding: 0 without padding
 
 
+def planned_family(model: Model, shapes: Mapping[str, str], plan: Dict[str, Any]) -> Tuple[c.Handle, List[Plan]]:
+    """Return a family of the library, and its plans. Nothing is allocated yet."""
+    if not isinstance(shapes, Mapping) or not shapes:
+        raise c.InvalidArgument(f"shapes is {shapes!r}; expected a dict, such as {{'images': '1..8x3x{{224,320}}x224'}}")
+    for name, text in shapes.items():
+        if not isinstance(text, str) or " " in text or " " in name:
+            raise c.InvalidArgument(f"the sizes of '{name}' are {text!r}; expected a text such as '1..8x3x{{224,320}}x224'")
+    declared = " ".join(f"{name}={text}" for name, text in shapes.items())
+    given = dict(plan)
+    progress = given.pop("progress", None)
+    options = _plan_options(**given)
+    handle = watched(
+        options, lambda: c.Handle("family", "model_family", model._handle.pointer, _encoded(declared), ctypes.byref(options)), progress)
+    first, count = ctypes.POINTER(ctypes.c_void_p)(), ctypes.c_size_t()
+    c.call("family_plans", handle.pointer, ctypes.byref(first), ctypes.byref(count))
+    return handle, [Plan._of_family(model, given, handle, first[i]) for i in range(count.value)]
+
+
 class Family:
     """Run a model at any of the declared sizes.
 
@@ -47,21 +65,9 @@ class Family:
     """
 
     def __init__(self, model: Model, shapes: Mapping[str, str], pad: bool = False, **plan: Any) -> None:
-        if not isinstance(shapes, Mapping) or not shapes:
-            raise c.InvalidArgument(f"shapes is {shapes!r}; expected a dict, such as {{'images': '1..8x3x{{224,320}}x224'}}")
-        for name, text in shapes.items():
-            if not isinstance(text, str) or " " in text or " " in name:
-                raise c.InvalidArgument(f"the sizes of '{name}' are {text!r}; expected a text such as '1..8x3x{{224,320}}x224'")
+        self._handle, self.plans = planned_family(model, shapes, plan)
         self.shapes, self.pad = dict(shapes), pad
         self._declared = " ".join(f"{name}={text}" for name, text in shapes.items())
-        progress = plan.pop("progress", None)
-        options = _plan_options(**plan)
-        self._handle = watched(
-            options, lambda: c.Handle("family", "model_family", model._handle.pointer, _encoded(self._declared), ctypes.byref(options)),
-            progress)
-        first, count = ctypes.POINTER(ctypes.c_void_p)(), ctypes.c_size_t()
-        c.call("family_plans", self._handle.pointer, ctypes.byref(first), ctypes.byref(count))
-        self.plans: List[Plan] = [Plan._of_family(model, plan, self._handle, first[i]) for i in range(count.value)]
         memory = c.Memory()
         c.call("family_memory", self._handle.pointer, ctypes.byref(memory))
         self.memory = _memory(memory)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import pathlib
 from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 from typing import Any, Dict, List, Type
@@ -167,6 +168,7 @@ class Solution(Sized):
 
 
 WRITE = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t)
+LOG = ctypes.CFUNCTYPE(None, c_void_p, c_char_p)
 
 # The functions that return a status, by name without "ashlar_".
 SIGNATURES: Dict[str, List[Any]] = {
@@ -192,6 +194,7 @@ SIGNATURES: Dict[str, List[Any]] = {
     "plan_load": [c_void_p],
     "model_with_states": [c_void_p, c_char_p, POINTER(Shape), c_size_t, POINTER(c_void_p)],
     "plan_states": [c_void_p, POINTER(POINTER(Tensor)), POINTER(c_size_t)],
+    "session_profile": [c_void_p, POINTER(c_double), POINTER(c_double), c_size_t],
     "session_reset": [c_void_p],
     "session_read_state": [c_void_p, c_char_p, c_void_p, c_size_t],
     "session_write_state": [c_void_p, c_char_p, c_void_p, c_size_t],
@@ -243,6 +246,7 @@ def _open() -> ctypes.CDLL:
     for name in ("family", "model", "plan", "session", "training"):
         release = getattr(library, f"ashlar_{name}_release")
         release.argtypes, release.restype = [c_void_p], None
+    library.ashlar_set_log.argtypes, library.ashlar_set_log.restype = [LOG, c_void_p], None
     library.ashlar_error_message.restype = c_char_p
     library.ashlar_model_note.argtypes, library.ashlar_model_note.restype = [c_void_p, c_size_t], c_char_p
     library.ashlar_plan_option_name.argtypes, library.ashlar_plan_option_name.restype = [c_size_t], c_char_p
@@ -252,6 +256,16 @@ def _open() -> ctypes.CDLL:
 
 
 LIBRARY = _open()
+LOGGER = logging.getLogger("ashlar_runtime")
+LOGGER.addHandler(logging.NullHandler())
+
+
+def _log(_: Any, line: bytes) -> None:
+    LOGGER.info("%s", line.decode("utf-8", "replace"))
+
+
+_LOG = LOG(_log)  # must live as long as the library
+LIBRARY.ashlar_set_log(_LOG, None)
 
 
 def plan_option_names() -> List[str]:

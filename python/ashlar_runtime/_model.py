@@ -38,6 +38,15 @@ class StepInfo(NamedTuple):
     scratch_bytes: int
 
 
+class StepTime(NamedTuple):
+    """A step of a run: its operator, its kernel, and the milliseconds it took and was expected to take."""
+    name: str
+    type: str
+    kernel: str
+    ms: float
+    expected_ms: float
+
+
 def _copied(source: Union[bytes, bytearray, memoryview]) -> "np.ndarray[Any, Any]":
     """Copy a model into memory that the library can read it from."""
     size = memoryview(source).nbytes
@@ -645,6 +654,35 @@ class Session:
         if self._started is not None and self._started[0] != threading.get_ident():
             raise c.Busy("another thread has started a run of this session, and wait() has not been called")
 
+    def profile(self, inputs: Any = None, iterations: int = 1, **named: Any) -> List[StepTime]:
+        """Run the plan and time each step.
+
+        Parameters
+        ----------
+        inputs : array or mapping of str to array, optional
+            The input, or the inputs by name. Alternatively pass them as keyword arguments.
+        iterations : int, default 1
+            The number of runs; times are their medians. States pass from run to run.
+
+        Returns
+        -------
+        list of StepTime
+            The steps that run a kernel, in the order of execution.
+        """
+        if iterations < 1:
+            raise c.InvalidArgument(f"iterations is {iterations}; expected 1 or more")
+        steps = self.plan.steps
+        times, expected = np.empty((iterations, len(steps))), np.empty(len(steps))
+        pointer = ctypes.POINTER(ctypes.c_double)
+        with self._turns:
+            self._refuse_between_halves()
+            self._bind_all(named if inputs is None else inputs, None)
+            for run in times:
+                c.call("session_profile", self._pointer, run.ctypes.data_as(pointer), expected.ctypes.data_as(pointer), len(steps))
+        medians = np.median(times, axis=0)
+        return [StepTime(step.name, step.type, step.kernel, float(ms), float(most))
+                for step, ms, most in zip(steps, medians, expected) if step.kernel]
+
     def released_input(self, name: Optional[str] = None) -> "np.ndarray[Any, Any]":
         """Return the array in the arena for a donated input (plans with `release_input`).
 
@@ -755,7 +793,7 @@ def shared_arena(*plans: Plan) -> "np.ndarray[Any, Any]":
 
 
 def load(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview],
-         bounds: Optional[Mapping[str, int]] = None) -> Model:
+         bounds: Optional[Mapping[str, int]] = None, states: Optional[Mapping[str, str]] = None) -> Model:
     """Open a model.
 
     Parameters
@@ -765,9 +803,13 @@ def load(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview],
     bounds : mapping of str to int, optional
         Of an ONNX model: the most places to plan for, of values whose sizes depend on data, by the
         name of the value or its node. More in a run are an error that names the node.
+    states : mapping of str to str, optional
+        Inputs that read an output of the run before, by the output: {"h_out": "h_in"}
+        (`Model.with_states`).
 
     Returns
     -------
     Model
     """
-    return Model(source, bounds)
+    model = Model(source, bounds)
+    return model.with_states(states) if states else model

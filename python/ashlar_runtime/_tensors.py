@@ -50,7 +50,7 @@ class Memory(NamedTuple):
     bottleneck_step: int
     predicted_ms: float
     weights_shared: int  # part of `weights`: held by plans that this plan shares with
-    state: int  # of a training
+    state: int  # of a training, or kept from run to run
     released_input: int  # part of `arena`: donated inputs before a run
     total: int  # estimate, without the program itself
     total_without_budget: int  # 0: unknown, or no budget

@@ -7,8 +7,11 @@ Exit code 77 if Ray is missing. `ray[data,serve]` installs all requirements.
 import collections
 import functools
 import os
+import pathlib
 import signal
 import stat
+import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -209,6 +212,20 @@ class RayTest(unittest.TestCase):
             np.testing.assert_array_equal(values, np.maximum(expected, 0))
         with self.assertRaisesRegex(ashlar.InvalidArgument, "'height' and 'width' are not fixed"):
             map_batches(ray.data.from_numpy(x), model, batch=4)
+
+    def test_actors_of_many_sizes_declare_their_memory(self):
+        path = support.onnx_relu(os.path.join(self.folder.name, "sizes.onnx"), "n", 3, "height", "width")
+        sizes = {"x": "{1,4}x3x{64,128}x{64,96}"}
+        family = ashlar.load(path).family(sizes, threads=1)
+        steps = sum(len(plan.steps) for plan in family.plans)
+        memory = family.memory
+        self.assertEqual(actor_options(path, sizes, idle=0),
+                         {"num_cpus": 1, "memory": memory.arena + memory.input + memory.output + memory.weights + steps * STEP + SLACK})
+        example = pathlib.Path(__file__).parent.parent.parent / "examples/python/ray_sizes.py"
+        done = subprocess.run([sys.executable, example, path, sizes["x"]], capture_output=True, text=True, timeout=2 * PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for text in ("an actor declares 1 CPU", "x=5x4x129x97 fits in no point; declared: x={1,4}x3x{64,128}x{64,96}", "40 requests at 8 sizes"):
+            self.assertIn(text, done.stdout)
 
     def test_as_many_are_placed_as_there_is_memory_for(self):
         options = actor_options(self.mobilenet, idle=50 * MIB)

@@ -196,7 +196,7 @@ class RuntimeTest(support.ModelTest):
             self.assertEqual(y.shape[0], rows)
             for row in range(rows):
                 np.testing.assert_allclose(y[row:row + 1], alone(x[row:row + 1]), rtol=1e-5, atol=1e-6)
-        for wrong, message in ((np.concatenate([x, x]), "8 rows; the largest"), (x[:0], "rows"), (x[..., :-1], "expected"),
+        for wrong, message in ((np.concatenate([x, x]), "8 rows; the batch sizes are 1, 2, 4"), (x[:0], "rows"), (x[..., :-1], "expected"),
                                (x.astype(np.float64), "float64")):
             with self.assertRaisesRegex(ashlar.InvalidArgument, message):
                 buckets(wrong)
@@ -206,9 +206,42 @@ class RuntimeTest(support.ModelTest):
         np.testing.assert_array_equal(opened(pictures), np.maximum(pictures, 0))
         with self.assertRaisesRegex(ashlar.InvalidArgument, "a shape such as"):
             ashlar.Buckets(onnx, batch=[1, 3])
+        self.assertEqual(opened.choose(pictures), (3, {"x": (3, 2, 4, 5)}, 1 - 2 / 3))
         for batch in ([], [0]):
             with self.assertRaises(ashlar.InvalidArgument):
                 ashlar.Buckets(self.model, batch=batch)
+
+    def test_buckets_choose_along_every_declared_dimension(self):
+        onnx = ashlar.load(support.onnx_relu(os.path.join(self.folder.name, "axes.onnx"), "n", 2, "height", "width"))
+        sizes = {"x": "{1,4}x2x{4,8,12}x{4,9}"}
+        buckets = ashlar.Buckets(onnx, sizes, threads=1)
+        points = [(n, 2, h, w) for n in (1, 4) for h in (4, 8, 12) for w in (4, 9)]
+        self.assertEqual(buckets.points, {i: {"x": point} for i, point in enumerate(points)})
+        self.assertEqual(buckets.arena, max(plan.memory.arena for plan in buckets.plans.values()))
+        random = np.random.default_rng(6)
+        for _ in range(100):
+            shape = (int(random.integers(1, 5)), 2, int(random.integers(1, 13)), int(random.integers(1, 10)))
+            x = random.standard_normal(shape).astype(np.float32)
+            held = min((p for p in points if all(a >= b for a, b in zip(p, shape))), key=np.prod)
+            choice = buckets.choose(x)
+            self.assertEqual(choice.shapes["x"], held)
+            self.assertAlmostEqual(choice.padding, 1 - np.prod(shape) / np.prod(held))
+            y = buckets(x)
+            self.assertEqual(y.shape, (shape[0], *held[1:]))
+            np.testing.assert_array_equal(y[:, :, :shape[2], :shape[3]], np.maximum(x, 0))
+        for wrong in ((5, 2, 4, 4), (1, 2, 13, 4), (1, 2, 4, 10), (1, 3, 4, 4), (2, 4, 4)):
+            for call in (buckets, buckets.choose):
+                with self.assertRaisesRegex(ashlar.InvalidArgument, r"declared: x=\{1,4\}x2x\{4,8,12\}x\{4,9\}"):
+                    call(np.zeros(wrong, np.float32))
+        for make, message in ((lambda: ashlar.Buckets(onnx, {"x": "{}x2x4x4"}), "has no members"),
+                              (lambda: ashlar.Buckets(onnx, {"x": "2..1x2x4x4"}), "has no members"), (lambda: ashlar.Buckets(onnx, {}), "expected a dict"),
+                              (lambda: ashlar.Buckets(onnx, sizes, shapes={"x": (1, 2, 4, 4)}), "declares the sizes"),
+                              (lambda: buckets.size_for(3), "several dimensions")):
+            with self.assertRaisesRegex(ashlar.InvalidArgument, message):
+                make()
+        with self.assertRaisesRegex(ashlar.InvalidArgument, "float64"):
+            buckets(np.zeros((1, 2, 4, 4)))
+        self.assertIn("{4,8,12}", repr(buckets))
 
     def test_a_family_runs_at_every_declared_size(self):
         onnx = ashlar.load(support.onnx_relu(os.path.join(self.folder.name, "sizes.onnx"), "n", 2, "height", "width"))
@@ -272,9 +305,30 @@ class RuntimeTest(support.ModelTest):
         with self.assertRaisesRegex(ashlar.InvalidArgument, "'nobody'"):
             ashlar.load(path, bounds={"nobody": 2}).plan(threads=1)
 
+    def test_a_session_times_its_steps(self):
+        session = self.model.plan(threads=1).session()
+        rows = session.profile(self.x, iterations=3)
+        steps = [step for step in session.plan.steps if step.kernel]
+        self.assertEqual([row[:3] for row in rows], [step[:3] for step in steps])
+        self.assertTrue(all(row.ms >= 0 and row.expected_ms >= 0 for row in rows))
+        self.assertGreater(sum(row.ms for row in rows), 0)
+        self.assertAlmostEqual(sum(row.expected_ms for row in rows), session.plan.memory.predicted_ms, places=9)
+        np.testing.assert_array_equal(session(self.x), self.model.compile(threads=1)(self.x))
+        for wrong, message in ((lambda: session.profile(self.x, iterations=0), "iterations is 0"), (lambda: session.profile({}), "is missing")):
+            with self.assertRaisesRegex(ashlar.Error, message):
+                wrong()
+
+    def test_notes_go_to_pythons_logging(self):
+        small = os.path.join(self.folder.name, "packed_for_logging.ash")
+        plan = self.model.plan(threads=1)
+        self.model.pack(small, plan)
+        with self.assertLogs("ashlar_runtime", "INFO") as logs:
+            ashlar.load(small).plan(threads=1, exact=True, prefer="memory").load()
+        self.assertRegex(logs.output[0], "INFO:ashlar_runtime:.*pack")
+
     def test_states_pass_from_run_to_run(self):
         onnx = ashlar.load(support.onnx_relu(os.path.join(self.folder.name, "state.onnx"), 1, 2, 3, 3))
-        stateful = onnx.with_states({"y": "x"})
+        stateful = ashlar.load(onnx.path, states={"y": "x"})
         plan = stateful.plan(threads=1)
         self.assertEqual([info.name for info in plan.states], ["x"])
         self.assertEqual((plan.inputs, plan.memory.state), ([], 72))

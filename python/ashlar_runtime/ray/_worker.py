@@ -6,12 +6,14 @@ import os
 from typing import Any, Dict, List, Mapping, Sequence, Tuple, Union
 
 from .._buckets import plans_for, weights_of
+from .._family import planned_family
 from .._library import InvalidArgument
 from .._model import Model, Plan, load
 from .._sizes import parse_size
 
 Path = Union[str, "os.PathLike[str]"]
 Batch = Union[None, int, Sequence[int]]
+Sizes = Union[Batch, Mapping[str, str]]  # or of all dimensions, by input
 
 SLACK = 1 << 20  # rounding and reserves of the allocator
 STEP = 2048  # bytes of a plan for each step: its graph, kernels and names
@@ -93,8 +95,12 @@ def own_size(plan: Plan) -> int:
     return plan.inputs[0].shape[0] if plan.inputs and plan.inputs[0].shape else 1
 
 
-def plans_by_batch(model: Model, batch: Batch, plan: Mapping[str, Any]) -> Dict[int, Plan]:
-    """Return the plans by batch size; without a size, one plan for the model's own shapes."""
+def plans_by_batch(model: Model, batch: Sizes, plan: Mapping[str, Any]) -> Dict[int, Plan]:
+    """Return the plans by batch size, or by the number of the point; without a size, one plan for the
+    model's own shapes.
+    """
+    if isinstance(batch, Mapping):
+        return dict(enumerate(planned_family(model, batch, dict(plan))[1]))
     if batch is not None:
         return plans_for(model, [batch] if isinstance(batch, int) else batch, **plan)
     own = model.plan(**plan)
@@ -117,7 +123,7 @@ def worker_bytes(plans: Mapping[int, Plan], pack: bool) -> int:
     return max(m.arena for m in memories) + max(m.input + m.output for m in memories) + weights + steps * STEP + SLACK
 
 
-def actor_options(model: Path, batch: Batch = None, *, pack: bool = True, idle: Union[int, str] = "actor",
+def actor_options(model: Path, batch: Sizes = None, *, pack: bool = True, idle: Union[int, str] = "actor",
                   **plan: Any) -> Dict[str, Any]:
     """Return the `num_cpus` and `memory` (bytes) of an actor that runs the model, for Ray's
     `options`.
@@ -125,10 +131,10 @@ def actor_options(model: Path, batch: Batch = None, *, pack: bool = True, idle: 
     Parameters
     ----------
     model : str or os.PathLike
-    batch : int, sequence of int or None, optional
-        The batch sizes; by default the model's own.
+    batch : int, sequence of int, mapping of str to str or None, optional
+        The batch sizes, or the sizes of all dimensions as for `Buckets`; by default the model's own.
     pack : bool, default True
-        Whether the weights will be in a file, as with `Predictor`.
+        Whether the weights of one size will be in a file, as with `Predictor`.
     idle : int or str, default "actor"
         The memory of an idle worker: bytes, a size, or the kind to measure ("actor", "data",
         "serve").
