@@ -32,6 +32,8 @@ class BoundSession {
 
   Session& session() { return *session_; }
   const PlannedGraph& planned() const { return session_->executable().planned(); }
+  // Returns the tensors that runs read, whose elements may change between runs.
+  InputTensors& inputs() { return inputs_; }
   // Returns the results of the last run, by name, in the order of the graph.
   const NamedTensors& outputs() const { return outputs_; }
 

@@ -155,10 +155,30 @@ HostTensor WithBatch(const HostTensor& array, const TensorType& type, bool nhwc)
   return array.Reshaped(*Shape::Make(dims));
 }
 
+// Joins dimension 0 of an array of runs {runs, batch, ...} with the batch of an input.
+HostTensor WithoutRuns(const HostTensor& array, const TensorType& type) {
+  const Shape& runs = array.shape();
+  const Shape& batch = type.shape;
+  if (batch.rank() == 0 || runs.rank() != batch.rank() + 1 || runs[1] != batch[0]) return array;
+  std::vector<int64_t> dims(runs.dims().begin() + 1, runs.dims().end());
+  dims[0] *= runs[0];
+  return array.Reshaped(Shape(dims));
+}
+
 class InputReader {
  public:
-  InputReader(const Graph& graph, const InputFlags& flags, Console& console)
-      : graph_(graph), flags_(flags), console_(console) {}
+  // `steps`: the files hold several runs, one after the other.
+  InputReader(const Graph& graph, const InputFlags& flags, bool steps, Console& console)
+      : graph_(graph), flags_(flags), steps_(steps), console_(console) {}
+
+  absl::Status ReadAll() {
+    ASHLAR_RETURN_IF_ERROR(CheckSize(graph_));
+    for (const std::string& argument : flags_.files) ASHLAR_RETURN_IF_ERROR(Read(argument));
+    if (AnyGiven(flags_.pictures) && !read_pictures_) {
+      console_.Note("no input is a picture, and only pictures are resized, cut and reordered");
+    }
+    return absl::OkStatus();
+  }
 
   // Reads one value of --input, for one input or several.
   absl::Status Read(const std::string& argument) {
@@ -197,7 +217,7 @@ class InputReader {
     }
     HostTensor joined = HostTensor::Zeros(type);
     char* target = static_cast<char*>(joined.mutable_raw());
-    int64_t rows = 0, bytes = 0;
+    int64_t bytes = 0;
     for (const HostTensor& part : parts) {
       Shape expected = type.shape;
       if (expected.rank() > 0 && part.shape().rank() > 0) expected[0] = part.shape()[0];
@@ -207,13 +227,47 @@ class InputReader {
       }
       std::memcpy(target + bytes, part.raw(), static_cast<size_t>(part.bytes()));
       bytes += part.bytes();
-      rows += expected.rank() > 0 ? expected[0] : 1;
     }
     if (bytes != joined.bytes()) return Mismatch(binding, type, parts);
     return std::optional<HostTensor>(std::move(joined));
   }
 
-  bool read_pictures() const { return read_pictures_; }
+  // Returns the number of runs whose tensors for an input the files hold; nullopt without a file.
+  absl::StatusOr<std::optional<int64_t>> CountRuns(const Binding& binding) const {
+    const auto it = parts_.find(binding.name);
+    if (it == parts_.end()) return std::optional<int64_t>();
+    const TensorType& type = graph_.var(binding.var).type;
+    int64_t rows = RowsOf(it->second, type.shape);
+    const int64_t batch = type.shape.rank() > 0 ? type.shape[0] : 1;
+    if (type.shape.rank() == 0) {
+      for (const HostTensor& part : it->second) rows += part.num_elements();
+    }
+    if (rows > 0 && batch > 0 && rows % batch == 0) return std::optional<int64_t>(rows / batch);
+    return WithExitCode(
+        absl::InvalidArgumentError(absl::StrCat(
+            "input '", binding.name, "': the files hold ", TypesText(it->second),
+            ", expected one or more runs of ", type.ToString(), " one after the other")),
+        ExitCode::kRejectedInput);
+  }
+
+  // Returns the tensors of an input for all runs, along dimension 0.
+  HostTensor TakeRuns(const Binding& binding) {
+    std::vector<HostTensor> parts = std::move(parts_.extract(binding.name).mapped());
+    Shape shape = graph_.var(binding.var).type.shape;
+    if (shape.rank() == 0) shape = {0};
+    shape[0] = 0;
+    for (const HostTensor& part : parts) {
+      shape[0] += part.shape().rank() > 0 ? part.shape()[0] : 1;
+    }
+    if (parts.size() == 1) return parts[0].Reshaped(shape);
+    HostTensor joined = HostTensor::ZerosLike(parts[0], shape);
+    char* target = static_cast<char*>(joined.mutable_raw());
+    for (const HostTensor& part : parts) {
+      std::memcpy(target, part.raw(), static_cast<size_t>(part.bytes()));
+      target += part.bytes();
+    }
+    return joined;
+  }
 
  private:
   // Keeps a tensor of a file, in the dtype of the input.
@@ -252,12 +306,7 @@ class InputReader {
   absl::Status Mismatch(const Binding& binding, const TensorType& type,
                         const std::vector<HostTensor>& parts) const {
     std::string message = absl::StrCat("input '", binding.name, "': the files hold ",
-                                       absl::StrJoin(parts, ", ",
-                                                     [](std::string* out, const HostTensor& part) {
-                                                       absl::StrAppend(out, Name(part.dtype()),
-                                                                       part.shape().ToString());
-                                                     }),
-                                       ", expected ", type.ToString(), " in all");
+                                       TypesText(parts), ", expected ", type.ToString(), " in all");
     if (const int64_t rows = RowsOf(parts, type.shape); rows > 0) {
       std::vector<int64_t> dims(type.shape.dims().begin(), type.shape.dims().end());
       absl::StrAppend(&message, ": ", rows, " for a batch of ", dims[0]);
@@ -268,6 +317,12 @@ class InputReader {
       absl::StrAppend(&message, "; --layout nhwc reads channels that come last");
     }
     return WithExitCode(absl::InvalidArgumentError(message), ExitCode::kRejectedInput);
+  }
+
+  static std::string TypesText(const std::vector<HostTensor>& parts) {
+    return absl::StrJoin(parts, ", ", [](std::string* out, const HostTensor& part) {
+      absl::StrAppend(out, Name(part.dtype()), part.shape().ToString());
+    });
   }
 
   // Returns whether the parts are images {N,H,W,C} for an input {N,C,H,W}.
@@ -405,13 +460,16 @@ class InputReader {
   absl::StatusOr<HostTensor> ReadRaw(const InputFile& file, const TensorType& type) {
     const int64_t size = static_cast<int64_t>(file.bytes().size());
     const int64_t expected = TensorType{type.dtype, type.shape}.bytes();
-    if (size != expected) {
+    const bool several = steps_ && size > 0 && expected > 0 && size % expected == 0;
+    if (size != expected && !several) {
       return absl::InvalidArgumentError(absl::StrCat(file.name, ": ", Counted(size, "byte"),
-                                                     ", expected ", expected, " for ",
-                                                     type.ToString()));
+                                                     ", expected ", steps_ ? "a multiple of " : "",
+                                                     expected, " for ", type.ToString()));
     }
     Shape shape = type.shape;
     if (flags_.nhwc && shape.rank() == 4) shape = {shape[0], shape[2], shape[3], shape[1]};
+    if (several && shape.rank() == 0) shape = {1};
+    if (several) shape[0] *= size / expected;
     return Prepared(HostTensor::Borrow(type.dtype, shape, file.content, file.bytes().data()), type,
                     file.name);
   }
@@ -419,6 +477,7 @@ class InputReader {
   // Returns an array in the graph's order of dimensions, with --mean and --scale applied.
   absl::StatusOr<HostTensor> Prepared(HostTensor array, const TensorType& type,
                                       const std::string& path) {
+    if (steps_) array = WithoutRuns(array, type);
     if (ArePixels(array, type, flags_.nhwc)) {
       Pixels pixels = {{array.shape()[0], array.shape()[1]},
                        {array.data<uint8_t>().begin(), array.data<uint8_t>().end()}};
@@ -462,6 +521,7 @@ class InputReader {
 
   const Graph& graph_;
   const InputFlags& flags_;
+  const bool steps_;
   Console& console_;
   bool read_pictures_ = false, read_standard_input_ = false;
   std::map<std::string, std::vector<HostTensor>> parts_;  // by binding name
@@ -485,12 +545,8 @@ HostTensor RandomInput(const TensorType& type, uint64_t seed, int position) {
 
 absl::StatusOr<InputTensors> MakeInputs(const Graph& graph, const InputFlags& flags, uint64_t seed,
                                         Console& console) {
-  ASHLAR_RETURN_IF_ERROR(CheckSize(graph));
-  InputReader reader(graph, flags, console);
-  for (const std::string& argument : flags.files) ASHLAR_RETURN_IF_ERROR(reader.Read(argument));
-  if (AnyGiven(flags.pictures) && !reader.read_pictures()) {
-    console.Note("no input is a picture, and only pictures are resized, cut and reordered");
-  }
+  InputReader reader(graph, flags, /*steps=*/false, console);
+  ASHLAR_RETURN_IF_ERROR(reader.ReadAll());
   InputTensors tensors;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const Binding& binding = graph.inputs()[i];
@@ -500,6 +556,35 @@ absl::StatusOr<InputTensors> MakeInputs(const Graph& graph, const InputFlags& fl
         tensor.has_value() ? *std::move(tensor) : RandomInput(type, seed, static_cast<int>(i));
   }
   return tensors;
+}
+
+absl::StatusOr<InputSteps> MakeInputSteps(const Graph& graph, const InputFlags& flags,
+                                          uint64_t seed, Console& console) {
+  InputReader reader(graph, flags, /*steps=*/true, console);
+  ASHLAR_RETURN_IF_ERROR(reader.ReadAll());
+  InputSteps steps = {1, {}};
+  std::string longest;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const Binding& binding = graph.inputs()[i];
+    ASHLAR_ASSIGN_OR_RETURN(const std::optional<int64_t> runs, reader.CountRuns(binding));
+    if (!runs) {
+      steps.tensors[binding.name] =
+          RandomInput(graph.var(binding.var).type, seed, static_cast<int>(i));
+      continue;
+    }
+    steps.tensors[binding.name] = reader.TakeRuns(binding);
+    if (*runs == 1) continue;
+    if (steps.count > 1 && *runs != steps.count) {
+      return WithExitCode(
+          absl::InvalidArgumentError(absl::StrCat(
+              "--steps: the files hold ", steps.count, " runs of input '", longest, "' and ", *runs,
+              " of '", binding.name, "'; expected equal numbers, or one run for all")),
+          ExitCode::kRejectedInput);
+    }
+    steps.count = *runs;
+    longest = binding.name;
+  }
+  return steps;
 }
 
 HostTensor ToChannelsFirst(const HostTensor& x) {

@@ -33,6 +33,20 @@ HostTensor RandomInput(const TensorType& type, uint64_t seed, int position);
 absl::StatusOr<InputTensors> MakeInputs(const Graph& graph, const InputFlags& flags, uint64_t seed,
                                         Console& console);
 
+// The inputs of several runs, one after the other.
+struct InputSteps {
+  int64_t count = 0;
+  // By input: the tensors of all runs along dimension 0; of one run: every run takes it.
+  InputTensors tensors;
+};
+
+// Returns the tensors of as many runs as the files hold, as MakeInputs reads them. The elements of
+// an input come one run after the other, along its first dimension or one before it. An input whose
+// files hold one run has the same elements in all runs, as one without files. kRejectedInput names
+// two inputs of different numbers of runs.
+absl::StatusOr<InputSteps> MakeInputSteps(const Graph& graph, const InputFlags& flags,
+                                          uint64_t seed, Console& console);
+
 // Transposes [N, H, W, C] to [N, C, H, W].
 HostTensor ToChannelsFirst(const HostTensor& x);
 

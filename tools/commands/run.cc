@@ -18,6 +18,7 @@
 #include "tools/report/table.h"
 #include "tools/report/top_classes.h"
 #include "tools/request.h"
+#include "tools/run_steps.h"
 
 namespace ashlar {
 namespace {
@@ -38,19 +39,31 @@ class RunCommand final : public Command {
     AddText(outputs, "--labels", labels_, "FILE",
             "names of the classes, one a line, as many as there are");
     AddExecutionFlags(app, execution_);
-    AddNumber(app, "--iterations", iterations_, 1, 1 << 30, "how often to run (default 1)")
-        ->group("Execution");
+    CLI::Option* const iterations =
+        AddNumber(app, "--iterations", iterations_, 1, 1 << 30, "how often to run (default 1)")
+            ->group("Execution");
+    AddFlag(app, "--steps", steps_,
+            "the files hold the inputs of several runs, one after the other")
+        ->group("Execution")
+        ->excludes(iterations);
     AddPlanningFlags(app, planning_);
     AddPlanFileFlag(app, planning_);
   }
 
   absl::Status CheckOptions() const override {
     ASHLAR_RETURN_IF_ERROR(CheckEnding("-o", output_, {".npz"}));
+    if (steps_ && std::any_of(model_.shapes.begin(), model_.shapes.end(), ShapeFamily::HasChoice)) {
+      return UsageError(
+          "--steps: the shapes of the files choose no point; --shape declares several");
+    }
     return CheckTogether(execution_, planning_);
   }
   std::vector<IdleOptions> Idle(const ConsoleFlags&) const override {
-    if (top_ > 0) return {};
-    return {{{"--labels"}, "--top 0 shows no classes"}};
+    std::vector<IdleOptions> idle;
+    if (top_ == 0) idle.push_back({{"--labels"}, "--top 0 shows no classes"});
+    if (inputs_.files.empty()) idle.push_back({{"--steps"}, "no --input gives the runs"});
+    if (steps_) idle.push_back({{"--top", "--labels"}, "--steps shows the range of values"});
+    return idle;
   }
   std::vector<std::string> OutputFiles() const override { return {output_}; }
 
@@ -69,8 +82,15 @@ class RunCommand final : public Command {
       const absl::Status fits = CheckLabels(labels_, labels, model.graph);
       if (!fits.ok()) return WithExitCode(fits, ExitCode::kRejectedInput);
     }
-    ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
-                            MakeInputs(model.graph, inputs_, execution_.seed, console));
+    InputSteps steps;
+    InputTensors inputs;
+    if (steps_) {
+      ASHLAR_ASSIGN_OR_RETURN(steps,
+                              MakeInputSteps(model.graph, inputs_, execution_.seed, console));
+      inputs = FirstStep(model.graph, steps);
+    } else {
+      ASHLAR_ASSIGN_OR_RETURN(inputs, MakeInputs(model.graph, inputs_, execution_.seed, console));
+    }
     ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request,
                             RequestFor(model, execution_, planning_, console));
     ASHLAR_ASSIGN_OR_RETURN(
@@ -78,21 +98,26 @@ class RunCommand final : public Command {
         BoundSession::Create(std::move(model), request, std::move(inputs), console));
     console.Progress("running");
     const auto start = std::chrono::steady_clock::now();
-    for (int64_t i = 0; i < iterations_; ++i) ASHLAR_RETURN_IF_ERROR(session->Run());
+    NamedTensors outputs;
+    if (steps_) {
+      ASHLAR_ASSIGN_OR_RETURN(outputs, RunSteps(*session, steps));
+    } else {
+      for (int64_t i = 0; i < iterations_; ++i) ASHLAR_RETURN_IF_ERROR(session->Run());
+      outputs = CutToCounts(session->outputs(), session->planned().graph);
+    }
     const double ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    const NamedTensors outputs = CutToCounts(session->outputs(), session->planned().graph);
     if (!output_.empty()) ASHLAR_RETURN_IF_ERROR(WriteNpz(outputs, output_));
 
     Json document = console.Document(execution_.device, execution_.threads);
     document["model"] = model_.path;
-    document["iterations"] = iterations_;
+    document["iterations"] = steps_ ? steps.count : iterations_;
     document["total_ms"] = ms;
     document["outputs"] =
         BindingsJson(session->planned().graph, session->planned().graph.outputs());
     for (size_t i = 0; i < outputs.size(); ++i) {
       const auto& [name, tensor] = outputs[i];
-      if (top_ > 0 && HoldsScores(tensor.shape())) {
+      if (top_ > 0 && !steps_ && HoldsScores(tensor.shape())) {
         PrintTop(name, tensor, labels, document["outputs"][i], console);
       } else {
         PrintRange(name, tensor, document["outputs"][i], console);
@@ -168,6 +193,7 @@ class RunCommand final : public Command {
   std::string output_, labels_;
   int64_t top_ = 5;
   int64_t iterations_ = 1;
+  bool steps_ = false;
 };
 
 }  // namespace
