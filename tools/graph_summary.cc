@@ -7,8 +7,11 @@ GraphSummary Summarize(const Graph& graph) {
   for (const OperatorNode& node : graph.nodes()) {
     summary.operators[std::string(node.op->type())]++;
     switch (node.op->role()) {
-      case Role::kConstant:
       case Role::kState:
+        summary.states.push_back(
+            {node.name, static_cast<int>(&node - graph.nodes().data()), node.outputs[0]});
+        break;
+      case Role::kConstant:
         summary.num_constants++;
         summary.weights_bytes += graph.var(node.outputs[0]).type.bytes();
         break;
@@ -32,6 +35,7 @@ GraphSummary Summarize(const Graph& graph) {
 void AddSummary(const Graph& graph, const GraphSummary& summary, Json& document) {
   document["inputs"] = BindingsJson(graph, graph.inputs());
   document["outputs"] = BindingsJson(graph, graph.outputs());
+  document["states"] = BindingsJson(graph, summary.states);
   document["operators"] = Json::object();
   for (const auto& [type, count] : summary.operators) document["operators"][type] = count;
   document["computation"] = summary.computation;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "graph/graph.h"
 #include "tools/json_output.h"
@@ -17,11 +18,13 @@ struct GraphSummary {
   int64_t computation = 0;               // scalar operations of all nodes
   int64_t weights_bytes = 0;             // of constants
   int num_constants = 0;
+  std::vector<Binding> states;  // kept from run to run
 };
 
 GraphSummary Summarize(const Graph& graph);
 
-// Adds the keys inputs, outputs, operators, computation and computation_flop, weights_bytes.
+// Adds the keys inputs, outputs, states, operators, computation and computation_flop,
+// weights_bytes.
 void AddSummary(const Graph& graph, const GraphSummary& summary, Json& document);
 
 }  // namespace ashlar

@@ -32,17 +32,6 @@ std::string BindingLines(const Graph& graph, const std::vector<Binding>& binding
   return text;
 }
 
-std::string StateLines(const Graph& graph) {
-  std::string text;
-  for (const OperatorNode& node : graph.nodes()) {
-    if (node.op->role() != Role::kState) continue;
-    const TensorType& type = graph.var(node.outputs[0]).type;
-    absl::StrAppend(&text, "state ", FormatName(node.name), " ", type.ToString(), " ",
-                    FormatBytes(type.bytes()), "\n");
-  }
-  return text;
-}
-
 class InspectCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -103,7 +92,7 @@ class InspectCommand final : public Command {
     } else {
       console.Print(absl::StrCat(BindingLines(graph, graph.inputs(), "input"),
                                  BindingLines(graph, graph.outputs(), "output"),
-                                 StateLines(graph)));
+                                 BindingLines(graph, summary.states, "state")));
       console.Print(absl::StrFormat("operators %d\nconstants %d %s\ncomputation %s\n",
                                     summary.num_operators, summary.num_constants,
                                     FormatBytes(summary.weights_bytes),
