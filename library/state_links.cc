@@ -69,32 +69,46 @@ absl::StatusOr<std::vector<Link>> FindAll(const Graph& graph, absl::Span<const S
   return found;
 }
 
-// Returns the order in which the states take their values, so that a state that another one reads
-// changes after it. `reads` by link: the link whose state is its value; -1: none.
-absl::StatusOr<std::vector<size_t>> OrderOf(const std::vector<Link>& links,
-                                            const std::vector<int>& reads) {
-  std::vector<size_t> order;
-  std::vector<bool> done(links.size(), false);
-  while (order.size() < links.size()) {
-    const size_t before = order.size();
-    for (size_t i = 0; i < links.size(); ++i) {
+// The order in which states take their values, so that a state that another one reads changes after
+// it.
+struct Sequence {
+  std::vector<size_t> order;  // links
+  std::vector<size_t> held;   // links whose value is copied before any state changes
+};
+
+// `reads` by link: the link whose state is its value; -1: none. Of states that exchange their
+// values, one value is held.
+Sequence SequenceOf(std::vector<int> reads) {
+  Sequence sequence;
+  std::vector<bool> done(reads.size(), false);
+  while (sequence.order.size() < reads.size()) {
+    const size_t before = sequence.order.size();
+    for (size_t i = 0; i < reads.size(); ++i) {
       bool is_read = false;
-      for (size_t k = 0; k < links.size(); ++k) {
+      for (size_t k = 0; k < reads.size(); ++k) {
         is_read = is_read || (!done[k] && k != i && reads[k] == static_cast<int>(i));
       }
       if (done[i] || is_read) continue;
       done[i] = true;
-      order.push_back(i);
+      sequence.order.push_back(i);
     }
-    if (order.size() > before) continue;
-    const size_t left =
+    if (sequence.order.size() > before) continue;
+    const auto left =
         static_cast<size_t>(std::find(done.begin(), done.end(), false) - done.begin());
-    return absl::InvalidArgumentError(
-        absl::StrCat("output '", links[left].output->name, "' is the input '",
-                     links[static_cast<size_t>(reads[left])].input->name,
-                     "' unchanged, and states cannot exchange their values"));
+    sequence.held.push_back(left);
+    reads[left] = -1;
   }
-  return order;
+  return sequence;
+}
+
+// Adds a node that gives a state a value. Returns the state with the value.
+absl::StatusOr<int> AddAssign(GraphBuilder& builder, int value, int state, std::string name) {
+  GraphBuilder::NodeOptions options;
+  options.name = std::move(name);
+  ASHLAR_ASSIGN_OR_RETURN(
+      const std::vector<int> made,
+      builder.Add(std::make_shared<const Assign>(NoParam()), {value, state}, std::move(options)));
+  return made[0];
 }
 
 absl::StatusOr<Graph> AddStates(const Graph& graph, const std::vector<Link>& links) {
@@ -135,15 +149,21 @@ absl::StatusOr<Graph> AddStates(const Graph& graph, const std::vector<Link>& lin
     const auto state = std::find(states.begin(), states.end(), use.state[values[i]]);
     if (state != states.end()) reads[i] = static_cast<int>(state - states.begin());
   }
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<size_t> order, OrderOf(links, reads));
-  for (const size_t i : order) {
-    if (values[i] == states[i]) continue;  // the state never changes
+  const Sequence sequence = SequenceOf(reads);
+  for (const size_t i : sequence.held) {
+    const std::string name = links[i].input->name + ":held";
     GraphBuilder::NodeOptions options;
-    options.name = absl::StrCat(links[i].input->name, ":next");
-    ASHLAR_RETURN_IF_ERROR(builder
-                               .Add(std::make_shared<const Assign>(NoParam()),
-                                    {values[i], states[i]}, std::move(options))
-                               .status());
+    options.name = name;
+    const TensorType& type = builder.graph().var(values[i]).type;
+    ASHLAR_ASSIGN_OR_RETURN(
+        const std::vector<int> place,
+        builder.Add(Operators().MakeState(HostTensor::Zeros(type)), {}, std::move(options)));
+    ASHLAR_ASSIGN_OR_RETURN(values[i], AddAssign(builder, values[i], place[0], name + ":next"));
+  }
+  for (const size_t i : sequence.order) {
+    if (values[i] == states[i]) continue;  // the state never changes
+    ASHLAR_RETURN_IF_ERROR(
+        AddAssign(builder, values[i], states[i], links[i].input->name + ":next").status());
   }
   return std::move(rewriter).Finish();
 }

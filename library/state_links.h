@@ -23,9 +23,10 @@ absl::StatusOr<StateLink> ParseStateLink(absl::string_view text);
 // Returns the model with a state for each link in the place of the input, under its name, at first
 // zeros. A run ends by giving it the output's value: in place if nothing reads the old value
 // later, otherwise by a copy. The outputs of links are outputs no more, unless no other is left.
+// States may take each other's old values: if some exchange them, one is held in a further state,
+// INPUT:held.
 // InvalidArgument names both tensors if their types differ, an unknown name, an input with two
-// links, an output whose size depends on data, and states that exchange their values;
-// UsePlainWeights's errors.
+// links, and an output whose size depends on data; UsePlainWeights's errors.
 absl::StatusOr<Model> WithStates(Model model, absl::Span<const StateLink> links);
 
 }  // namespace ashlar

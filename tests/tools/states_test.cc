@@ -2,10 +2,8 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <map>
 #include <random>
 
-#include "graph/evaluate.h"
 #include "library/state_links.h"
 #include "opr/concat.h"
 #include "opr/elemwise.h"
@@ -21,6 +19,7 @@
 #include "serialization/npy.h"
 #include "serialization/npz.h"
 #include "tests/support/command/command_process.h"
+#include "tests/support/fed_back.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
@@ -223,32 +222,23 @@ TEST(StatesTest, RandomModelsAgreeWithOutputsFedBack) {
       in_place += at.has_value() && at->pool == Pool::kState;
       ++all;
     }
-    InputTensors fed;
-    for (const Binding& input : graph.inputs()) {
-      fed[input.name] = HostTensor::Zeros(DType::kFloat32, {4, 6});
-    }
+    std::vector<std::pair<std::string, std::string>> feeds;
+    for (const StateLink& link : links) feeds.emplace_back(link.output, link.input);
+    FedBack reference(graph, feeds);
     for (int step = 0; step < 4; ++step) {
-      fed["x"] = RandomTensor(random, {4, 6});
-      const std::vector<HostTensor> expected =
-          Value(EvaluateNodes(graph, [&](const OperatorNode& node) -> absl::StatusOr<HostTensor> {
-            return fed.at(node.binding);
-          }));
-      const InputTensors inputs = {{"x", fed["x"]}};
+      const InputTensors inputs = {{"x", RandomTensor(random, {4, 6})}};
+      const HostTensor expected = reference.Step("x", inputs.at("x")).at("y");
       const std::vector<HostTensor> outputs = Value(BindTensors(*session, inputs));
       ASSERT_TRUE(IsOk(session->Run()));
-      for (size_t i = 0; i < graph.outputs().size(); ++i) {
-        for (const StateLink& link : links) {
-          if (graph.outputs()[i].name == link.output) fed[link.input] = expected[i];
-        }
-      }
-      const std::vector<double> y = Values(expected.back());
+      const std::vector<double> y = Values(expected);
       for (size_t i = 0; i < y.size(); ++i) {
         ASSERT_NEAR(outputs[0].At(static_cast<int64_t>(i)), y[i], 1e-3) << "step " << step;
       }
       for (const StateLink& link : links) {
         const HostTensor state = Value(session->ReadState(link.input));
         for (int64_t i = 0; i < state.num_elements(); ++i) {
-          ASSERT_NEAR(state.At(i), fed[link.input].At(i), 1e-3) << link.input << " step " << step;
+          ASSERT_NEAR(state.At(i), reference.Next(link.input).At(i), 1e-3)
+              << link.input << " step " << step;
         }
       }
     }
@@ -257,18 +247,15 @@ TEST(StatesTest, RandomModelsAgreeWithOutputsFedBack) {
   EXPECT_LT(in_place, all);
 }
 
-// s0 takes x, s1 takes s0 as it was: a delay line, whose order matters. Exchanges are refused.
-TEST(StatesTest, StatesMayFollowEachOtherButNotExchange) {
-  const auto graph = [] {
-    GraphMaker maker;
-    const int x = maker.Input("x", {4});
-    const int a = maker.Input("a", {4}), b = maker.Input("b", {4});
-    const int sum = maker.Add<Elemwise>({F::kAdd}, {a, b}, "sum");
-    maker.Output(maker.Add<Elemwise>({F::kAdd}, {sum, x}, "y"));
-    for (const int var : {x, a, b}) maker.Output(var);
-    return std::move(maker).Build();
-  };
-  const auto session = SessionOf(Stateful(graph(), {{"x", "a"}, {"a", "b"}}));
+// s0 takes x, s1 takes s0 as it was: a delay line, whose order matters.
+TEST(StatesTest, StatesMayFollowEachOther) {
+  GraphMaker maker;
+  const int x = maker.Input("x", {4});
+  const int a = maker.Input("a", {4}), b = maker.Input("b", {4});
+  const int sum = maker.Add<Elemwise>({F::kAdd}, {a, b}, "sum");
+  maker.Output(maker.Add<Elemwise>({F::kAdd}, {sum, x}, "y"));
+  for (const int var : {x, a}) maker.Output(var);
+  const auto session = SessionOf(Stateful(std::move(maker).Build(), {{"x", "a"}, {"a", "b"}}));
   std::vector<double> past = {0, 0};
   for (int step = 1; step < 8; ++step) {
     const HostTensor x = HostTensor::FromValues<float>(
@@ -278,10 +265,6 @@ TEST(StatesTest, StatesMayFollowEachOtherButNotExchange) {
     EXPECT_EQ(outputs[0].At(0), step + past[0] + past[1]);
     past = {static_cast<double>(step), past[0]};
   }
-  EXPECT_THAT(WithStates(ModelOf(graph()), std::vector<StateLink>{{"a", "b"}, {"b", "a"}})
-                  .status()
-                  .message(),
-              HasSubstr("cannot exchange"));
 }
 
 TEST(StatesTest, WrongLinksNameBothTensors) {
@@ -334,6 +317,81 @@ TEST_F(StatesCommandTest, RunsCarryStatesAndVerifyMeasuresThem) {
   EXPECT_EQ(verify.Json()["values"]["ok"], true);
   EXPECT_THAT(Ashlar("plan cell.ash --state next=h").out, HasSubstr("state"));
   EXPECT_THAT(Ashlar("inspect cell.ash --state next=h").out, HasSubstr("state h Float32{1,7}"));
+  const nlohmann::json inspected = Ashlar("inspect cell.ash --state next=h --json").Json();
+  EXPECT_EQ(inspected["states"].dump(), R"([{"dtype":"Float32","name":"h","shape":[1,7]}])");
+  EXPECT_EQ(inspected["operators"]["Assign"], 1);
+  EXPECT_EQ(inspected["weights_bytes"], 4 * (5 * 7 + 7 * 7));
+}
+
+// Several runs from one array, from files one after the other, and from the bytes of all.
+TEST_F(StatesCommandTest, StepsRunOnOneInputAfterTheOther) {
+  const int64_t count = 9;
+  const HostTensor x = RandomTensor(random_, {count, 5});
+  std::vector<double> h(7, 0.0), expected;
+  std::string files;
+  for (int64_t step = 0; step < count; ++step) {
+    const auto* const from = x.data<float>().data() + 5 * step;
+    const HostTensor frame =
+        HostTensor::FromValues<float>(DType::kFloat32, {1, 5}, absl::MakeConstSpan(from, 5));
+    const std::string name = absl::StrCat("x", step, ".npy");
+    ASSERT_TRUE(IsOk(WriteNpy(frame, Path(name))));
+    absl::StrAppend(&files, " --input x=", name);
+    for (const double value : Step(w_, v_, frame, h)) expected.push_back(value);
+  }
+  ASSERT_TRUE(IsOk(WriteNpy(x, Path("rows.npy"))));
+  ASSERT_TRUE(IsOk(WriteNpy(x.Reshaped({count, 1, 5}), Path("runs.npy"))));
+  Write("x.bin", std::string(static_cast<const char*>(x.raw()), static_cast<size_t>(x.bytes())));
+  for (const std::string& input :
+       {std::string(" --input rows.npy"), std::string(" --input x=runs.npy"), files,
+        std::string(" --input x.bin")}) {
+    const ProcessResult run =
+        Ashlar("run cell.ash --state next=h --steps -o y.npz --threads 1 --json --quiet" + input);
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_EQ(run.Json()["iterations"], count);
+    const NamedTensors outputs = Value(ReadNpz(Path("y.npz")));
+    ASSERT_EQ(outputs[0].second.shape(), Shape({count, 1, 7}));
+    EXPECT_TRUE(Near(outputs[0].second, expected, 1e-4)) << input;
+  }
+}
+
+// An input of one run is read by all.
+TEST_F(StatesCommandTest, StepsShareInputsOfOneRun) {
+  GraphMaker make;
+  const int x = make.Input("x", {2, 3}), rate = make.Input("rate", {});
+  const int sum = make.Input("sum", {2, 3});
+  const int next =
+      make.Add<Elemwise>({F::kAdd}, {sum, make.Add<Elemwise>({F::kMul}, {x, rate})}, "next");
+  make.Output(next);
+  ASSERT_TRUE(IsOk(WriteModel(std::move(make).Build(), Path("sum.ash"))));
+  const auto write = [&](const char* name, const Shape& shape, const std::vector<float>& values) {
+    ASSERT_TRUE(
+        IsOk(WriteNpy(HostTensor::FromValues<float>(DType::kFloat32, shape, values), Path(name))));
+  };
+  write("x.npy", {4, 3}, {1, 2, 3, 4, 5, 6, 10, 20, 30, 40, 50, 60});
+  write("one.npy", {}, {2});
+  write("rates.npy", {2}, {2, 1});
+  for (const auto& [rate_file, last] :
+       std::vector<std::pair<std::string, double>>{{"one.npy", 132}, {"rates.npy", 72}}) {
+    const ProcessResult run = Ashlar(
+        "run sum.ash --state next=sum --steps --input x=x.npy -o y.npz --input rate=" + rate_file);
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const HostTensor y = Value(ReadNpz(Path("y.npz")))[0].second;
+    ASSERT_EQ(y.shape(), Shape({2, 2, 3}));
+    EXPECT_EQ(y.At(5), 12);
+    EXPECT_EQ(y.At(11), last);
+  }
+  write("three.npy", {3}, {1, 1, 1});
+  write("odd.npy", {3, 3}, std::vector<float>(9, 1.0f));
+  write("other.npy", {2, 4}, std::vector<float>(8, 1.0f));
+  ExpectEndings(
+      "run sum.ash --state next=sum --steps --input x=",
+      {{"x.npy --input rate=three.npy", 6, "hold 2 runs of input 'x' and 3 of 'rate'"},
+       {"odd.npy", 6, "the files hold Float32{3,3}, expected one or more runs of Float32{2,3}"},
+       {"other.npy", 6, "expected one or more runs of Float32{2,3}"}});
+  ExpectEndings("run sum.ash --state next=sum --steps ",
+                {{"", 2, "--steps has no effect: no --input gives the runs"},
+                 {"--input x=x.npy --iterations 2", 2, "--iterations"},
+                 {"--input x=x.npy --shape x={2,4}x3", 2, "--shape declares several"}});
 }
 
 TEST_F(StatesCommandTest, AWrittenModelHasItsStates) {

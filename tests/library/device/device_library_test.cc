@@ -3,8 +3,14 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 
+#include <cstdio>
+#include <utility>
+
+#include "opr/elemwise.h"
+#include "serialization/native/writer.h"
 #include "tests/emulated_gpu/control.h"
 #include "tests/library/c/library_test.h"
+#include "tests/support/graph_maker.h"
 
 namespace ashlar::testing {
 namespace {
@@ -40,6 +46,41 @@ TEST_F(DeviceLibraryTest, AProgramRunsAModelOnTheDevice) {
   ASSERT_NE(gpu, nullptr);
   EXPECT_TRUE(gpu->misuses().empty()) << gpu->misuses()[0];
   EXPECT_GT(gpu->calls()["cudaGraphLaunch"], 0);
+}
+
+// States that are exchanged, and one that is computed from another.
+TEST_F(DeviceLibraryTest, StatesPassFromRunToRunOnTheDevice) {
+  const std::string path = path_ + ".states.ash";
+  GraphMaker maker;
+  const int x = maker.Input("x", {4}), a = maker.Input("a", {4}), b = maker.Input("b", {4});
+  const int c = maker.Input("c", {4});
+  maker.Output(maker.Add<Elemwise>({ScalarFunction::kSub}, {a, c}, "y"));
+  maker.Output(maker.Add<Elemwise>({ScalarFunction::kAdd}, {a, x}, "sum"));
+  maker.Output(a);
+  maker.Output(b);
+  ASSERT_TRUE(IsOk(WriteModel(std::move(maker).Build(), path)));
+  const Plan plan = Model(path).WithStates("a=b b=a sum=c").NewPlan(On("gpu0:0"));
+  std::remove(path.c_str());
+  Session session = plan.NewSession();
+  const float ones[4] = {1, 1, 1, 1};
+  float y[4], states[3][4] = {{1, 2, 3, 4}, {50, 60, 70, 80}, {9, 9, 9, 9}};
+  const char* const names[3] = {"a", "b", "c"};
+  session.Input(ones, 4).Output(y, 4);
+  for (int i = 0; i < 3; ++i) session.WriteState(names[i], states[i], 4);
+  for (int run = 0; run < 6; ++run) {
+    session.Run();
+    EXPECT_EQ(y[3], states[0][3] - states[2][3]) << run;
+    for (int k = 0; k < 4; ++k) {
+      states[2][k] = states[0][k] + 1;
+      std::swap(states[0][k], states[1][k]);
+    }
+    for (int i = 0; i < 3; ++i) {
+      float now[4];
+      session.ReadState(names[i], now, 4);
+      EXPECT_EQ(std::vector<float>(now, now + 4), std::vector<float>(states[i], states[i] + 4))
+          << names[i] << " after run " << run;
+    }
+  }
 }
 
 // Pinned memory, and a stream that also runs the caller's own work.
