@@ -25,6 +25,7 @@ Quantization QuantizationOf(const PlannedGraph& planned, int var) {
   return {};
 }
 
+// `name`: of an only tensor; empty: it has a name of its own, too.
 std::vector<CTensor> TensorsOf(const PlannedGraph& planned, const std::vector<Binding>& bindings,
                                const std::string& name, const std::string& prefix,
                                const std::string& macro) {
@@ -37,7 +38,7 @@ std::vector<CTensor> TensorsOf(const PlannedGraph& planned, const std::vector<Bi
     tensor.quantization = QuantizationOf(planned, bindings[i].var);
     tensor.name = name;
     tensor.macro = macro;
-    if (bindings.size() > 1) {
+    if (bindings.size() > 1 || name.empty()) {
       std::string own = IdentifierLike(bindings[i].name);
       if (!names.insert(Upper(own)).second) absl::StrAppend(&own, "_", i);
       tensor.name = absl::StrCat(prefix, own);
@@ -54,11 +55,20 @@ CBorder BorderOf(const PlannedGraph& planned, const std::string& program) {
   const Graph& graph = planned.graph;
   const std::string macro = Upper(program);
   CBorder border = {TensorsOf(planned, graph.inputs(), "input", "in_", macro + "_INPUT"),
-                    TensorsOf(planned, graph.outputs(), "output", "out_", macro + "_OUTPUT")};
+                    TensorsOf(planned, graph.outputs(), "output", "out_", macro + "_OUTPUT"),
+                    {}};
   for (size_t i = 0; i < border.inputs.size(); ++i) {
     if (!planned.is_released(static_cast<int>(i))) continue;
     border.inputs[i].offset = planned.Locate(graph.inputs()[i].var)->offset;
   }
+  const std::vector<StateEntry>& entries = planned.state.entries;
+  std::vector<Binding> states(entries.size());
+  for (size_t i = 0; i < entries.size(); ++i) {
+    states[i].name = entries[i].name;
+    states[i].var = entries[i].var;
+  }
+  border.states = TensorsOf(planned, states, "", "state_", macro + "_STATE");
+  for (size_t i = 0; i < entries.size(); ++i) border.states[i].offset = entries[i].offset;
   return border;
 }
 

@@ -17,11 +17,13 @@ struct CTensor {
   std::string model_name;
   TensorType type;
   Quantization quantization;  // of the integers; empty if they are plain integers
-  int64_t offset = -1;        // in the arena, for a donated input; otherwise -1
+  // In the arena, for a donated input; in the memory of the states, for a state; otherwise -1.
+  int64_t offset = -1;
 };
 
 struct CBorder {
   std::vector<CTensor> inputs, outputs;  // in the graph's order
+  std::vector<CTensor> states;           // in the order of StatePool::entries
 };
 
 CBorder BorderOf(const PlannedGraph& planned, const std::string& program);

@@ -1,5 +1,6 @@
 #include "codegen/c_program.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +12,7 @@
 #include "codegen/c_border.h"
 #include "codegen/c_calls.h"
 #include "codegen/c_self_test.h"
+#include "codegen/c_states.h"
 #include "codegen/c_text.h"
 #include "codegen/executed_calls.h"
 #include "codegen/kernel_sources.h"
@@ -71,6 +73,7 @@ class ProgramWriter {
 
   absl::StatusOr<CProgram> Write() {
     ASHLAR_RETURN_IF_ERROR(AddSteps());
+    ASHLAR_RETURN_IF_ERROR(AddStates());
     calls_ = WriteCalls(lines_);
     sizes_.order = calls_.order_bytes;
     CProgram program;
@@ -85,6 +88,7 @@ class ProgramWriter {
         {options_.name + "_test.c", SelfTestProgram(planned_, border_, test_, options_.name)}};
     program.sizes = sizes_;
     program.sizes.arena = planned_.plan.plan.arena;
+    program.sizes.states = planned_.state.bytes;
     program.sizes.inputs = planned_.input_bytes();
     program.sizes.outputs = planned_.output_bytes();
     program.sizes.weights = arrays_.bytes() - sizes_.tables;
@@ -96,6 +100,8 @@ class ProgramWriter {
   // ---- Steps ----
 
   absl::Status AddSteps() {
+    const std::vector<SelfTest::Trace>& traces =
+        test_.runs[0].traces;  // of the same vars as others
     size_t trace = 0;
     for (size_t step = 0; step < planned_.schedule.order.size(); ++step) {
       const int index = planned_.schedule.order[step];
@@ -116,12 +122,10 @@ class ProgramWriter {
         ++sizes_.steps;
       }
       if (lines_.size() > first) lines_[first].node = CommentText(node.name);
-      for (; trace < test_.traces.size() && test_.traces[trace].step == static_cast<int>(step);
-           ++trace) {
-        const int output = test_.traces[trace].output;
+      for (; trace < traces.size() && traces[trace].step == static_cast<int>(step); ++trace) {
+        const int output = traces[trace].output;
         CLine line;
-        ASHLAR_ASSIGN_OR_RETURN(line.arguments.emplace_back(),
-                                AddressOf(planned_.LocateOutput(index, output)));
+        line.arguments.push_back(AddressOf(planned_.LocateOutput(index, output)));
         line.before = absl::StrCat("TRACE(", trace, ", ");
         line.after = absl::StrCat(
             ", ", graph_.var(node.outputs[static_cast<size_t>(output)]).type.bytes(), ");");
@@ -148,11 +152,8 @@ class ProgramWriter {
       std::optional<Location> location = is_input ? planned_.LocateInput(index, operand.index)
                                                   : OutputOf(planned_, index, operand.index);
       location->offset += operand.offset;
-      ASHLAR_ASSIGN_OR_RETURN(
-          pointers.emplace_back(),
-          AddressOf(location, is_input ? planned_.weights.by_input[static_cast<size_t>(
-                                             index)][static_cast<size_t>(operand.index)]
-                                       : -1));
+      const auto node = static_cast<size_t>(index), at = static_cast<size_t>(operand.index);
+      pointers.push_back(AddressOf(location, is_input ? planned_.weights.by_input[node][at] : -1));
     }
     functions_.insert(call.name);
     CLine line{"", absl::StrCat("ashlar_", call.name, "("), ");", {ShapeOf(call)}};
@@ -161,7 +162,7 @@ class ProgramWriter {
   }
 
   // `entry`: the index among the weights, if the location is there.
-  absl::StatusOr<CArgument> AddressOf(const std::optional<Location>& location, int entry = -1) {
+  CArgument AddressOf(const std::optional<Location>& location, int entry = -1) {
     switch (location->pool) {
       case Pool::kArena:
         return CArgument{"memory", location->offset};
@@ -171,14 +172,31 @@ class ProgramWriter {
       case Pool::kOutput:
         return CArgument{border_.outputs[static_cast<size_t>(location->binding)].name + "_bytes",
                          location->offset};
-      case Pool::kWeights:
-        return CArgument{WeightAddress(entry, location->offset), std::nullopt};
       case Pool::kState:
+        return CArgument{
+            "states",
+            location->offset + border_.states[static_cast<size_t>(location->binding)].offset};
+      case Pool::kWeights:
         break;
     }
-    return absl::UnimplementedError(
-        "the model keeps a state from run to run: no C is written of it");
+    return CArgument{WeightAddress(entry, location->offset), std::nullopt};
   }
+
+  absl::Status AddStates() {
+    states_ = {options_.name, macro_, planned_.state.bytes, planned_.arena_alignment(), {}};
+    for (const StateEntry& entry : planned_.state.entries) {
+      const OperatorNode& node = graph_.node(graph_.var(entry.var).producer);
+      ASHLAR_ASSIGN_OR_RETURN(const std::vector<HostTensor> first, node.op->Evaluate({}));
+      const auto* const bytes = static_cast<const char*>(first[0].raw());
+      if (std::all_of(bytes, bytes + first[0].bytes(), [](char byte) { return byte == 0; })) {
+        continue;
+      }
+      const std::string array = arrays_.Add(first[0].dtype(), bytes, first[0].bytes());
+      states_.first_values.push_back({array, entry.offset, first[0].bytes()});
+    }
+    return absl::OkStatus();
+  }
+  bool has_states() const { return states_.bytes > 0; }
 
   std::string WeightAddress(int entry, int64_t offset_in_pool) {
     const WeightEntry& weight = planned_.weights.entries[static_cast<size_t>(entry)];
@@ -214,6 +232,7 @@ class ProgramWriter {
 
   std::string Parameters() const {
     std::vector<std::string> parameters = {"void* arena"};
+    if (has_states()) parameters.push_back("void* states");
     for (const CTensor& input : border_.inputs) {
       if (input.offset < 0) parameters.push_back("const void* " + input.name);
     }
@@ -221,7 +240,7 @@ class ProgramWriter {
     return absl::StrJoin(parameters, ", ");
   }
 
-  std::string TensorMacros(const CTensor& tensor) const {
+  static std::string TensorMacros(const CTensor& tensor, absl::string_view place) {
     std::string text = absl::StrCat("// ", CommentText(tensor.model_name), ": ",
                                     std::string(Name(StoredAs(tensor.type.dtype))),
                                     tensor.type.shape.ToString(), ", row-major.\n");
@@ -236,10 +255,7 @@ class ProgramWriter {
       define("ZERO_POINT", absl::StrCat("(", tensor.quantization.zero_point(), ")"));
     }
     if (tensor.offset >= 0) {
-      absl::StrAppend(&text,
-                      "// The place in the arena at which the caller writes it before every run, "
-                      "which leaves\n",
-                      "// nothing of it.\n");
+      absl::StrAppend(&text, place);
       define("OFFSET", absl::StrCat(tensor.offset));
     }
     return text;
@@ -257,9 +273,21 @@ class ProgramWriter {
         macro_, "_ARENA_ALIGNMENT ", planned_.arena_alignment(), "\n\n",
         "// More than a run takes of the stack, as GCC 12 compiles it for Cortex-M and RISC-V.\n",
         "#define ", macro_, "_STACK_BYTES ", kStackBytes, "\n\n");
-    for (const CTensor& input : border_.inputs) absl::StrAppend(&text, TensorMacros(input), "\n");
-    for (const CTensor& output : border_.outputs)
-      absl::StrAppend(&text, TensorMacros(output), "\n");
+    if (has_states()) absl::StrAppend(&text, StateMacros(states_));
+    for (const CTensor& state : border_.states) {
+      absl::StrAppend(&text, TensorMacros(state, "// The place in the memory of the states.\n"),
+                      "\n");
+    }
+    for (const CTensor& input : border_.inputs) {
+      absl::StrAppend(&text,
+                      TensorMacros(input,
+                                   "// The place in the arena at which the caller writes it before "
+                                   "every run, which leaves\n// nothing of it.\n"),
+                      "\n");
+    }
+    for (const CTensor& output : border_.outputs) {
+      absl::StrAppend(&text, TensorMacros(output, ""), "\n");
+    }
     absl::StrAppend(
         &text, "// The results of a run.\n", "#define ", macro_, "_OK 0\n", "#define ", macro_,
         "_NULL 1        // a pointer is null\n", "#define ", macro_,
@@ -268,6 +296,7 @@ class ProgramWriter {
         "_REQUIRE_ARENA(memory);\n#define ", macro_, "_REQUIRE_ARENA(array) \\\n  typedef char ",
         options_.name, "_arena_is_large_enough[sizeof(array) >= ", macro_,
         "_ARENA_BYTES ? 1 : -1]\n\n", "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
+        has_states() ? ResetDeclaration(states_) : "",
         "// Computes the outputs. Tensors must not overlap each other or the arena.\nint ",
         options_.name, "_run(", Parameters(), ");\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif  // ",
         macro_, "_H_\n");
@@ -289,6 +318,14 @@ class ProgramWriter {
     std::vector<std::string> misaligned = {
         absl::StrCat("(uintptr_t)arena % ", macro_, "_ARENA_ALIGNMENT != 0")};
     std::string unused = "  (void)memory;\n";
+    if (has_states()) {
+      absl::StrAppend(&text, ResetFunction(states_));
+      parameters.push_back("unsigned char* states");
+      arguments.push_back("(unsigned char*)states");
+      absl::StrAppend(&unused, "  (void)states;\n");
+      nulls.push_back("states == NULL");
+      misaligned.push_back(absl::StrCat("(uintptr_t)states % ", macro_, "_STATE_ALIGNMENT != 0"));
+    }
     const auto add = [&](const CTensor& tensor, const char* constness) {
       if (tensor.offset >= 0) return;
       parameters.push_back(absl::StrCat(constness, "unsigned char* ", tensor.name, "_bytes"));
@@ -346,6 +383,7 @@ class ProgramWriter {
   std::vector<CLine> lines_;
   CCalls calls_;
   std::set<std::string> functions_;
+  CStateMemory states_;
   CProgramSizes sizes_;
 };
 

@@ -19,7 +19,7 @@ struct CFile {
 
 // Bytes of constants that the program reads, and of the caller's memory.
 struct CProgramSizes {
-  int64_t arena = 0, inputs = 0, outputs = 0;
+  int64_t arena = 0, states = 0, inputs = 0, outputs = 0;
   int64_t weights = 0;               // of the model, in the functions' layouts
   int64_t tables = 0;                // that functions need
   int64_t shapes = 0;                // structs of sizes and steps
@@ -39,7 +39,6 @@ struct CProgramOptions {
 };
 
 // Writes NAME.h, NAME.c, NAME_weights.c, ashlar_kernels.h, ashlar_kernels.c and NAME_test.c.
-// Unimplemented for models that keep state between runs.
 absl::StatusOr<CProgram> WriteCProgram(const Executable& executable, const SelfTest& test,
                                        const CProgramOptions& options);
 

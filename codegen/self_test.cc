@@ -39,17 +39,28 @@ class TraceListener final : public RunListener {
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const std::optional<Location> location = planned_.LocateOutput(index, static_cast<int>(i));
       if (!location.has_value()) continue;
-      const void* const base = location->pool == Pool::kArena
-                                   ? session_.arena().data()
-                                   : session_.output_data(location->binding);
       traces_.push_back({step, static_cast<int>(i),
-                         Crc32(static_cast<const char*>(base) + location->offset,
+                         Crc32(static_cast<const char*>(BaseOf(*location)) + location->offset,
                                planned_.graph.var(node.outputs[i]).type.bytes())});
     }
   }
   bool reads_memory() const override { return true; }
 
  private:
+  // Returns the address that the location's offset counts from.
+  const void* BaseOf(const Location& location) const {
+    switch (location.pool) {
+      case Pool::kArena:
+        return session_.arena().data();
+      case Pool::kState: {
+        const StateEntry& entry = planned_.state.entries[static_cast<size_t>(location.binding)];
+        return session_.state()->Find(entry.name);
+      }
+      default:
+        return session_.output_data(location.binding);
+    }
+  }
+
   const PlannedGraph& planned_;
   Session& session_;
   std::vector<SelfTest::Trace>& traces_;
@@ -102,11 +113,19 @@ absl::StatusOr<SelfTest> MakeSelfTest(const std::shared_ptr<const Executable>& e
     inputs.emplace(input.name, test.inputs.back());
   }
   ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Create(executable));
-  ASHLAR_ASSIGN_OR_RETURN(test.output_values, BindTensors(*session, inputs));
-  TraceListener listener(*session, test.traces);
-  ASHLAR_RETURN_IF_ERROR(session->Run(listener));
-  for (const HostTensor& value : test.output_values) {
-    test.outputs.push_back(Crc32(value.raw(), value.bytes()));
+  std::vector<bool> resets = {false};
+  if (executable->planned().state.bytes > 0) resets = {true, false, true};
+  for (const bool reset : resets) {
+    SelfTest::Run run;
+    run.resets = reset;
+    if (reset) ASHLAR_RETURN_IF_ERROR(session->ResetStates());
+    ASHLAR_ASSIGN_OR_RETURN(run.output_values, BindTensors(*session, inputs));
+    TraceListener listener(*session, run.traces);
+    ASHLAR_RETURN_IF_ERROR(session->Run(listener));
+    for (const HostTensor& value : run.output_values) {
+      run.outputs.push_back(Crc32(value.raw(), value.bytes()));
+    }
+    test.runs.push_back(std::move(run));
   }
   return test;
 }

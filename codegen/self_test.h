@@ -1,4 +1,4 @@
-// The self-test of a generated program: one input, and checksums of the results.
+// The self-test of a generated program: one input, and checksums of the results of each run.
 #ifndef ASHLAR_CODEGEN_SELF_TEST_H_
 #define ASHLAR_CODEGEN_SELF_TEST_H_
 
@@ -24,12 +24,18 @@ struct SelfTest {
     int step = 0, output = 0;
     uint32_t crc = 0;
   };
-  std::vector<Trace> traces;      // in the order of computation
-  std::vector<uint32_t> outputs;  // by output of the graph
-  std::vector<HostTensor> inputs, output_values;
+  struct Run {
+    bool resets = false;            // the states before
+    std::vector<Trace> traces;      // in the order of computation
+    std::vector<uint32_t> outputs;  // by output of the graph
+    std::vector<HostTensor> output_values;
+  };
+  std::vector<HostTensor> inputs;  // of every run
+  std::vector<Run> runs;
 };
 
-// Runs the program's kernels on this machine.
+// Runs the program's kernels on this machine: once; with states between runs twice, and once more
+// after a reset.
 absl::StatusOr<SelfTest> MakeSelfTest(const std::shared_ptr<const Executable>& executable);
 
 }  // namespace ashlar

@@ -100,8 +100,8 @@ class CompileCommand final : public Command {
     return ToPlanRequest(Execution(), planning, console);
   }
 
-  // Returns the largest error of an output of the self-test, relative to the largest element,
-  // against the untiled model on this machine. An error if rounding cannot explain it.
+  // Returns the largest error of an output of the self-test's runs, relative to the largest
+  // element, against the untiled model on this machine. An error if rounding cannot explain it.
   absl::StatusOr<double> CheckAgainstDesktop(const Model& model, const SelfTest& test,
                                              Console& console) const {
     InputTensors inputs;
@@ -112,18 +112,22 @@ class CompileCommand final : public Command {
     request.planning.kernels.exact = true;
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<BoundSession> session,
                             BoundSession::Create(model, request, std::move(inputs), console));
-    ASHLAR_RETURN_IF_ERROR(session->Run());
     const std::vector<OutputTolerance> tolerances = OutputTolerances(model.graph, request);
     double worst = 0;
-    for (size_t i = 0; i < session->outputs().size(); ++i) {
-      const auto& [name, expected] = session->outputs()[i];
-      const Difference difference =
-          Compare(test.output_values[i], expected, tolerances[i].tolerance);
-      worst = std::max(worst, difference.max_rel);
-      if (difference.ok) continue;
-      return absl::InternalError(absl::StrFormat(
-          "%s: output %s of the program differs from the desktop's by %.3g of the largest element",
-          model_.path, FormatName(name), difference.max_rel));
+    for (const SelfTest::Run& run : test.runs) {
+      if (run.resets) ASHLAR_RETURN_IF_ERROR(session->session().ResetStates());
+      ASHLAR_RETURN_IF_ERROR(session->Run());
+      for (size_t i = 0; i < session->outputs().size(); ++i) {
+        const auto& [name, expected] = session->outputs()[i];
+        const Difference difference =
+            Compare(run.output_values[i], expected, tolerances[i].tolerance);
+        worst = std::max(worst, difference.max_rel);
+        if (difference.ok) continue;
+        return absl::InternalError(absl::StrFormat(
+            "%s: output %s of the program differs from the desktop's by %.3g of the largest "
+            "element",
+            model_.path, FormatName(name), difference.max_rel));
+      }
     }
     return worst;
   }
@@ -159,12 +163,15 @@ class CompileCommand final : public Command {
     const CProgramSizes& sizes = program.sizes;
     const int64_t constants = sizes.weights + sizes.tables + sizes.shapes + sizes.order;
     console.Print(absl::StrFormat(
-        "%s -> %s: %s, RAM %s (arena %s, inputs %s, outputs %s), constants %s\n"
+        "%s -> %s: %s, RAM %s (arena %s, %sinputs %s, outputs %s), constants %s\n"
         "kernels: %s\n%soutputs: %s\n",
         model_.path, (std::filesystem::path(folder_) / (name + ".c")).string(),
-        Counted(sizes.steps, "call"), FormatBytes(sizes.arena + sizes.inputs + sizes.outputs),
-        FormatBytes(sizes.arena), FormatBytes(sizes.inputs), FormatBytes(sizes.outputs),
-        FormatBytes(constants), absl::StrJoin(sizes.kernels, ", "), InstructionsLine(planned),
+        Counted(sizes.steps, "call"),
+        FormatBytes(sizes.arena + sizes.states + sizes.inputs + sizes.outputs),
+        FormatBytes(sizes.arena),
+        sizes.states > 0 ? absl::StrCat("states ", FormatBytes(sizes.states), ", ") : "",
+        FormatBytes(sizes.inputs), FormatBytes(sizes.outputs), FormatBytes(constants),
+        absl::StrJoin(sizes.kernels, ", "), InstructionsLine(planned),
         error == 0 ? "as the desktop's, to the bit"
                    : absl::StrFormat("as the desktop's within %.3g of the largest", error)));
     Json document = console.Document(mcu::kCompNode, 1);
@@ -176,6 +183,7 @@ class CompileCommand final : public Command {
     document["ram"] = {{"arena_bytes", sizes.arena},
                        {"input_bytes", sizes.inputs},
                        {"output_bytes", sizes.outputs}};
+    if (sizes.states > 0) document["ram"]["state_bytes"] = sizes.states;
     document["flash"] = {{"weights_bytes", sizes.weights},
                          {"tables_bytes", sizes.tables},
                          {"shapes_bytes", sizes.shapes},
