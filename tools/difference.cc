@@ -37,8 +37,10 @@ double Ratio(double difference, double scale) {
 }  // namespace
 
 absl::StatusOr<Metric> ParseMetric(absl::string_view name) {
-  return ParseName<Metric>(
-      name, {{"elemwise", Metric::kElementwise}, {"max", Metric::kMax}, {"nmse", Metric::kNmse}});
+  return ParseName<Metric>(name, {{"elemwise", Metric::kElementwise},
+                                  {"max", Metric::kMax},
+                                  {"nmse", Metric::kNmse},
+                                  {"cosine", Metric::kCosine}});
 }
 
 Json DifferenceDocument(absl::string_view name, const Difference& difference) {
@@ -46,13 +48,14 @@ Json DifferenceDocument(absl::string_view name, const Difference& difference) {
           {"max_abs", difference.max_abs},
           {"max_rel", difference.max_rel},
           {"nmse", difference.nmse},
+          {"cosine", difference.cosine},
           {"ok", difference.ok}};
 }
 
 Difference Compare(const HostTensor& actual, const HostTensor& reference,
                    const Tolerance& tolerance) {
   Difference result;
-  double largest = 0, square_error = 0, square_sum = 0;
+  double largest = 0, square_error = 0, square_sum = 0, actual_sum = 0, product_sum = 0;
   for (int64_t i = 0; i < reference.num_elements(); ++i) {
     if (std::isfinite(reference.At(i))) largest = std::max(largest, std::abs(reference.At(i)));
   }
@@ -71,7 +74,11 @@ Difference Compare(const HostTensor& actual, const HostTensor& reference,
                   (distance == 0 || distance <= atol + tolerance.rtol * std::abs(r));
     square_error += distance * distance;
     if (std::isfinite(r)) square_sum += r * r;
+    if (std::isfinite(a)) actual_sum += a * a;
+    if (std::isfinite(a) && std::isfinite(r)) product_sum += a * r;
   }
+  const double lengths = std::sqrt(actual_sum) * std::sqrt(square_sum);
+  if (actual_sum > 0 || square_sum > 0) result.cosine = lengths > 0 ? product_sum / lengths : 0;
   result.max_rel = Ratio(result.max_abs, largest);
   result.nmse = Ratio(square_error, square_sum);
   switch (tolerance.metric) {
@@ -83,6 +90,9 @@ Difference Compare(const HostTensor& actual, const HostTensor& reference,
       break;
     case Metric::kNmse:
       result.ok = std::sqrt(result.nmse) <= tolerance.rtol;
+      break;
+    case Metric::kCosine:
+      result.ok = std::isfinite(result.max_abs) && 1 - result.cosine <= tolerance.rtol;
       break;
   }
   if (tolerance.exact_integers && !IsFloat(actual.dtype())) result.ok = result.max_abs == 0;

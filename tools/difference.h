@@ -16,9 +16,10 @@ enum class Metric {
   kElementwise,  // |a - r| <= atol + rtol * |r| for every element
   kMax,          // max |a - r| <= atol + rtol * max |r|
   kNmse,         // sqrt(sum (a - r)^2 / sum r^2) <= rtol
+  kCosine,       // 1 - cosine of the angle between a and r <= rtol
 };
 
-// Parses "elemwise", "max" or "nmse".
+// Parses "elemwise", "max", "nmse" or "cosine".
 absl::StatusOr<Metric> ParseMetric(absl::string_view name);
 
 struct Tolerance {
@@ -39,11 +40,12 @@ struct Difference {
   double max_abs = 0;  // max |a - r|
   double max_rel = 0;  // max |a - r| / max |r|
   double nmse = 0;     // sum (a - r)^2 / sum r^2
+  double cosine = 1;   // sum a r / sqrt(sum a^2 sum r^2); of finite elements. 1 if both are zeros
   int64_t worst = -1;  // the element with the largest |a - r|
   bool ok = true;
 };
 
-// Returns an object with the keys name, max_abs, max_rel, nmse and ok.
+// Returns an object with the keys name, max_abs, max_rel, nmse, cosine and ok.
 Json DifferenceDocument(absl::string_view name, const Difference& difference);
 
 // Compares tensors of equal shape. The difference is infinite if only one side has NaN or infinity,

@@ -118,7 +118,7 @@ TEST_F(CommandLineTest, WrongValuesAreUsageErrors) {
       {"bench none.ash --percentile 101", "101"},
       {"bench none.ash --in-flight 0", "--in-flight"},
       {"bench none.ash --arena-each", "--arena-each requires --in-flight"},
-      {"compare none.ash --metric cosine", "'cosine'"},
+      {"compare none.ash --metric angle", "'angle'"},
       {"zoo alexnet -o a.ash", "alexnet"},
       {"zoo resnet18 --batch 0 -o a.ash", "--batch"},
       {"zoo vgg19 --image 300 -o a.ash", "224, 448, 672"},

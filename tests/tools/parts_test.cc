@@ -167,13 +167,21 @@ TEST(DifferenceTest, Metrics) {
   EXPECT_TRUE(Compare(a, r, {.metric = Metric::kElementwise, .atol = 0.5, .rtol = 0}).ok);
   EXPECT_TRUE(Compare(a, r, {.metric = Metric::kNmse, .rtol = 0.2}).ok);
   EXPECT_FALSE(Compare(a, r, {.metric = Metric::kNmse, .rtol = 0.1}).ok);
+  EXPECT_DOUBLE_EQ(d.cosine, std::sqrt(21 / 21.25));
+  const Tolerance angle = {.metric = Metric::kCosine, .rtol = 0.006};  // 1 - 0.9941
+  EXPECT_TRUE(Compare(a, r, angle).ok);
+  EXPECT_FALSE(Compare(a, r, {.metric = Metric::kCosine, .rtol = 0.005}).ok);
+  const HostTensor opposite = Floats({4}, {0, -1, 2, -4}), zeros = Floats({4}, {0, 0, 0, 0});
+  EXPECT_DOUBLE_EQ(Compare(opposite, r, angle).cosine, -1);
+  EXPECT_EQ(Compare(zeros, r, angle).cosine, 0);
+  EXPECT_EQ(Compare(zeros, zeros, angle).cosine, 1);
 }
 
 TEST(DifferenceTest, NotANumberAndInfinity) {
   const HostTensor finite = Floats({2}, {1, 2});
   const HostTensor nan = Floats({2}, {1, NAN});
   const HostTensor infinite = Floats({2}, {1, INFINITY});
-  for (const Metric metric : {Metric::kElementwise, Metric::kMax, Metric::kNmse}) {
+  for (const Metric metric : {Metric::kElementwise, Metric::kMax, Metric::kNmse, Metric::kCosine}) {
     const Tolerance tolerance = {.metric = metric, .atol = 1, .rtol = 1};
     EXPECT_FALSE(Compare(nan, finite, tolerance).ok);
     EXPECT_FALSE(Compare(finite, nan, tolerance).ok);

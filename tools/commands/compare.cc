@@ -1,12 +1,16 @@
 // ashlar compare: compares outputs and intermediate values with a reference.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "graph/status.h"
+#include "serialization/counted_results.h"
 #include "serialization/npy.h"
 #include "tools/bound_session.h"
 #include "tools/command.h"
@@ -16,6 +20,7 @@
 #include "tools/host_evaluation.h"
 #include "tools/inputs.h"
 #include "tools/option_kinds.h"
+#include "tools/report/box_difference.h"
 #include "tools/report/compare_dumps.h"
 #include "tools/report/layer_values.h"
 #include "tools/report/plan_report.h"
@@ -31,6 +36,27 @@ struct Comparison {
   std::string type;  // of the operator that made it; empty for outputs
   Difference difference;
 };
+
+// A metric, or the score of detections.
+struct MetricChoice {
+  Metric metric = Metric::kMax;
+  std::optional<double> boxes;  // compares detections of this score and above
+};
+
+absl::StatusOr<MetricChoice> ParseChoice(absl::string_view text) {
+  MetricChoice choice;
+  absl::string_view score = text;
+  double number = 0;
+  if (absl::ConsumePrefix(&score, "boxes:")) {
+    if (absl::SimpleAtod(score, &number) && number >= 0) {
+      choice.boxes = number;
+      return choice;
+    }
+    return absl::InvalidArgumentError(absl::StrCat("'", score, "' is no score, as in boxes:0.5"));
+  }
+  ASHLAR_ASSIGN_OR_RETURN(choice.metric, ParseMetric(text));
+  return choice;
+}
 
 // Compares the values of one run with the reference values, when these are computed.
 class LayerComparer {
@@ -69,7 +95,8 @@ void AddRow(const Comparison& comparison, Table& table) {
   const Difference& d = comparison.difference;
   table.AddRow({FormatName(comparison.name, 48), comparison.type,
                 absl::StrFormat("%.3g", d.max_abs), absl::StrFormat("%.3g", d.max_rel),
-                absl::StrFormat("%.3g", d.nmse), d.ok ? "ok" : "DIFFERS"});
+                absl::StrFormat("%.3g", d.nmse), absl::StrFormat("%.6f", d.cosine),
+                d.ok ? "ok" : "DIFFERS"});
 }
 
 class CompareCommand final : public Command {
@@ -83,8 +110,9 @@ class CompareCommand final : public Command {
     const OptionGroup comparison(app, "Comparison");
     AddText(comparison, "--ref", reference_, "FILE.npz|host",
             "outputs in a file, or `host` for the reference (default)");
-    AddParsed(comparison, "--metric", tolerance_.metric, ParseMetric, "elemwise|max|nmse",
-              "max: over the largest element (default)");
+    AddParsed(comparison, "--metric", metric_, ParseChoice, "NAME",
+              "max (over the largest element; default), elemwise, nmse, cosine, or boxes:SCORE: "
+              "detections from the score on");
     AddReal(comparison, "--atol", tolerance_.atol,
             "absolute tolerance (default 1e-6, or of the largest value if that is below 1; "
             "integers must be equal)");
@@ -122,11 +150,16 @@ class CompareCommand final : public Command {
       idle.push_back({AllBut(*app_, {"MODEL", "OTHER"}), "profile dumps are records"});
     }
     if (layers_ != "all") idle.push_back({{"--fail-fast"}, "it is for --layers all"});
+    if (metric_.boxes) {
+      idle.push_back({{"--atol", "--rtol", "--layers", "--check-finite"},
+                      "--metric boxes compares detections"});
+    }
     return idle;
   }
 
   absl::Status Run(Console& console) override {
     if (ComparesDumps()) return CompareDumps(model_.path, other_, console);
+    tolerance_.metric = metric_.metric;
     tolerance_.atol_of_largest = app_->count("--atol") == 0;
     tolerance_.exact_integers = app_->count("--atol") == 0 && app_->count("--rtol") == 0;
     // Values of tiles are not values of layers.
@@ -148,6 +181,9 @@ class CompareCommand final : public Command {
     LayerComparer layers(std::move(values), tolerance_, fail_fast_);
     absl::StatusOr<NamedTensors> reference = Reference(model, inputs, layers, console);
     if (!reference.ok() && !absl::IsCancelled(reference.status())) return reference.status();
+    if (metric_.boxes) {
+      return ShowBoxes(session->outputs(), *reference, session->planned(), console);
+    }
     std::vector<Comparison> outputs;
     if (reference.ok()) {
       ASHLAR_ASSIGN_OR_RETURN(outputs, CompareOutputs(session->outputs(), *reference));
@@ -310,9 +346,39 @@ class CompareCommand final : public Command {
     return outputs;
   }
 
+  absl::Status ShowBoxes(const NamedTensors& actual, const NamedTensors& reference,
+                         const PlannedGraph& planned, Console& console) const {
+    const auto detections = [&](const NamedTensors& outputs) {
+      absl::StatusOr<std::vector<Detection>> found =
+          DetectionsOf(CutToCounts(outputs, planned.graph));
+      if (!found.ok())
+        found = UsageError(absl::StrCat("--metric boxes: ", found.status().message()));
+      return found;
+    };
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<Detection> mine, detections(actual));
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<Detection> expected, detections(reference));
+    const BoxDifference difference = CompareBoxes(mine, expected, *metric_.boxes);
+    Json document = console.Document(execution_.device, execution_.threads);
+    document["model"] = model_.path;
+    document["other"] = other_.empty() ? Json() : Json(other_);
+    document["boxes"] = BoxDocument(difference, *metric_.boxes);
+    document["outputs"] = Json::array();
+    document["ok"] = difference.ok();
+    document["first_difference"] = nullptr;
+    console.Print(BoxLine(difference, *metric_.boxes));
+    ASHLAR_RETURN_IF_ERROR(console.Write(document));
+    if (difference.ok()) return absl::OkStatus();
+    return WithExitCode(
+        absl::FailedPreconditionError(absl::StrCat(
+            model_.path, ": ", difference.only_actual.size(), " boxes are its alone, and ",
+            difference.only_reference.size(), " the reference's")),
+        ExitCode::kMismatch);
+  }
+
   absl::Status Show(const std::vector<Comparison>& layers, const std::vector<Comparison>& outputs,
                     const PlannedGraph& planned, Console& console) const {
-    Table table({layers.empty() ? "output" : "value", "type", ">max abs", ">max rel", ">nmse", ""});
+    Table table({layers.empty() ? "output" : "value", "type", ">max abs", ">max rel", ">nmse",
+                 ">cosine", ""});
     Json document = console.Document(execution_.device, execution_.threads);
     const Comparison* first = nullptr;
     for (const std::vector<Comparison>* list : {&layers, &outputs}) {
@@ -350,6 +416,7 @@ class CompareCommand final : public Command {
   PlanningFlags planning_, planning_b_;
   std::string reference_, other_;
   std::string layers_ = "outputs";
+  MetricChoice metric_;
   bool fail_fast_ = false;
   Tolerance tolerance_;
 };

@@ -344,7 +344,7 @@ TEST_F(CommandsTest, CompareAgreesWithFileHostAndOtherPlans) {
   for (const char* options :
        {"--ref ref.npz", "", "--ref host --layers all --check-finite", "--passes-b none",
         "--scheduler-b megengine --inplace-b off --layers all", "--metric nmse",
-        "--metric elemwise --atol 1e-5"}) {
+        "--metric cosine --rtol 1e-9", "--metric elemwise --atol 1e-5"}) {
     SCOPED_TRACE(options);
     const ProcessResult result = Ashlar(std::string("compare model.ash --json ") + options);
     ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -352,7 +352,7 @@ TEST_F(CommandsTest, CompareAgreesWithFileHostAndOtherPlans) {
     EXPECT_EQ(document["ok"], true);
     EXPECT_TRUE(document["first_difference"].is_null());
     EXPECT_EQ(document["outputs"][0]["name"], "prob");
-    for (const char* key : {"max_abs", "max_rel", "nmse"}) {
+    for (const char* key : {"max_abs", "max_rel", "nmse", "cosine"}) {
       EXPECT_TRUE(document["outputs"][0][key].is_number()) << key;
     }
   }
