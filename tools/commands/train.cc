@@ -102,6 +102,8 @@ class TrainCommand final : public Command {
         ->needs(app.get_option("--batch"));
     const OptionGroup files(app, "Files");
     AddText(files, "-o,--output", output_, "FILE", "the trained model (.ash or .onnx)")->required();
+    AddText(files, "--labels", labels_, "FILE",
+            "the names of the classes, for `run --labels`; of a folder's");
     AddText(files, "--log", log_, "FILE.csv", "a line a step: step,epoch,loss,learning_rate");
     AddText(files, "--curve", curve_, "FILE.svg", "the losses as a picture");
     CLI::Option* const checkpoint = AddText(files, "--checkpoint", checkpoint_, "FILE.ash",
@@ -133,7 +135,7 @@ class TrainCommand final : public Command {
     return {{{"--momentum"}, "adam and adamw have none"}};
   }
   std::vector<std::string> OutputFiles() const override {
-    return {output_, log_, curve_, checkpoint_};
+    return {output_, labels_, log_, curve_, checkpoint_};
   }
 
   absl::Status Run(Console& console) override {
@@ -151,6 +153,10 @@ class TrainCommand final : public Command {
     console.Progress("reading the data");
     ASHLAR_ASSIGN_OR_RETURN(const TrainingData data,
                             TrainingData::Read(data_, types, inputs_, console));
+    classes_ = data.class_names();
+    if (!labels_.empty() && classes_.empty()) {
+      return UsageError(absl::StrCat("--labels: ", data_, " is no folder of classes with names"));
+    }
     std::optional<TrainingData> validation;
     if (!validate_.empty()) {
       ASHLAR_ASSIGN_OR_RETURN(validation, TrainingData::Read(validate_, types, inputs_, console));
@@ -402,6 +408,9 @@ class TrainCommand final : public Command {
     ASHLAR_RETURN_IF_ERROR(trained.status());
     ASHLAR_RETURN_IF_ERROR(HasEnding(output_, ".onnx") ? WriteOnnx(*trained, output_, axes)
                                                        : WriteModel(*trained, output_, axes));
+    if (!labels_.empty()) {
+      ASHLAR_RETURN_IF_ERROR(WriteFile(labels_, absl::StrCat(absl::StrJoin(classes_, "\n"), "\n")));
+    }
     if (!curve_.empty()) {
       ASHLAR_RETURN_IF_ERROR(
           WriteFile(curve_, DrawLossCurve(absl::StrCat("Loss of ", model_.path, " on ", data_),
@@ -419,7 +428,8 @@ class TrainCommand final : public Command {
   InputFlags inputs_;
   ExecutionFlags execution_;
   TrainingFlags flags_;
-  std::string data_, validate_, output_, log_, curve_, checkpoint_;
+  std::string data_, validate_, output_, labels_, log_, curve_, checkpoint_;
+  std::vector<std::string> classes_;  // of a folder
   int64_t epochs_ = 1, checkpoint_every_ = 0, micro_batch_ = 0;
   double rate_ = 0.01;
   RateSchedule schedule_;

@@ -302,9 +302,13 @@ TEST_F(TrainCommandTest, AFolderForEachClass) {
       Write(absl::StrCat("photos/", name, "/", i, ".ppm"), picture);
     }
   }
-  const ProcessResult result =
-      Ashlar("train model.ash --data photos --batch 2 --classes 2 -o two.ash --json -q");
+  const ProcessResult result = Ashlar(
+      "train model.ash --data photos --batch 2 --classes 2 -o two.ash --labels two.txt --json -q");
   ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(Read("two.txt"), "cats\ndogs\n");
+  EXPECT_EQ(Ashlar("run two.ash --input photos/cats/0.ppm --labels two.txt").exit_code, 0);
+  ExpectEndings("train plain.ash --data data.npz --scale 0.004 --batch 8 -o two.ash --labels",
+                {{" two.txt", 2, "--labels: data.npz is no folder of classes with names"}});
   EXPECT_EQ(result.Json()["data"]["classes"], nlohmann::json({"cats", "dogs"}));
   // Regression: "label 4 is 2, and the model has 2 classes", for a folder of three folders.
   std::filesystem::create_directories(Path("photos/owls"));
