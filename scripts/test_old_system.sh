@@ -15,10 +15,12 @@ if [ ! -e "$root/complete" ]; then
     { echo "skipped: no Debian 11 (build/old_system.log)" >&2; exit 77; }
   touch "$root/complete"
 fi
-rm -rf "$root/work" && mkdir -p "$root/work/python" "$root/work/tests"
+rm -rf "$root/work" && mkdir -p "$root"/work/{python,tests/data,examples}
 cp "${wheels[-1]}" "$root/work/"
 cp -r python/tests "$root/work/python/"
 cp -r tests/support "$root/work/tests/"
+cp -r tests/data/models "$root/work/tests/data/"
+cp -r examples/python "$root/work/examples/"
 cp /etc/resolv.conf "$root/etc/"
 # Certificates of this system too, if pip goes through a proxy.
 cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
