@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "opr/elemwise.h"
+#include "serialization/native/writer.h"
 #include "serialization/npz.h"
 #include "tests/support/command/command_process.h"
+#include "tests/support/graph_maker.h"
 #include "tests/support/status.h"
 #include "tools/command.h"
 
@@ -28,11 +32,24 @@ TEST_F(JsonSchemaTest, EveryCommandWritesWhatIsDocumentedAndNothingElse) {
   ASSERT_TRUE(IsOk(WriteNpz({{"images", HostTensor::Zeros(DType::kUint8, {4, 3, 16, 16})},
                              {"labels", HostTensor::Zeros(DType::kInt32, {4})}},
                             Path("data.npz"))));
+  GraphMaker make;
+  const int rows = make.Input("rows", {2, 6}), sum = make.Input("sum", {2, 6});
+  const int next = make.Add<Elemwise>({ScalarFunction::kAdd}, {rows, sum}, "next");
+  make.Output(make.Add<Elemwise>({ScalarFunction::kAbs}, {next}, "y"));
+  make.Output(next);
+  ASSERT_TRUE(IsOk(WriteModel(std::move(make).Build(), Path("sums.ash"))));
+  ASSERT_TRUE(
+      IsOk(WriteNpz({{"rows", HostTensor::Zeros(DType::kFloat32, {8, 6})}}, Path("rows.npz"))));
   const struct {
     const char* arguments;
     int exit_code = 0;
   } cases[] = {
       {"run model.ash --top 2"},
+      {"run sums.ash --state next=sum --steps --input rows.npz"},
+      {"inspect sums.ash --state next=sum"},
+      {"verify sums.ash --state next=sum"},
+      {"compile sums.ash --state next=sum -o sums"},
+      {"compare sums.ash --state next=sum --metric boxes:0.5"},
       {"run model.ash --memory-budget 64 --plan-time 20ms", 3},
       {"bench model.ash --iterations 2 --warmup 0 --percentile 50,99.9"},
       {"profile model.ash"},
