@@ -48,6 +48,8 @@ constexpr Refused kRefused[] = {
     {'F', "FLOAT", kOld},
     {'S', "STRING", kOld},
     {'V', "UNICODE", kOld},
+    {'l', "LIST", kOld},
+    {'d', "DICT", kOld},
     {'p', "PUT", kOld},
     {'g', "GET", kOld},
 };

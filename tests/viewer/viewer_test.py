@@ -7,10 +7,12 @@ usage: viewer_test.py ASHLAR [--million]    exit 0: all is true, 77: Chromium or
 --million: also measures frame times, which are meaningless on a busy machine.
 """
 import base64
+import collections
 import csv
 import io
 import json
 import pathlib
+import pickle
 import random
 import re
 import subprocess
@@ -20,11 +22,13 @@ import time
 import unittest
 import xml.etree.ElementTree
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "tools")]
 import browser
+import torch_snapshots
 
 PLANS = re.compile(r'(<script type="application/json" id="plans">)(.*?)(</script>)', re.DOTALL)
-DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
+DATA = HERE.parent / "data"
 EVIL = "</script><img src=x onerror=window.evil=1><script>window.evil=1</script>"
 
 
@@ -405,6 +409,103 @@ class ViewerTest(unittest.TestCase):
         saved = list(csv.DictReader(io.StringIO(self.browser.run("return ashlar.csvOf(ashlar.app.plan)"))))
         self.assertEqual([int(row["offset"]) for row in saved], plan["buffers"]["offset_bytes"])
         self.assertEqual([row["name"] for row in saved], plan["buffers"]["name"])
+
+    def drop_snapshot(self, content, name="snapshot.pickle"):
+        """Drops a pickle's bytes onto the page; returns the message, and the documents of the plans shown."""
+        return self.browser.run("""
+            const bytes = Uint8Array.from(atob(arguments[1]), letter => letter.charCodeAt(0)), transfer = new DataTransfer();
+            transfer.items.add(new File([bytes], arguments[0]));
+            document.getElementById('message').textContent = 'waiting';
+            document.body.dispatchEvent(new DragEvent('drop', {bubbles: true, cancelable: true, dataTransfer: transfer}));
+            while (document.getElementById('message').textContent === 'waiting') await new Promise(done => setTimeout(done, 10));
+            const {plans, shown, beside} = ashlar.app;
+            return [document.getElementById('message').textContent, [shown, beside].map(index => plans[index]?.document), plans.length]""",
+                                name, base64.b64encode(content).decode())
+
+    def test_what_pytorch_allocated_is_opened_and_planned(self):
+        quiet, busy = torch_snapshots.busy_allocator(0, seed=2, allocations=20), torch_snapshots.busy_allocator(1, seed=3)
+        snapshot = torch_snapshots.snapshot_of(quiet, busy)
+        (self.folder / "command.pickle").write_bytes(pickle.dumps(snapshot))
+        self.ashlar("plan", "command.pickle", "-o", "command.html")
+        _, expected = plans_in(self.folder / "command.html")
+        for protocol in (2, 3, 4, 5):
+            self.open(self.page)
+            message, (planned, recorded), _ = self.drop_snapshot(pickle.dumps(snapshot, protocol))
+            # The command reads the same places and lifetimes.
+            for key in ("buffers", "arena_bytes", "planner"):
+                self.assertEqual(recorded[key], expected[key], (protocol, key))
+            self.assertIn("as PyTorch placed them", recorded["title"])
+            self.assertEqual(recorded["lower_bound_bytes"], busy.most_allocated)
+            self.assertIn("device 1 of 2, which allocates most", message)
+            self.assertIn(f"a plan takes {planned['arena_bytes'] / busy.most_reserved:.3f} of the reserved bytes", message)
+            self.assertGreaterEqual(planned["arena_bytes"], busy.most_allocated)
+            self.assertLess(planned["arena_bytes"], busy.most_reserved)
+            for column in ("name", "first_step", "end_step", "size_bytes"):
+                self.assertEqual(planned["buffers"][column], recorded["buffers"][column])
+            for plan in (planned, recorded):  # no two buffers have one byte at once
+                events = sorted({b["first_step"] for b in rows(plan)})
+                for step in events:
+                    at_once = live(plan, step)
+                    self.assertEqual(covered(at_once), sum(b["size_bytes"] for b in at_once), (plan["title"], step))
+        old = dict(torch_snapshots.snapshot_of(busy), device_traces=[[], []])
+        message, (planned, _), _ = self.drop_snapshot(pickle.dumps(old))
+        self.assertIn("no history", message)
+        self.assertEqual(planned["lower_bound_bytes"], busy.allocated)  # all blocks live together
+
+    def test_pickles_that_would_run_code_or_are_damaged_are_refused_by_name(self):
+        self.open(self.page)
+        good = pickle.dumps(torch_snapshots.snapshot_of(torch_snapshots.busy_allocator(0, seed=6, allocations=10)), 4)
+        event = {"action": "alloc", "addr": 512, "size": 8}
+        traces = lambda *events: pickle.dumps({"segments": [], "device_traces": [list(events)]}, 4)
+        for content, *words in (
+                (pickle.dumps({"segments": [torch_snapshots.Runs("x")]}, 4), "STACK_GLOBAL (posix.system)", "runs Python code"),
+                (pickle.dumps({"segments": [torch_snapshots.Runs("x")]}, 2), "GLOBAL (posix.system)", "runs Python code"),
+                (pickle.dumps({"segments": [torch_snapshots.Runs("x")]}, 0), "DICT", "protocol 2 or later"),
+                (pickle.dumps(collections.OrderedDict(), 4), "STACK_GLOBAL (collections.OrderedDict)"),
+                (b"\x80\x02cos\nsystem\n.", "byte 2", "GLOBAL (os.system)"),
+                (pickle.dumps({1, 2}, 4), "EMPTY_SET"),
+                (b"\x80\x04\x95\x02\0\0\0\0\0\0\0Pabc\n.", "PERSID"),
+                (b"\x80\x02\xff.", "0xff is no instruction"),
+                (good[:-30], "ends"), (good + b"x", "after the end"), (b"", "byte 0", "ends early"),
+                (b"\x80\x02(.", "without one value"), (b"\x80\x02a.", "too few"), (b"\x80\x02h\x07.", "value 7 was never stored"),
+                (b"\x80\x02)K\x01a.", "no list"), (b"\x80\x02](K\x01u.", "no dictionary"), (b"\x80\x02}(K\x01u.", "without a value"),
+                (pickle.dumps([1], 4), "has no 'segments'"), (pickle.dumps({"segments": 5}, 4), "is no list"),
+                (pickle.dumps({"segments": [], "device_traces": []}, 4), "no device"),
+                (pickle.dumps({"segments": [{"device": 1 << 40, "address": 0, "total_size": 1, "blocks": []}]}, 4), "devices"),
+                (pickle.dumps({"segments": [{"device": 0, "address": 1 << 70}]}, 4), "an integer of 9 bytes"),
+                (pickle.dumps({"segments": [{"device": 0, "address": 1 << 60}]}, 4), "'address' of segment 0 of device 0", "expected 0 to 2^53"),
+                (traces({**event, "size": -1}), "'size' of event 0 of device 0", "-1"),
+                (traces({**event, "size": 0.5}), "is no whole number"), (traces(event, event), "event 1 of device 0", "0x200 is allocated already"),
+                (pickle.dumps({"segments": [], "device_traces": [[{"action": "snapshot"}] * 3000] * 60000}, 4), "devices"),
+                (b"\x80\x02" + b"]" * 200000 + b"a" * 199999 + b".", "has no 'segments'")):
+            message, _, plans = self.drop_snapshot(content)
+            self.assertEqual(plans, 1, message)
+            for word in ("snapshot.pickle: ", *words):
+                self.assertIn(word, message)
+
+    def test_pickles_of_any_bytes_end_in_an_error_that_names_the_place(self):
+        self.open(self.page)
+        good = pickle.dumps(torch_snapshots.snapshot_of(torch_snapshots.busy_allocator(0, seed=7, allocations=30)), 4)
+        seed = 1
+        outcomes = self.browser.run("""
+            let state = arguments[1];
+            const next = bound => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) % bound;
+            const good = Uint8Array.from(atob(arguments[0]), letter => letter.charCodeAt(0)), seen = {read: 0, refused: 0, others: []};
+            for (let round = 0; round < 400; ++round) {
+              const bytes = good.slice(0, next(4) === 0 ? 1 + next(good.length) : good.length);
+              for (let i = next(4); i >= 0; --i) bytes[next(bytes.length)] = next(256);
+              try {
+                ashlar.documentsOfSnapshot(bytes, "x");
+                ++seen.read;
+              } catch (error) {
+                ++seen.refused;
+                if (error.constructor !== Error || error.message === "") seen.others.push([round, String(error)]);
+              }
+            }
+            return seen""", base64.b64encode(good).decode(), seed)
+        self.assertEqual(outcomes["others"], [], f"[round, error] from seed {seed}")
+        self.assertGreater(outcomes["refused"], 100)
+        self.assertGreater(outcomes["read"], 0)
 
     def test_a_link_comes_back_to_the_view(self):
         plan, = self.open(self.page, "#step=7&buffer=3&find=conv&color=size&x=2,20")

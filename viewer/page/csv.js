@@ -1,6 +1,6 @@
 // Reads buffers from CSV, in the columns of MiniMalloc and of Ashlar: id, lower, upper, size and,
 // in any order, name, alignment, inside, at, offset.
-const MOST_PLACED = 5000;
+const MOST_PLACED = 10000;
 
 function cellsOf(text) {
   const rows = [[]];
@@ -11,22 +11,47 @@ function cellsOf(text) {
   return rows.filter(row => row.length > 1 || row[0] !== "");
 }
 
-// Places buffers without offsets: the largest first, each at the lowest free place.
-function firstFit(buffers) {
+// Places buffers in this order, each at the lowest free place.
+function firstFit(buffers, order) {
   const {first_step: first, end_step: end, size_bytes: size, alignment_bytes: alignment} = buffers;
-  const offsets = size.map(() => 0), placed = [];
-  for (const i of size.map((_, i) => i).sort((a, b) => size[b] - size[a])) {
+  const offsets = size.map(() => 0), lower = [];  // lower: those placed, by offset
+  for (const i of order) {
     let at = 0;
-    for (const other of placed) {
+    for (const other of lower) {
       if (first[other] >= end[i] || end[other] <= first[i] || offsets[other] + size[other] <= at) continue;
       if (offsets[other] >= at + size[i]) break;
       at = Math.ceil((offsets[other] + size[other]) / alignment[i]) * alignment[i];
     }
     offsets[i] = at;
-    const behind = placed.findIndex(other => offsets[other] > at);
-    placed.splice(behind < 0 ? placed.length : behind, 0, i);
+    const behind = lower.findIndex(other => offsets[other] > at);
+    lower.splice(behind < 0 ? lower.length : behind, 0, i);
   }
   return offsets;
+}
+
+const topOf = ({size_bytes: size, offset_bytes: offset}) => size.reduce((top, bytes, i) => Math.max(top, bytes && offset[i] + bytes), 0);
+
+// Places buffers without offsets: the better of the largest first and the longest first.
+function withOffsets(buffers) {
+  const {first_step: first, end_step: end, size_bytes: size} = buffers, all = size.map((_, i) => i);
+  const orders = [(a, b) => size[b] - size[a], (a, b) => end[b] - first[b] - (end[a] - first[a]) || size[b] - size[a]];
+  const tried = orders.map(order => ({...buffers, offset_bytes: firstFit(buffers, all.slice().sort(order))}));
+  return tried.reduce((best, one) => topOf(one) < topOf(best) ? one : best);
+}
+
+// Returns the document of a plan that has buffers alone, with their places.
+function documentOfBuffers(title, buffers, planner, relations = {inner: [], outer: [], at_bytes: []}) {
+  const none = {name: [], type: [], kernel: [], workspace_bytes: [], part: [], ms: []};
+  const document = {
+    schema_version: 1, title, arena_bytes: topOf(buffers), lower_bound_bytes: 0, proven_bytes: 0, budget_bytes: 0,
+    weights_bytes: 0, input_bytes: 0, output_bytes: 0, bottleneck_step: 0, proof: "none", planner, tile: "", passes: [],
+    kinds: ["tensor"], buffers, relations, steps: none, reads: {buffer: [], step: []},
+    views: {buffer: [], name: [], at_bytes: [], size_bytes: []},
+  };
+  const {live} = new Plan(document);
+  document.lower_bound_bytes = document.proven_bytes = live.peak;
+  document.bottleneck_step = live.steps[live.bytes.indexOf(live.peak)] ?? 0;
+  return document;
 }
 
 // Returns the document of a plan.
@@ -60,19 +85,8 @@ function documentOfCsv(text, title) {
   if (!known && (rows.length > MOST_PLACED || relations.inner.length > 0)) {
     throw new Error("the buffers have no offsets: ashlar plan FILE.csv -o plan.html finds them");
   }
-  buffers.offset_bytes = known ? numbers("offset") : firstFit(buffers);
-  const arena = buffers.size_bytes.reduce((top, size, i) => Math.max(top, size && buffers.offset_bytes[i] + size), 0);
-  const none = {name: [], type: [], kernel: [], workspace_bytes: [], part: [], ms: []};
-  const document = {
-    schema_version: 1, title, arena_bytes: arena, lower_bound_bytes: 0, proven_bytes: 0, budget_bytes: 0,
-    weights_bytes: 0, input_bytes: 0, output_bytes: 0, bottleneck_step: 0, proof: "none",
-    planner: known ? "the file's" : "first fit", tile: "", passes: [], kinds: ["tensor"], buffers, relations,
-    steps: none, reads: {buffer: [], step: []}, views: {buffer: [], name: [], at_bytes: [], size_bytes: []},
-  };
-  const {live} = new Plan(document);
-  document.lower_bound_bytes = live.peak;
-  document.bottleneck_step = live.steps[live.bytes.indexOf(live.peak)] ?? 0;
-  return document;
+  if (known) buffers.offset_bytes = numbers("offset");
+  return documentOfBuffers(title, known ? buffers : withOffsets(buffers), known ? "the file's" : "first fit", relations);
 }
 
 function csvOf(plan) {

@@ -1,6 +1,6 @@
 // Reads plans from opened or dropped files: buffers as CSV, a plan's document (alone, or in the
-// output of `ashlar plan --json --buffers`), and pages like this one. Also reads the output of
-// `ashlar verify --json` for a visible plan.
+// output of `ashlar plan --json --buffers`), pages like this one, and memory snapshots of PyTorch.
+// Also reads the output of `ashlar verify --json` for a visible plan.
 function documentsOf(name, text) {
   if (/\.csv$/i.test(name)) return [documentOfCsv(text, name)];
   if (/\.html?$/i.test(name)) {
@@ -8,20 +8,22 @@ function documentsOf(name, text) {
     if (!plans) throw new Error("this page has no plans");
     return JSON.parse(plans.textContent);
   }
-  if (/\.(pickle|pkl)$/i.test(name)) {
-    throw new Error("a memory snapshot of PyTorch: ashlar plan FILE.pickle -o plan.html makes its page");
-  }
   const document = JSON.parse(text);
   return [document.plan ?? document];
+}
+
+async function documentsIn(file) {
+  if (!/\.(pickle|pkl)$/i.test(file.name)) return documentsOf(file.name, await file.text());
+  return documentsOfSnapshot(new Uint8Array(await file.arrayBuffer()), file.name);
 }
 
 async function openFiles(app, files) {
   for (const file of files) {
     try {
-      const documents = documentsOf(file.name, await file.text()), [{command, pools}] = documents;
+      const documents = await documentsIn(file), [{command, pools, note}] = documents;
       if (command === "verify") app.verified(pools.arena);
       else app.add(documents.map(document => new Plan(document)));
-      app.say("");
+      app.say(note ?? "");
     } catch (error) {
       app.say(`${file.name}: ${error.message}`);
     }

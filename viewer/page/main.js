@@ -32,4 +32,4 @@ new ResizeObserver(() => app.resize()).observe(byId("panes"));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => app.recolor());
 follow(app, location.hash.slice(1));
 // For consoles and tests.
-window.ashlar = {app, find, svgOf, csvOf, documentsOf, bytesAt, Plan};
+window.ashlar = {app, find, svgOf, csvOf, documentsOf, documentsOfSnapshot, bytesAt, Plan};
