@@ -137,6 +137,7 @@ absl::StatusOr<Model> OpenOnnx(const OpenOptions& open, OnnxReader read) {
   options.shapes = open.shapes;
   options.numbers = open.values;
   options.bounds = open.bounds;
+  options.files = open.files;
   options.outputs = open.outputs;
   options.follow_links = open.follow_links;
   options.note = open.note;

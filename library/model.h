@@ -71,6 +71,7 @@ struct OpenOptions {
   std::map<std::string, int64_t> bounds;  // of an ONNX model: the most to plan for, of values whose
                                           // sizes depend on data
   std::vector<std::string> outputs;       // of an ONNX model: values to end at; empty: its outputs
+  FilesInMemory files;                    // of an ONNX model in memory: its external data
   bool follow_links = false;              // to external data of an ONNX model
   uint64_t weights_seed = 0;              // for a profile dump, which has no weights
   WeightsUse use = WeightsUse::kAsItRuns;

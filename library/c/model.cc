@@ -32,8 +32,20 @@ absl::Status Rejected(const absl::Status& status) {
 absl::StatusOr<ashlar::OpenOptions> OptionsOf(const ashlar_open_options* given) {
   ashlar_open_options read;
   ASHLAR_RETURN_IF_ERROR(ashlar::c::Read(given, "ashlar_open_options", read));
-  if (read.num_bounds > 0) ASHLAR_RETURN_IF_ERROR(CheckGiven(read.bounds, "bounds"));
+  if (read.num_files > 0) ASHLAR_RETURN_IF_ERROR(CheckGiven(read.files, "files"));
   ashlar::OpenOptions options;
+  for (const ashlar_file& file : absl::MakeConstSpan(read.files, read.num_files)) {
+    const std::shared_ptr<const void> owner(file.bytes, [file](const void*) {
+      if (file.release != nullptr) file.release(file.context);
+    });
+    options.files[file.name != nullptr ? file.name : ""] = {
+        {static_cast<const uint8_t*>(file.bytes), file.bytes_size}, owner};
+  }
+  for (const ashlar_file& file : absl::MakeConstSpan(read.files, read.num_files)) {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(file.name, "the name of a file"));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(file.bytes, file.name));
+  }
+  if (read.num_bounds > 0) ASHLAR_RETURN_IF_ERROR(CheckGiven(read.bounds, "bounds"));
   options.note = ashlar::c::Log;
   for (size_t i = 0; i < read.num_bounds; ++i) {
     const ashlar_bound& bound = read.bounds[i];
@@ -53,8 +65,12 @@ absl::StatusOr<std::unique_ptr<ashlar_model>> Made(absl::StatusOr<ashlar::Model>
   if (!onnx && !options.bounds.empty()) {
     return ashlar::c::InvalidArgument("bounds are of ONNX models");
   }
+  if (!onnx && !options.files.empty()) {
+    return ashlar::c::InvalidArgument("files of external data are of ONNX models");
+  }
   auto made = std::make_unique<ashlar_model>();
   made->bounds = options.bounds;
+  made->files = options.files;
   if (opened.ok()) {
     made->model = *std::move(opened);
     made->AddNotes(made->model.notes);
@@ -151,6 +167,9 @@ ashlar_status ashlar_model_open_with(const char* path, const ashlar_open_options
     ASHLAR_RETURN_IF_ERROR(CheckGiven(path, "path"));
     ASHLAR_RETURN_IF_ERROR(CheckGiven(model, "model"));
     ASHLAR_ASSIGN_OR_RETURN(const ashlar::OpenOptions options, OptionsOf(given));
+    if (!options.files.empty()) {
+      return ashlar::c::InvalidArgument("files are of models in memory");
+    }
     absl::StatusOr<ashlar::ModelSource> source = ashlar::SourceOf(path);
     if (!source.ok()) return Rejected(source.status());
     absl::StatusOr<ashlar::Model> opened = ashlar::OpenModel(*source, options);

@@ -96,8 +96,16 @@ class Bound(ctypes.Structure):
     _fields_ = [("name", c_char_p), ("most", c_int64)]
 
 
+RELEASE = ctypes.CFUNCTYPE(None, c_void_p)
+
+
+class File(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("bytes", c_void_p), ("bytes_size", c_size_t), ("release", RELEASE), ("context", c_void_p)]
+
+
 class OpenOptions(Sized):
-    _fields_ = [("size", c_size_t), ("bounds", POINTER(Bound)), ("num_bounds", c_size_t)]
+    _fields_ = [("size", c_size_t), ("bounds", POINTER(Bound)), ("num_bounds", c_size_t), ("files", POINTER(File)),
+                ("num_files", c_size_t)]
 
 
 class Progress(Sized):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional
 import numpy as np
 
 from . import _library as c
+from ._files import as_files
 from ._locks import Turns
 from ._options import _plan_options
 from ._tensors import (Array, Measured, TensorInfo, _OnDevice, _Tensor, _address, _by_name, _encoded, _info,
@@ -56,6 +57,12 @@ def _copied(source: Union[bytes, bytearray, memoryview]) -> "np.ndarray[Any, Any
     return block
 
 
+def _open_options(bounds: Optional[Mapping[str, int]], files: Optional[Mapping[str, Array]]) -> c.OpenOptions:
+    listed = [c.Bound(name.encode(), most) for name, most in (bounds or {}).items()]
+    held = as_files(files)
+    return c.OpenOptions(bounds=(c.Bound * len(listed))(*listed), num_bounds=len(listed), files=held, num_files=len(held))
+
+
 class Model:
     """A model.
 
@@ -68,6 +75,9 @@ class Model:
     bounds : mapping of str to int, optional
         Of an ONNX model: the most places to plan for, of values whose sizes depend on data, by the
         name of the value or its node. More in a run are an error that names the node.
+    files : mapping of str to array, optional
+        Of an ONNX model in memory: its external data, by the location that the model has for it.
+        The arrays are read in place; those whose values are packed are released then.
 
     Raises
     ------
@@ -82,9 +92,8 @@ class Model:
     _warned = 0  # notes that were warned of
 
     def __init__(self, source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview],
-                 bounds: Optional[Mapping[str, int]] = None) -> None:
-        listed = [c.Bound(name.encode(), most) for name, most in (bounds or {}).items()]
-        options = c.OpenOptions(bounds=(c.Bound * len(listed))(*listed), num_bounds=len(listed))
+                 bounds: Optional[Mapping[str, int]] = None, files: Optional[Mapping[str, Array]] = None) -> None:
+        options = _open_options(bounds, files)
         if isinstance(source, (bytes, bytearray, memoryview)):
             self._open_block(_copied(source), options)
         else:
@@ -95,7 +104,7 @@ class Model:
                 if os.path.exists(self.path):
                     raise
                 raise c.MissingFile(str(error)) from None
-        self._opened_as = Model, (source, None if bounds is None else dict(bounds))
+        self._opened_as = Model, (source, None if bounds is None else dict(bounds), None if files is None else dict(files))
         self._warn_of_notes(stacklevel=4)
 
     @property
@@ -116,17 +125,16 @@ class Model:
             warnings.warn(f"{self.path or 'the model'}: {note}", UserWarning, stacklevel=stacklevel)
         self._warned = len(notes)
 
-    def _open_block(self, block: "np.ndarray[Any, Any]", options: Optional[c.OpenOptions] = None) -> None:
+    def _open_block(self, block: "np.ndarray[Any, Any]", options: c.OpenOptions) -> None:
         self.path = ""
         self._bytes = block  # kept alive by everything created from the model
-        self._handle = c.Handle("model", "model_open_bytes_with", block.ctypes.data, block.nbytes,
-                                None if options is None else ctypes.byref(options))
+        self._handle = c.Handle("model", "model_open_bytes_with", block.ctypes.data, block.nbytes, ctypes.byref(options))
 
     @classmethod
-    def _in_block(cls, block: "np.ndarray[Any, Any]") -> "Model":
-        """Open an ONNX model where it is, without a copy. It cannot be pickled."""
+    def _in_block(cls, block: "np.ndarray[Any, Any]", files: Mapping[str, Array]) -> "Model":
+        """Open an ONNX model where it and its files are, without a copy. It cannot be pickled."""
         model = cls.__new__(cls)
-        model._open_block(block)
+        model._open_block(block, _open_options(None, files))
         return model
 
     @property
@@ -793,7 +801,8 @@ def shared_arena(*plans: Plan) -> "np.ndarray[Any, Any]":
 
 
 def load(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview],
-         bounds: Optional[Mapping[str, int]] = None, states: Optional[Mapping[str, str]] = None) -> Model:
+         bounds: Optional[Mapping[str, int]] = None, states: Optional[Mapping[str, str]] = None,
+         files: Optional[Mapping[str, Array]] = None) -> Model:
     """Open a model.
 
     Parameters
@@ -806,10 +815,13 @@ def load(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview],
     states : mapping of str to str, optional
         Inputs that read an output of the run before, by the output: {"h_out": "h_in"}
         (`Model.with_states`).
+    files : mapping of str to array, optional
+        Of an ONNX model in memory: its external data, by the location that the model has for it.
+        The arrays are read in place; those whose values are packed are released then.
 
     Returns
     -------
     Model
     """
-    model = Model(source, bounds)
+    model = Model(source, bounds, files)
     return model.with_states(states) if states else model

@@ -45,6 +45,7 @@ class _Job(Generic[T]):
             self.error = error
         finally:
             self._options.progress = c.PROGRESS()
+            del self._call  # _report holds this job until the next collection, but not the model
             self.done.set()
 
 

@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 import warnings
+import weakref
 
 import support
 
@@ -325,6 +326,34 @@ class RuntimeTest(support.ModelTest):
         with self.assertLogs("ashlar_runtime", "INFO") as logs:
             ashlar.load(small).plan(threads=1, exact=True, prefer="memory").load()
         self.assertRegex(logs.output[0], "INFO:ashlar_runtime:.*pack")
+
+    def test_weights_of_a_model_in_memory_are_read_in_place_and_released(self):
+        path = support.onnx_function(os.path.join(self.folder.name, "sum.onnx"), "Add", 3, 40, external="folder/w")
+        with open(path, "rb") as file:
+            content = file.read()
+        weights = np.arange(120, dtype=np.float32).reshape(3, 40)
+        x, held, released = np.ones((3, 40), np.float32), sys.getrefcount(weights), weakref.ref(weights)
+        model = ashlar.load(content, files={"folder/w": weights})
+        self.assertGreater(sys.getrefcount(weights), held)
+        weights[:] *= 2  # before the plan packs them
+        expected = x + weights
+        del weights
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).compile(threads=1)(x), expected)
+        plan = model.plan(threads=1)
+        run = plan.session()
+        model._opened_as = ()
+        del model
+        self.assertIsNotNone(released())
+        plan._release_model()
+        self.assertIsNone(released())
+        np.testing.assert_array_equal(run(x), expected)
+        for files, error, message in ((None, ashlar.RejectedFile, "folder/w, which a model in memory does not have beside it"),
+                                      ({"folder/w": x[:2]}, ashlar.RejectedFile, "320 bytes, the shape needs 480"),
+                                      ({"folder/w": np.ones((40, 3), np.float32).T}, ashlar.InvalidArgument, "contiguous")):
+            with self.assertRaisesRegex(error, message):
+                ashlar.load(content, files=files)
+        with self.assertRaisesRegex(ashlar.InvalidArgument, "files are of models in memory"):
+            ashlar.load(path, files={"folder/w": x})
 
     def test_states_pass_from_run_to_run(self):
         onnx = ashlar.load(support.onnx_relu(os.path.join(self.folder.name, "state.onnx"), 1, 2, 3, 3))

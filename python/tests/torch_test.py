@@ -5,8 +5,15 @@ algorithm. usage as runtime_test.py's.
 Exit code 77 if torch or onnxscript is missing; without ExecuTorch its test is skipped.
 """
 import copy
+import importlib.metadata
 import importlib.util
+import json
 import logging
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
 import unittest
 
 import support
@@ -15,6 +22,7 @@ support.begin("numpy", "onnx", "onnxscript", "torch")
 
 import torch
 from torch import nn
+from torch._dynamo.backends import registry
 
 import ashlar_runtime
 import ashlar_runtime.torch as ashlar
@@ -119,6 +127,54 @@ class CompileTest(TorchTest):
             ashlar.compile(Net().eval(), (x,), budget=64)
 
 
+# Compiles a module with 100 MB of weights, in a process of its own, and prints resident bytes as JSON.
+RESIDENT = """
+import ctypes, gc, json, torch
+from torch import nn
+import ashlar_runtime.torch as ashlar
+
+def status(key):
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    with open("/proc/self/status") as lines:
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(key))
+
+def compiled(width):
+    module, x = nn.Sequential(nn.Linear(width, 2 * width), nn.ReLU(), nn.Linear(2 * width, width)).eval(), torch.randn(1, width)
+    begin = status("VmRSS")
+    with open("/proc/self/clear_refs", "w") as peak:
+        peak.write("5")  # the highest resident size is counted anew
+    run = ashlar.compile(module, (x,), threads=1)
+    grown = [status(key) - begin for key in ("VmHWM", "VmRSS")]
+    with torch.no_grad():
+        equal = torch.allclose(run(x), module(x), atol=1e-5)
+    del module
+    return {"peak": grown[0], "after": grown[1], "alone": status("VmRSS") - begin, "equal": equal,
+            "weights": 16 * width * width, "packed": run.memory.weights + run.memory.arena}
+
+compiled(64)  # the exporter's own memory
+print(json.dumps(compiled(2560)))
+"""
+
+
+class WeightsTest(TorchTest):
+    def test_weights_are_read_where_they_are(self):
+        try:
+            with open("/proc/self/clear_refs", "w", encoding="ascii") as peak:
+                peak.write("5")
+        except OSError:
+            self.skipTest("the highest resident size cannot be counted anew here")
+        done = subprocess.run([sys.executable, "-c", RESIDENT], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        seen = json.loads(done.stdout)
+        slack = seen["weights"] // 4  # a copy more would be four times as much
+        self.assertTrue(seen["equal"])
+        self.assertLess(seen["peak"], seen["packed"] + slack, seen)
+        self.assertLess(seen["after"], seen["packed"] + slack, seen)
+        # Without the module its weights are gone: the compiled one holds the packed ones alone.
+        self.assertLess(seen["alone"], seen["packed"] - seen["weights"] + slack, seen)
+
+
 class BackendTest(TorchTest):
     def lines(self, run):
         """Returns the lines of the logger while `run` is called."""
@@ -142,6 +198,34 @@ class BackendTest(TorchTest):
 
         self.assertEqual(self.lines(steps), [])
 
+    def test_entry_point_names_the_backend(self):
+        if not importlib.metadata.entry_points(group="torch_dynamo_backends", name="ashlar"):
+            # In a clone no distribution is installed; the project's file has what it would say.
+            project = pathlib.Path(__file__).parent.parent / "pyproject.toml"
+            name, place = re.search(r'entry-points.torch_dynamo_backends\]\n(\w+) = "([\w.:]+)"', project.read_text()).groups()
+            folder = tempfile.TemporaryDirectory()
+            self.addCleanup(folder.cleanup)
+            about = pathlib.Path(folder.name) / "ashlar_runtime-0.dist-info"
+            about.mkdir()
+            (about / "METADATA").write_text("Metadata-Version: 2.1\nName: ashlar_runtime\nVersion: 0\n")
+            (about / "entry_points.txt").write_text(f"[torch_dynamo_backends]\n{name} = {place}\n")
+            sys.path.insert(0, folder.name)
+            self.addCleanup(sys.path.remove, folder.name)
+            registry._discover_entrypoint_backends.cache_clear()
+            registry._discover_entrypoint_backends()
+        torch._dynamo.reset()
+        module, x = Net().eval(), torch.randn(2, 3, 12, 12)
+        compiled = torch.compile(module, backend="ashlar", options={"budget": "1MiB", "threads": 1})
+
+        def run():
+            with torch.no_grad():
+                self.assert_close(compiled(x), module(x))
+
+        self.assertEqual(self.lines(run), [])
+        torch._dynamo.reset()
+        with self.assertRaisesRegex(Exception, "64 bytes|budget"), torch.no_grad():
+            torch.compile(module, backend="ashlar", options={"budget": 64})(x)
+
     def test_eager_mode_says_why(self):
         module, x = Net().eval(), torch.randn(2, 3, 12, 12)
         torch._dynamo.reset()
@@ -155,6 +239,11 @@ class BackendTest(TorchTest):
         said = self.lines(lambda: self.assert_close(strange(square), torch.linalg.eigvalsh(square @ square.T)))
         self.assertEqual(len(said), 1)
         self.assertIn("eager", said[0])
+        torch._dynamo.reset()
+        growing = torch.compile(lambda x: torch.relu(x) + 1, backend=ashlar.backend, dynamic=True)
+        said = self.lines(lambda: [self.assert_close(growing(x), torch.relu(x) + 1) for x in map(torch.randn, range(2, 14))])
+        self.assertEqual(len(said), 1)
+        self.assertIn("combinations of shapes", said[0])
 
 
 class TrainingTest(TorchTest):
@@ -198,6 +287,36 @@ class TrainingTest(TorchTest):
                 ("optimizer", Net(), "mse", "rmsprop")):
             with self.assertRaisesRegex(ashlar_runtime.Error, message):
                 ashlar.TrainingStep(module, loss, optimizer, lr=0.1, x=x)
+
+    @staticmethod
+    def measured(module, x):
+        """Returns the most bytes that PyTorch allocates at once in a step of eager mode, as its profiler counts them."""
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
+            loss = nn.functional.cross_entropy(module(x), torch.zeros(x.shape[0], dtype=torch.int64))
+            torch.autograd.grad(loss, list(module.parameters()))
+        live = most = 0
+        events = [event for event in profile.profiler.kineto_results.events() if event.name() == "[memory]"]
+        for event in sorted(events, key=lambda event: event.start_ns()):
+            live += event.nbytes()
+            most = max(most, live)
+        return most
+
+    def test_table_is_what_a_step_takes(self):
+        wide = nn.Sequential(nn.Linear(64, 128), nn.GELU(), nn.LayerNorm(128), nn.Linear(128, 64), nn.Tanh(), nn.Linear(64, 4))
+        for name, module, x, kernels_take_more in (("mlp", wide, torch.randn(256, 64), False), ("cnn", Net(), torch.randn(4, 3, 32, 32), True)):
+            with self.subTest(name):
+                table = ashlar.plan(module, (x,), train=True, loss=nn.CrossEntropyLoss(), threads=1)
+                measured, estimated = self.measured(module.train(), x), table[0].activations + table[0].gradients
+                # The estimate counts tensors; convolutions also allocate inside of their kernels.
+                self.assertGreaterEqual(measured, 0.95 * estimated)
+                if not kernels_take_more:
+                    self.assertLessEqual(measured, 1.05 * estimated)
+                for row, options in ((table[1], {}), (table[2], {"budget": "min", "max_extra_flops": 0.0})):
+                    step = ashlar.TrainingStep(module, "cross-entropy", "sgd", lr=0.1, x=x, threads=1, **options)
+                    self.assertEqual(row.activations, step.memory.arena)
+                    self.assertEqual(row.weights + row.moments, step.memory.state + step.memory.weights)
+                self.assertLessEqual(table[4].activations, table[3].activations)
+                self.assertLessEqual(table[3].activations, table[2].activations)
 
     def test_table_before_anything_runs(self):
         module, x = Net(), torch.randn(4, 3, 16, 16)

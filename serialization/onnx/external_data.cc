@@ -105,6 +105,15 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> ExternalData::Open(const std::
   return MappedFile::Map(at.Release(), path);
 }
 
+absl::StatusOr<FileInMemory> ExternalData::ContentsOf(const std::string& location) {
+  if (const auto given = given_.find(location); given != given_.end()) return given->second;
+  std::shared_ptr<const MappedFile>& file = files_[location];
+  if (file == nullptr) {
+    ASHLAR_ASSIGN_OR_RETURN(file, Open(location));
+  }
+  return FileInMemory{file->bytes(), file};
+}
+
 absl::StatusOr<ExternalData::Bytes> ExternalData::Find(const onnx::TensorProto& tensor,
                                                        int64_t bytes) {
   std::string location;
@@ -127,11 +136,8 @@ absl::StatusOr<ExternalData::Bytes> ExternalData::Find(const onnx::TensorProto& 
       length = value;
     }
   }
-  std::shared_ptr<const MappedFile>& file = files_[location];
-  if (file == nullptr) {
-    ASHLAR_ASSIGN_OR_RETURN(file, Open(location));
-  }
-  const int64_t size = static_cast<int64_t>(file->bytes().size());
+  ASHLAR_ASSIGN_OR_RETURN(const FileInMemory file, ContentsOf(location));
+  const int64_t size = static_cast<int64_t>(file.bytes.size());
   if (offset > size || length.value_or(size - offset) > size - offset) {
     return absl::InvalidArgumentError(
         absl::StrCat("external data: bytes ", offset, " and on of ", Shown(location),
@@ -142,7 +148,7 @@ absl::StatusOr<ExternalData::Bytes> ExternalData::Find(const onnx::TensorProto& 
     return absl::InvalidArgumentError(absl::StrCat(
         "external data has ", length.value_or(size - offset), " bytes, the shape needs ", bytes));
   }
-  return Bytes{file, file->bytes().data() + offset};
+  return Bytes{file.owner, file.bytes.data() + offset};
 }
 
 std::vector<std::shared_ptr<const MappedFile>> ExternalData::files() const {

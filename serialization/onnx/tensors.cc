@@ -171,7 +171,7 @@ absl::StatusOr<HostTensor> Read(const TensorProto& tensor, TensorProto* taken,
       return absl::InvalidArgumentError("has data in the model and in a file beside it");
     }
     ASHLAR_ASSIGN_OR_RETURN(ExternalData::Bytes found, external.Find(tensor, bytes));
-    return FromBytes(tensor.data_type(), shape, found.file, found.data);
+    return FromBytes(tensor.data_type(), shape, found.owner, found.data);
   }
   const int64_t elements = FieldSize(tensor, row.field);
   if (raw && AllFieldsSize(tensor) > 0) {

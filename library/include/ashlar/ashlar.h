@@ -77,8 +77,9 @@ ASHLAR_API void ashlar_set_log(ashlar_log_fn log, void* context); /* NULL, the d
 typedef struct ashlar_model ashlar_model;
 ASHLAR_API ashlar_status ashlar_model_open(const char* path, ashlar_model** model);
 /* Opens a model in memory. The bytes must outlive everything made from the model. They are either
- * an ONNX file that contains all its weights, a TensorFlow Lite file, or a model in Ashlar's
- * format, at a multiple of 64. The checksums of the latter are not verified, unlike a file's. */
+ * an ONNX file that contains all its weights (or names files of ashlar_open_options), a TensorFlow
+ * Lite file, or a model in Ashlar's format, at a multiple of 64. The checksums of the latter are
+ * not verified, unlike a file's. */
 ASHLAR_API ashlar_status ashlar_model_open_bytes(const void* bytes, size_t size,
                                                  ashlar_model** model);
 
@@ -88,10 +89,22 @@ typedef struct ashlar_bound { /* the most places to plan for, of a value whose s
   int64_t most;               /* more in a run is an error that names the node */
 } ashlar_bound;
 
+typedef struct ashlar_file { /* external data of an ONNX model, in memory; read in place */
+  const char* name;          /* the location that the model's tensors have for it */
+  const void* bytes;
+  size_t bytes_size;
+  void (*release)(void* context); /* called once, when nothing reads the bytes any more or opening
+                                     fails, from any thread; NULL: they outlive everything made
+                                     from the model */
+  void* context;
+} ashlar_file;
+
 typedef struct ashlar_open_options {
   size_t size;
   const ashlar_bound* bounds; /* of an ONNX model; an unknown name is an error of planning */
   size_t num_bounds;
+  const ashlar_file* files; /* of an ONNX model in memory */
+  size_t num_files;
 } ashlar_open_options;
 
 /* The same with options, which may be NULL. */

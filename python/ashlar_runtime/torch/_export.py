@@ -14,9 +14,8 @@ from .. import _library as c
 from .._model import Model
 from .._tensors import aligned_block
 
-# Numbers of fields in onnx.proto.
-_MODEL_GRAPH, _GRAPH_INITIALIZER, _TENSOR_RAW_DATA = 7, 5, 9
 _ALIGNMENT = 64
+_INSIDE = 64  # bytes: smaller weights are in the model itself
 
 
 class Input(NamedTuple):
@@ -72,7 +71,10 @@ def export(module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Optional[Mapp
             warnings.simplefilter("ignore")
             exported = module if train else OnlyTensors().eval()
             program = torch.export.export(exported, args, dict(kwargs or {}))
-            converted: Any = torch.onnx.export(program, (), dynamo=True, optimize=not train, verbose=False)
+            converted: Any = torch.onnx.export(program, (), dynamo=True, optimize=False, verbose=False)
+            weights = list(converted.model.graph.initializers.values())
+            if not train:
+                converted.optimize()
             program = converted.exported_program  # without operators that change tensors in place
     except Exception as error:  # of many kinds, by torch's version
         text = str(error.__cause__ or error).strip().partition("\n")[0]
@@ -92,47 +94,35 @@ def export(module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Optional[Mapp
         structure, results = program.call_spec.out_spec, list(tensors)
     else:
         structure, results = leaves[0], [leaf.value if leaf.constant else next(tensors) for leaf in leaves[1:]]
-    return Model._in_block(_serialize(converted)), Signature(inputs, results, program.call_spec.in_spec, structure)
+    content, files = _split(converted)
+    for value in weights:
+        value.const_value = None  # the rewriter of onnxscript keeps its last graph
+    return Model._in_block(content, files), Signature(inputs, results, program.call_spec.in_spec, structure)
 
 
-def _varint(value: int) -> bytes:
-    """Encode an integer as protobuf does."""
-    parts = []
-    while value > 127:
-        parts.append(value & 127 | 128)
-        value >>= 7
-    return bytes(parts + [value])
-
-
-def _head(number: int, size: int) -> bytes:
-    """Return the bytes before the content of a field with `size` bytes."""
-    return _varint(number << 3 | 2) + _varint(size)
-
-
-def _serialize(program: Any) -> "np.ndarray[Any, Any]":
-    """Serialize an ONNXProgram, whose weights are taken out of it.
-
-    Each weight is copied once, from the module's own memory. protobuf itself would copy all weights
-    three times.
-    """
+def _split(program: Any) -> Tuple["np.ndarray[Any, Any]", Dict[str, "np.ndarray[Any, Any]"]]:
+    """Return an ONNXProgram without its weights, and these as files, in the module's own memory."""
     graph = program.model.graph
-    weights = [(name, graph.initializers.pop(name).const_value) for name in list(graph.initializers)]
+    weights = []
+    for name in list(graph.initializers):
+        value = graph.initializers.pop(name)
+        weights.append((name, value.const_value))
+        value.const_value = None
     model = program.model_proto
     outputs: Dict[str, Any] = {output.name: output for output in model.graph.output}  # each only once
     del model.graph.output[:]
     model.graph.output.extend(outputs.values())
-    pieces: List[Any] = [model.graph.SerializeToString()]
+    files = {}
     for name, tensor in weights:
-        data = np.ascontiguousarray(tensor.numpy()).reshape(-1).view(np.uint8)
-        head = onnx.TensorProto(name=name, dims=list(tensor.shape), data_type=int(tensor.dtype)).SerializeToString()
-        head += _head(_TENSOR_RAW_DATA, data.nbytes)
-        pieces += [_head(_GRAPH_INITIALIZER, len(head) + data.nbytes) + head, data]
-    model.ClearField("graph")
-    pieces = [model.SerializeToString(), _head(_MODEL_GRAPH, sum(len(piece) for piece in pieces))] + pieces
-    size = sum(len(piece) for piece in pieces)
-    block = aligned_block(size, _ALIGNMENT)[:size]
-    at = 0
-    for piece in pieces:
-        block[at:at + len(piece)] = piece if isinstance(piece, np.ndarray) else np.frombuffer(piece, np.uint8)
-        at += len(piece)
-    return block
+        proto = model.graph.initializer.add(name=name, dims=list(tensor.shape), data_type=int(tensor.dtype))
+        values = np.ascontiguousarray(tensor.numpy())
+        if values.nbytes <= _INSIDE:
+            proto.raw_data = values.tobytes()
+            continue
+        files[name] = values
+        proto.data_location = onnx.TensorProto.EXTERNAL
+        proto.external_data.add(key="location", value=name)
+    content = model.SerializeToString()
+    block = aligned_block(len(content), _ALIGNMENT)[:len(content)]
+    block[:] = np.frombuffer(content, np.uint8)
+    return block, files

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/tensor.h"
+#include "serialization/files_in_memory.h"
 
 namespace ashlar {
 
@@ -29,6 +30,8 @@ struct OnnxReadOptions {
   // as large as a file without external data allows.
   int64_t most_folded_bytes = int64_t{1} << 31;
   int64_t most_folded_operations = int64_t{1} << 32;
+  // The files of external data of a model in memory, to which constants refer.
+  FilesInMemory files = {};
   // Follows symbolic links to files of external data.
   bool follow_links = false;
   // Called with notes for the user about a model that can be read. May be empty.

@@ -174,7 +174,7 @@ absl::StatusOr<Graph> ReadOnnx(const std::string& path, const OnnxReadOptions& o
 absl::StatusOr<Graph> ReadOnnxFromBytes(absl::Span<const uint8_t> bytes, const std::string& name,
                                         const OnnxReadOptions& options, int64_t* taken) {
   ASHLAR_ASSIGN_OR_RETURN(onnx::ModelProto model, Parse(bytes, nullptr, name));
-  ExternalData external("", options.follow_links);
+  ExternalData external("", options.follow_links, options.files);
   return ReadMessage(std::move(model), options, external, name, taken);
 }
 

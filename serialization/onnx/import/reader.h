@@ -32,7 +32,7 @@ absl::StatusOr<Graph> ReadOnnx(const std::string& path, const OnnxReadOptions& o
                                std::vector<std::shared_ptr<const MappedFile>>* files = nullptr,
                                int64_t* taken = nullptr);
 
-// The same for a file in memory, which errors call `name` and which has no external data.
+// The same for a file in memory, which errors call `name`. Its external data are options.files.
 absl::StatusOr<Graph> ReadOnnxFromBytes(absl::Span<const uint8_t> bytes, const std::string& name,
                                         const OnnxReadOptions& options = {},
                                         int64_t* taken = nullptr);

@@ -20,6 +20,11 @@ namespace {
 using ModelLibraryTest = LibraryTest;
 using PlanLibraryTest = LibraryTest;
 
+std::string ReadWhole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string((std::istreambuf_iterator<char>(file)), {});
+}
+
 // Cancels planning at the first call, and keeps the progress that was reported.
 int Cancel(void* told, const ashlar_progress* progress) {
   *static_cast<ashlar_progress*>(told) = *progress;
@@ -80,8 +85,7 @@ TEST_F(PlanLibraryTest, HasTheCountsOfItsOutputs) {
             ASHLAR_INVALID_ARGUMENT);
   EXPECT_EQ(StatusOf([&] { Model(path, {{"found", -1}}); }), ASHLAR_INVALID_ARGUMENT);
   EXPECT_EQ(StatusOf([&] { Model(path_, {{"found", 1}}); }), ASHLAR_INVALID_ARGUMENT);
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const std::string bytes = ReadWhole(path);
   const ashlar_bound bound = {"found", 2};
   ashlar_open_options options = Sized<ashlar_open_options>();
   options.bounds = &bound;
@@ -96,6 +100,33 @@ TEST_F(PlanLibraryTest, HasTheCountsOfItsOutputs) {
   EXPECT_EQ(outputs[0].shape[0], 2);
   ashlar_plan_release(plan);
   ashlar_model_release(model);
+}
+
+// Files in memory are the library's from the call on, so it releases them even if it refuses them.
+TEST_F(ModelLibraryTest, ReleasesFilesThatItDoesNotRead) {
+  const std::string onnx = ReadWhole(SharedData("data/models/non_zero.onnx"));
+  int released = 0;
+  ashlar_file file = {"w", &released, sizeof(released),
+                      [](void* count) { ++*static_cast<int*>(count); }, &released};
+  ashlar_open_options options = Sized<ashlar_open_options>();
+  options.files = &file;
+  options.num_files = 1;
+  ashlar_model* model = nullptr;
+  const auto open = [&](const std::string& bytes) {
+    return ashlar_model_open_bytes_with(bytes.data(), bytes.size(), &options, &model);
+  };
+  EXPECT_EQ(open("no model"), ASHLAR_REJECTED_FILE);
+  EXPECT_EQ(released, 1);
+  EXPECT_EQ(ashlar_model_open_with(path_.c_str(), &options, &model), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_EQ(released, 2);
+  file.name = nullptr;
+  EXPECT_EQ(open(onnx), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_EQ(released, 3);
+  file.name = "w";
+  ASSERT_EQ(open(onnx), ASHLAR_OK) << ashlar_error_message();
+  EXPECT_EQ(released, 3);  // plans for other shapes may read it
+  ashlar_model_release(model);
+  EXPECT_EQ(released, 4);
 }
 
 TEST_F(PlanLibraryTest, IsCancelledOrEndsInTime) {

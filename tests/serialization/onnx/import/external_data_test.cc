@@ -109,6 +109,41 @@ TEST_F(OnnxExternalData, FollowsLinksWhereThatIsAllowed) {
   EXPECT_TRUE(IsOk(Read("location=link offset=8 length=16", true).status()));
 }
 
+// A model in memory reads the caller's files in place, and holds the ones that it reads.
+TEST_F(OnnxExternalData, OfAModelInMemoryIsTheCallers) {
+  const auto read = [&](const std::string& place, const FilesInMemory& files) {
+    const std::string model = Model(place);
+    return ReadOnnxFromBytes({reinterpret_cast<const uint8_t*>(model.data()), model.size()}, "m",
+                             {.files = files});
+  };
+  const auto values = std::make_shared<const std::vector<float>>(std::vector<float>{0, 1, 2, 3, 4});
+  const auto unused = std::make_shared<const int>(0);
+  const absl::Span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(values->data()), 20);
+  {
+    const Graph graph =
+        Value(read("location=/w offset=4", {{"/w", {bytes, values}}, {"v", {{}, unused}}}));
+    EXPECT_EQ(unused.use_count(), 1);
+    EXPECT_GT(values.use_count(), 1);
+    for (const OperatorNode& node : graph.nodes()) {
+      if (node.constant == nullptr) continue;
+      EXPECT_EQ(node.constant->raw(), values->data() + 1);
+    }
+    const HostTensor x = HostTensor::Zeros(DType::kFloat32, {1, 2, 4, 4});
+    const std::vector<HostTensor> y = Value(EvaluateGraph(graph, {{"x", x}}));
+    for (int64_t i = 0; i < 32; ++i) EXPECT_EQ(y[0].At(i), static_cast<double>(i % 4 + 1));
+  }
+  EXPECT_EQ(values.use_count(), 1);
+  const struct {
+    const char *place, *error;
+  } cases[] = {{"location=w", "20 bytes, the shape needs 16"},
+               {"location=w offset=8", "12 bytes, the shape needs 16"},
+               {"location=w offset=8 length=16", "beyond its 20 bytes"},
+               {"location=data offset=8 length=16", "a model in memory does not have beside it"}};
+  for (const auto& test : cases) {
+    EXPECT_TRUE(FailsWith(read(test.place, {{"w", {bytes, values}}}).status(), test.error));
+  }
+}
+
 TEST_F(OnnxExternalData, IsNotReadTwice) {
   std::vector<std::shared_ptr<const MappedFile>> files;
   WriteWholeFile(dir_ / "model/m.onnx", Model("location=data offset=8 length=16"));
