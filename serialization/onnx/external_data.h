@@ -16,8 +16,9 @@
 
 namespace ashlar {
 
-// The files that a model names, each mapped once. A model may be untrusted. So a file must be below
-// the model's folder, not reached through a symbolic link, and without a second name (hard link).
+// The files that a model names: the caller's, or files that are mapped once. A model may be
+// untrusted. So a mapped file must be below the model's folder, not reached through a symbolic
+// link, and without a second name (hard link).
 class ExternalData {
  public:
   // An empty path means a model in memory, which has only the files that the caller gives.
