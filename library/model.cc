@@ -201,6 +201,29 @@ absl::StatusOr<Graph> Reshaped(const Model& model, const InputShapes& shapes) {
   return graph;
 }
 
+absl::Status Damaged(absl::Status status) {
+  if (!status.ok()) status.SetPayload(kDamagedFile, absl::Cord());
+  return status;
+}
+
+// Compares the graph's weights with their checksums, all but `unread`.
+absl::Status CheckPlainWeights(const absl::flat_hash_set<const void*>& unread, const Model& model) {
+  if (model.file.mapping == nullptr) return absl::OkStatus();
+  return Damaged(CheckWeights(model.file, unread));
+}
+
+// Gives the model's inputs other shapes.
+absl::Status Reshape(Model& model, const InputShapes& shapes) {
+  ASHLAR_ASSIGN_OR_RETURN(Graph graph, Reshaped(model, shapes));
+  if (model.packed) {
+    model.at_own_shapes = std::make_shared<const Model::AtOwnShapes>(
+        Model::AtOwnShapes{*std::move(model.packed), model.graph});
+    model.packed.reset();
+  }
+  model.graph = std::move(graph);
+  return absl::OkStatus();
+}
+
 // Opens a model that is no ONNX file: `read` reads its graph.
 absl::StatusOr<Model> OpenNative(const std::string& path, const OpenOptions& options,
                                  absl::FunctionRef<absl::StatusOr<Graph>(ModelFile*)> read) {
@@ -215,15 +238,15 @@ absl::StatusOr<Model> OpenNative(const std::string& path, const OpenOptions& opt
   }
   Model model;
   ASHLAR_ASSIGN_OR_RETURN(model.graph, read(&model.file));
-  if (!options.shapes.empty()) {
-    absl::StatusOr<Graph> reshaped = Reshaped(model, options.shapes);
-    if (!reshaped.ok()) return Unsuited(reshaped.status());
-    model.graph = *std::move(reshaped);
-  } else if (model.file.mapping != nullptr && options.use != WeightsUse::kPlain) {
+  if (model.file.mapping != nullptr && options.use != WeightsUse::kPlain) {
     ASHLAR_ASSIGN_OR_RETURN(model.packed, ReadPackedModel(model.file));
     if (model.packed) {
       model.packed->open_pool = [file = model.file] { return OpenPackedPool(file); };
     }
+  }
+  if (!options.shapes.empty()) {
+    absl::Status reshaped = Reshape(model, options.shapes);
+    if (!reshaped.ok()) return Unsuited(reshaped);
   }
   if (model.file.mapping != nullptr && options.use != WeightsUse::kNone) {
     if (model.packed) ASHLAR_RETURN_IF_ERROR(CheckPackedWeights(model.file));
@@ -361,8 +384,9 @@ FileAxes FileAxesOf(const Model& model) {
 
 absl::StatusOr<Model> WithShapes(Model model, const InputShapes& shapes) {
   if (model.origin != nullptr) return model.origin->reopen(shapes);
-  ASHLAR_ASSIGN_OR_RETURN(model.graph, Reshaped(model, shapes));
-  ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
+  const bool packed = model.packed.has_value();
+  ASHLAR_RETURN_IF_ERROR(Reshape(model, shapes));
+  if (packed) ASHLAR_RETURN_IF_ERROR(CheckPlainWeights({}, model));
   return model;
 }
 
@@ -370,12 +394,10 @@ namespace {
 
 // UsePlainWeights, of which some are not used.
 absl::Status UsePlainWeightsBut(const absl::flat_hash_set<const void*>& unread, Model& model) {
+  model.at_own_shapes.reset();
   if (!model.packed) return absl::OkStatus();
   model.packed.reset();
-  if (model.file.mapping == nullptr) return absl::OkStatus();
-  absl::Status intact = CheckWeights(model.file, unread);
-  if (!intact.ok()) intact.SetPayload(kDamagedFile, absl::Cord());
-  return intact;
+  return CheckPlainWeights(unread, model);
 }
 
 }  // namespace
@@ -467,7 +489,16 @@ absl::flat_hash_set<const void*> UnreadConstants(const Graph& model, const Plann
 absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request,
                                         const NoteListener& note) {
   PlannedModel result;
-  if (!model.packed.has_value()) return result;
+  if (PackedFor(model, request.target) == nullptr) return result;
+  if (!model.packed) {
+    const Model::AtOwnShapes& own = *model.at_own_shapes;
+    if (model.file.mapping != nullptr) {
+      ASHLAR_RETURN_IF_ERROR(Damaged(CheckPackedWeights(model.file)));
+    }
+    absl::StatusOr<PackedModel> packed = PackedAtShapes(own.packed, own.graph, model.graph);
+    if (!packed.ok()) return Annotate(packed.status(), model.file.name);
+    model.packed = *std::move(packed);
+  }
   const PackedModel packed = *model.packed;
   absl::StatusOr<std::shared_ptr<const Executable>> executable =
       Executable::FromPacked(packed, request);
@@ -499,6 +530,12 @@ absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request
 }
 
 }  // namespace
+
+const PackedModel* PackedFor(const Model& model, const PlanTarget& target) {
+  if (model.packed) return &*model.packed;
+  const bool streams = model.at_own_shapes != nullptr && target.weights_budget;
+  return streams ? &model.at_own_shapes->packed : nullptr;
+}
 
 absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
                                        const NoteListener& note) {

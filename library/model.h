@@ -37,6 +37,12 @@ struct Model {
   Graph graph;
   ModelFile file;                     // the graph's constants borrow from it; empty for a dump
   std::optional<PackedModel> packed;  // from the file; nothing if inputs got other shapes
+  // If they did: the packed part of the file, whose weights can be streamed nevertheless.
+  struct AtOwnShapes {
+    PackedModel packed;
+    Graph graph;
+  };
+  std::shared_ptr<const AtOwnShapes> at_own_shapes;
   std::vector<std::shared_ptr<const MappedFile>> data_files;  // external data; a .tflite file
   int64_t reading_bytes = 0;  // peak bytes used while reading the model (PlanTarget)
   // Set for ONNX and TensorFlow Lite models, and for joined models with one or with fixed
@@ -138,6 +144,9 @@ struct PlannedModel {
 // UsePlainWeights's.
 absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
                                        const NoteListener& note);
+
+// Returns the packed part of the model's file that a plan may use; null if there is none.
+const PackedModel* PackedFor(const Model& model, const PlanTarget& target);
 
 // Computes the packed part of a file, with which loading packs nothing: the graph rewritten for the
 // request, and the weights in the layout of the kernels, packed from the plain ones. Errors are

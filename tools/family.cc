@@ -61,8 +61,6 @@ absl::Status CheckTogether(const ShapeFamily& family, const PlanningFlags& plann
     const char* why;
   } refused[] = {
       {"--total-budget", planning.request.target.total.has_value(), "limits one plan"},
-      {"--weights-budget", planning.request.target.weights_budget.has_value(),
-       "streams the weights of one packed file"},
       {"--plan", !planning.plan_file.empty(), "is a plan of one shape"},
   };
   for (const auto& row : refused) {
@@ -123,13 +121,13 @@ absl::StatusOr<ModelFlags> AtChosenPoint(const ModelFlags& flags, const Planning
 
 int64_t PlannedFamily::arena() const {
   int64_t bytes = 0;
-  for (const auto& plan : plans) bytes = std::max(bytes, plan->plan.plan.arena);
+  for (const PlannedModel& plan : plans) bytes = std::max(bytes, plan.plan().plan.plan.arena);
   return bytes;
 }
 
 int64_t PlannedFamily::weights_apart() const {
   int64_t bytes = 0;
-  for (const auto& plan : plans) bytes += plan->weights.bytes;
+  for (const PlannedModel& plan : plans) bytes += plan.plan().weights.memory_bytes();
   return bytes;
 }
 
@@ -159,29 +157,41 @@ absl::StatusOr<PlannedFamily> PlanFamily(const ShapeFamily& family, const ModelF
                             RequestFor(*model, execution, planning, console));
     absl::StatusOr<PlannedModel> made = PlanModel(*std::move(model), request, console);
     if (!made.ok()) return at_point(made.status());
-    if (made->planned == nullptr) {
-      return absl::InternalError("a packed file was used for other shapes than its own");
+    if (made->packed != nullptr) {
+      StreamedWeights* const streamed = made->packed->streamed();
+      if (!planned.plans.empty()) {
+        ASHLAR_RETURN_IF_ERROR(streamed->ShareWindowOf(*planned.plans[0].packed->streamed()));
+      }
+      planned.weights = streamed->window_bytes();
+    } else {
+      PlannedGraph& plan = *made->planned;
+      if (!pool) pool.emplace(plan.device->alignment());
+      pool->Add({&plan.graph, &plan.weights});
+      planned.weights = pool->bytes();
     }
-    PlannedGraph& plan = *made->planned;
-    if (!pool) pool.emplace(plan.device->alignment());
-    pool->Add({&plan.graph, &plan.weights});
-    planned.plans.push_back(std::move(made->planned));
+    planned.plans.push_back(*std::move(made));
   }
   if (planned.plans.empty()) return first_refusal;
   planned.shapes.Keep(kept);
-  planned.weights = pool->bytes();
   return planned;
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Session>>> SessionsOf(PlannedFamily family) {
   const auto largest = absl::c_max_element(family.plans, [](const auto& a, const auto& b) {
-    return a->plan.plan.arena < b->plan.plan.arena;
+    return a.plan().plan.plan.arena < b.plan().plan.plan.arena;
   });
-  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMemory> allocated, AllocateArena(**largest));
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMemory> allocated, AllocateArena(largest->plan()));
   SessionOptions options;
   options.arena = std::move(allocated);
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<std::shared_ptr<const Executable>> executables,
-                          Executable::FromPlans(std::move(family.plans)));
+  std::vector<std::shared_ptr<const Executable>> executables;  // streamed
+  std::vector<std::unique_ptr<PlannedGraph>> plans;            // not packed yet
+  for (PlannedModel& made : family.plans) {
+    if (made.packed != nullptr) executables.push_back(std::move(made.packed));
+    if (made.planned != nullptr) plans.push_back(std::move(made.planned));
+  }
+  if (executables.empty()) {
+    ASHLAR_ASSIGN_OR_RETURN(executables, Executable::FromPlans(std::move(plans)));
+  }
   std::vector<std::unique_ptr<Session>> sessions;
   for (const auto& executable : executables) {
     ASHLAR_ASSIGN_OR_RETURN(sessions.emplace_back(), Session::Create(executable, options));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "library/model.h"
 #include "library/shape_family.h"
 #include "runtime/measure/heap/heap_counter.h"
 #include "runtime/session/session.h"
@@ -37,11 +38,11 @@ absl::StatusOr<ModelFlags> AtChosenPoint(const ModelFlags& flags, const Planning
                                          const InputFlags& inputs, Console& console);
 
 struct PlannedFamily {
-  ShapeFamily shapes;  // without combinations of sizes that the model refuses
-  std::vector<std::unique_ptr<PlannedGraph>> plans;  // by point; they share weights
-  size_t refused = 0;                                // combinations that the model refuses
+  ShapeFamily shapes;               // without combinations of sizes that the model refuses
+  std::vector<PlannedModel> plans;  // by point; they share weights, or the window of streamed ones
+  size_t refused = 0;               // combinations that the model refuses
 
-  int64_t weights = 0;            // bytes, in one pool
+  int64_t weights = 0;            // bytes, in one pool or window
   int64_t weights_apart() const;  // bytes of all plans without sharing
   int64_t arena() const;          // bytes, the largest
 };

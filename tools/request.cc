@@ -69,12 +69,13 @@ absl::StatusOr<PlanRequest> RequestFor(const Model& model, ExecutionFlags& execu
   if (!planning.plan_file.empty()) {
     ASHLAR_ASSIGN_OR_RETURN(request, RequestOfPlanFile(model, planning, execution));
   } else {
-    if (model.packed.has_value() && execution.device.type == CompNode::Type::kCpu) {
+    const PackedModel* const packed = PackedFor(model, planning.request.target);
+    if (packed != nullptr && execution.device.type == CompNode::Type::kCpu) {
       planning.tuned_tiles = false;
       const auto given = [&](absl::string_view name) {
         return planning.Given(absl::StrCat("--", name));
       };
-      TakePackedOptions(model.packed->options, given, planning.request);
+      TakePackedOptions(packed->options, given, planning.request);
     }
     request = ToPlanRequest(execution, planning, console);
   }

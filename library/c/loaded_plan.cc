@@ -21,8 +21,28 @@ absl::StatusOr<std::unique_ptr<LoadedPlan>> LoadedPlan::Make(std::unique_ptr<Pla
   return made;
 }
 
-LoadedPlan::LoadedPlan(std::shared_ptr<const Executable> packed)
-    : family_(std::make_shared<Family>()), executable_(std::move(packed)), in_file_(true) {}
+absl::StatusOr<std::unique_ptr<LoadedPlan>> LoadedPlan::MakePacked(
+    std::shared_ptr<const Executable> packed, const LoadedPlan* other) {
+  std::unique_ptr<LoadedPlan> made(new LoadedPlan());
+  made->family_ = std::make_shared<Family>();
+  made->executable_ = std::move(packed);
+  made->in_file_ = true;
+  if (other != nullptr && made->streamed() != nullptr) {
+    ASHLAR_RETURN_IF_ERROR(made->JoinWindow(*other));
+  }
+  return made;
+}
+
+absl::Status LoadedPlan::JoinWindow(const LoadedPlan& other) {
+  if (other.streamed() == nullptr) {
+    return absl::InvalidArgumentError(
+        "share: this plan streams its weights, and that plan has no window to share");
+  }
+  const int64_t before = other.streamed()->window_bytes();
+  ASHLAR_RETURN_IF_ERROR(streamed()->ShareWindowOf(*other.streamed()));
+  shared_bytes_ = std::min(executable_->planned().weights.memory_bytes(), before);
+  return absl::OkStatus();
+}
 
 LoadedPlan::~LoadedPlan() {
   if (family_ == nullptr) return;

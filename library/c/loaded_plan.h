@@ -24,14 +24,19 @@ class LoadedPlan {
   static absl::StatusOr<std::unique_ptr<LoadedPlan>> Make(std::unique_ptr<PlannedGraph> planned,
                                                           DoneWith done_with,
                                                           const LoadedPlan* other);
-  // For weights that lie in the file and are not shared with another plan.
-  explicit LoadedPlan(std::shared_ptr<const Executable> packed);
+  // For weights that lie in the file. Streamed ones share the window of `other` unless it is null.
+  // InvalidArgument if that plan streams none, or its window is in memory and too small.
+  static absl::StatusOr<std::unique_ptr<LoadedPlan>> MakePacked(
+      std::shared_ptr<const Executable> packed, const LoadedPlan* other);
   ~LoadedPlan();
 
   // Packs the weights if they are not packed yet. `written` returns the highest byte that packing
   // wrote. It is -1 if the weights were packed before or for several plans, and 0 if the file has
   // them packed.
   absl::StatusOr<std::shared_ptr<const Executable>> Load(int64_t* written = nullptr);
+
+  // Null unless its weights are streamed.
+  StreamedWeights* streamed() const { return in_file_ ? executable_->streamed() : nullptr; }
 
   // Bytes of its weights that the plans it shares with had before it joined.
   int64_t shared_bytes() const { return shared_bytes_; }
@@ -47,6 +52,7 @@ class LoadedPlan {
   };
 
   LoadedPlan() = default;
+  absl::Status JoinWindow(const LoadedPlan& other);
   absl::Status Join(std::shared_ptr<Family> family);
   static absl::Status PackTogether(const std::vector<LoadedPlan*>& plans);
   absl::Status PackAlone(bool measure);

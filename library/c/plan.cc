@@ -146,13 +146,13 @@ absl::StatusOr<std::unique_ptr<ashlar_plan>> MakePlan(Model model, const PlanReq
   if (made.planned != nullptr) made.planned->untiled.reset();
   const bool in_file = made.packed != nullptr && !planned.weights.window;
   plan->memory.weights_in_file = in_file ? planned.weights.bytes : 0;
+  const LoadedPlan* const other = share == nullptr ? nullptr : share->loaded.get();
   if (made.packed != nullptr) {
-    plan->loaded = std::make_unique<LoadedPlan>(std::move(made.packed));
-    return plan;
+    ASHLAR_ASSIGN_OR_RETURN(plan->loaded, LoadedPlan::MakePacked(std::move(made.packed), other));
+  } else {
+    ASHLAR_ASSIGN_OR_RETURN(plan->loaded,
+                            LoadedPlan::Make(std::move(made.planned), letting_go, other));
   }
-  ASHLAR_ASSIGN_OR_RETURN(plan->loaded,
-                          LoadedPlan::Make(std::move(made.planned), letting_go,
-                                           share == nullptr ? nullptr : share->loaded.get()));
   plan->memory.weights_shared = plan->loaded->shared_bytes();
   return plan;
 }

@@ -192,10 +192,10 @@ absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_opt
   if (options.kernel_record != nullptr && *options.kernel_record != '\0') {
     planning.record = RecordFor(options.kernel_record, target, Log);
   }
-  if (model.packed.has_value() && target.comp_node.type == CompNode::Type::kCpu) {
+  const PackedModel* const packed = PackedFor(model, target);
+  if (packed != nullptr && target.comp_node.type == CompNode::Type::kCpu) {
     TakePackedOptions(
-        model.packed->options, [&](absl::string_view name) { return texts.contains(name); },
-        request);
+        packed->options, [&](absl::string_view name) { return texts.contains(name); }, request);
   }
   return request;
 }

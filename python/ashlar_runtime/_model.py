@@ -273,7 +273,7 @@ class Model:
             A file of tuned kernels, written by `ashlar tune`.
         share : Plan, optional
             A plan without sessions yet. Weights that both plans use in the same format are stored
-            once.
+            once. If both stream their weights, their runs take turns in one window, of any models.
         release_input : bool, default False
             Donate the inputs: they are in the arena (`Session.released_input`), and rows that have
             been read are reused.

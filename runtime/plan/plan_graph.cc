@@ -106,8 +106,9 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUnlessStopped(Graph graph,
   return Checked(PlanForWindow(graph, request, PlanAsAsked), request, start);
 }
 
-absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanKernelsUnlessStopped(
-    Graph rewritten, absl::Span<const std::string> kernels, const PlanRequest& request) {
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanKernelsUnlessStopped(Graph rewritten,
+                                                                       const ChosenKernels& kernels,
+                                                                       const PlanRequest& request) {
   const Clock::time_point start = Clock::now();
   ASHLAR_RETURN_IF_ERROR(CheckReleases(request.target));
   if (request.planning.recorded != nullptr) {
@@ -130,7 +131,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanR
 }
 
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithKernels(Graph rewritten,
-                                                              absl::Span<const std::string> kernels,
+                                                              const ChosenKernels& kernels,
                                                               const PlanRequest& request) {
   return memory::CancelledIfStopped(
       [&] { return PlanKernelsUnlessStopped(std::move(rewritten), kernels, request); });

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "runtime/plan/request/plan_request.h"
+#include "runtime/plan/stages/kernel_choice.h"
 #include "runtime/plan/stages/planned_graph.h"
 
 namespace ashlar {
@@ -23,9 +23,9 @@ namespace ashlar {
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanRequest& request);
 
 // Plans a graph whose passes have run, in the requested tiles if any, with kernels that were chosen
-// before: `kernels` are KernelIdentity by node.
+// before.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithKernels(Graph rewritten,
-                                                              absl::Span<const std::string> kernels,
+                                                              const ChosenKernels& kernels,
                                                               const PlanRequest& request);
 
 }  // namespace ashlar

@@ -113,7 +113,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanPacked(Graph graph, const Pack
   if (request.planning.recorded != nullptr && options.target.tiles.empty()) {
     return PlanRewrittenAsRecorded({std::move(graph), {}}, request);
   }
-  return PlanWithKernels(std::move(graph), packed.kernels, request);
+  return PlanWithKernels(std::move(graph), {packed.kernels, packed.other_shapes}, request);
 }
 
 }  // namespace

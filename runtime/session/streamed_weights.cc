@@ -1,9 +1,6 @@
 #include "runtime/session/streamed_weights.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
 #include "graph/status.h"
@@ -40,23 +37,29 @@ StreamedWeights::StreamedWeights(const PlannedGraph& planned,
     : planned_(planned),
       window_(*planned.weights.window),
       source_(std::move(source)),
+      shared_(std::make_shared<SharedWindow>(*planned.device)),
       wake_after_(WakingSteps(planned)),
       stamp_(source_->opened()),
-      complete_(window_.reads.size(), 0) {}
+      complete_(window_.reads.size(), 0) {
+  shared_->Reserve(window_.bytes).IgnoreError();  // it is not in memory yet
+}
 
 StreamedWeights::~StreamedWeights() {
-  if (!threads_.empty() && process_ != getpid()) {
-    for (std::thread& thread : threads_) thread.detach();
-    return;
+  if (shared_->IsOfAnotherProcess()) return;
+  const std::lock_guard<std::mutex> run(shared_->run());
+  Lock lock(shared_->mutex());
+  if (shared_->IsUsedBy(this)) shared_->Leave(lock);
+}
+
+absl::Status StreamedWeights::ShareWindowOf(const StreamedWeights& other) {
+  if (&shared_->device() != &other.shared_->device()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("share: that window is on ", other.shared_->device().comp_node().ToString(),
+                     ", this plan on ", shared_->device().comp_node().ToString()));
   }
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    stop_ = true;
-  }
-  to_readers_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
-  delete &to_readers_;
-  delete &to_run_;
+  ASHLAR_RETURN_IF_ERROR(other.shared_->Reserve(window_.bytes));
+  shared_ = other.shared_;
+  return absl::OkStatus();
 }
 
 absl::Status StreamedWeights::Written() const {
@@ -65,29 +68,31 @@ absl::Status StreamedWeights::Written() const {
 }
 
 absl::Status StreamedWeights::Open(int64_t slack) {
-  const std::lock_guard<std::mutex> run(run_);
-  if (process_ != 0) return absl::OkStatus();
-  if (memory_ == nullptr) {
-    ASHLAR_ASSIGN_OR_RETURN(memory_, planned_.device->Allocate(window_.bytes + slack));
-  }
+  const std::lock_guard<std::mutex> run(shared_->run());
+  if (opened_) return absl::OkStatus();
+  ASHLAR_RETURN_IF_ERROR(shared_->Allocate(slack));
   ASHLAR_ASSIGN_OR_RETURN(const WeightSource::Stamp before, source_->CurrentStamp());
   if (before != stamp_) ASHLAR_RETURN_IF_ERROR(source_->Verify());
   stamp_ = before;
-  ASHLAR_RETURN_IF_ERROR(ReadResident());
+  ASHLAR_RETURN_IF_ERROR(TakeOver());
   ASHLAR_ASSIGN_OR_RETURN(const WeightSource::Stamp after, source_->CurrentStamp());
   if (after != stamp_) return Written();
-  const int count = std::min(kReadsInFlight, static_cast<int>(window_.reads.size()));
-  try {
-    while (static_cast<int>(threads_.size()) < count) {
-      threads_.emplace_back([this] { ReadAhead(); });
-    }
-  } catch (const std::system_error& error) {
-    if (threads_.empty()) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("no thread can be started to read weights: ", error.what()));
-    }
+  ASHLAR_RETURN_IF_ERROR(
+      shared_->StartThreads(std::min(kReadsInFlight, static_cast<int>(window_.reads.size()))));
+  opened_ = true;
+  return absl::OkStatus();
+}
+
+// Makes the window this plan's, as before its first run.
+absl::Status StreamedWeights::TakeOver() {
+  {
+    Lock lock(shared_->mutex());
+    shared_->Leave(lock);
   }
-  process_ = getpid();
+  ASHLAR_RETURN_IF_ERROR(ReadResident());
+  Lock lock(shared_->mutex());
+  shared_->Use(this);
+  Restart(lock);
   return absl::OkStatus();
 }
 
@@ -96,46 +101,39 @@ absl::Status StreamedWeights::ReadResident() {
     const WeightEntry& entry = planned_.weights.entries[weight];
     ASHLAR_RETURN_IF_ERROR(
         source_->Read(entry.offset, entry.bytes,
-                      static_cast<char*>(memory_->data()) + planned_.weights.offset(weight)));
+                      static_cast<char*>(memory()->data()) + planned_.weights.offset(weight)));
   }
   return absl::OkStatus();
 }
 
-// Whether the next read has room. Called with the lock.
 bool StreamedWeights::MayRead() const {
   return failed_.ok() && next_ < static_cast<int>(window_.reads.size()) &&
          window_.reads[next_].after < done_;
 }
 
-// Wakes a thread that waits, if it can read. Called with the lock.
-void StreamedWeights::WakeReader() {
-  if (idle_ > 0 && MayRead()) to_readers_.notify_one();
-}
-
 absl::Status StreamedWeights::Read(int weight) {
   const WeightEntry& entry = planned_.weights.entries[weight];
-  char* const to = static_cast<char*>(memory_->data()) + planned_.weights.offset(weight);
+  char* const to = static_cast<char*>(memory()->data()) + planned_.weights.offset(weight);
   const int64_t cached = source_->ReadCached(entry.offset, entry.bytes, to);
   if (cached == entry.bytes) return absl::OkStatus();
   {
-    const Lock lock(mutex_);
-    ++from_disk_;
-    WakeReader();  // for the next read
+    const Lock lock(shared_->mutex());
+    ++shared_->from_disk;
+    shared_->WakeReader();  // for the next read
   }
   absl::Status status = source_->Read(entry.offset + cached, entry.bytes - cached, to + cached);
-  const Lock lock(mutex_);
-  --from_disk_;
+  const Lock lock(shared_->mutex());
+  --shared_->from_disk;
   return status;
 }
 
-// Reads what MayRead has allowed; leaves the lock meanwhile.
 void StreamedWeights::TakeRead(Lock& lock) {
   const int index = next_++;
-  ++in_flight_;
+  ++shared_->in_flight;
   lock.unlock();
   absl::Status status = Read(window_.reads[index].weight);
   lock.lock();
-  --in_flight_;
+  --shared_->in_flight;
   if (status.ok()) {
     complete_[index] = 1;
     int read = read_;
@@ -144,52 +142,35 @@ void StreamedWeights::TakeRead(Lock& lock) {
   } else if (failed_.ok()) {
     failed_ = std::move(status);
   }
-  if (run_waits_) to_run_.notify_one();
-}
-
-void StreamedWeights::ReadAhead() {
-  Lock lock(mutex_);
-  while (!stop_) {
-    if (MayRead()) {
-      TakeRead(lock);
-      continue;
-    }
-    ++idle_;
-    to_readers_.wait(lock, [&] { return stop_ || MayRead(); });
-    --idle_;
-  }
-}
-
-// Waits until no read is in flight. New ones begin only without the lock.
-void StreamedWeights::WaitForReaders(Lock& lock) {
-  run_waits_ = true;
-  to_run_.wait(lock, [&] { return in_flight_ == 0; });
-  run_waits_ = false;
+  shared_->WakeRun();
 }
 
 // Makes the threads read from the first weight on.
 void StreamedWeights::Restart(Lock& lock) {
-  WaitForReaders(lock);
+  shared_->WaitForReaders(lock);
   std::fill(complete_.begin(), complete_.end(), 0);
   next_ = read_ = done_ = 0;
   failed_ = absl::OkStatus();
-  WakeReader();
+  shared_->WakeReader();
 }
 
 // If the file was written to, its bytes are compared with the ones that were packed: weights of two
 // models must not meet in the window.
 absl::Status StreamedWeights::Begin() {
-  if (process_ != getpid()) {
+  if (shared_->IsOfAnotherProcess()) {
     return absl::FailedPreconditionError(
         "weights are streamed by a thread of another process, of which this one is a fork: open "
         "the model here");
   }
-  std::unique_lock<std::mutex> run(run_);
+  std::unique_lock<std::mutex> run(shared_->run());
   ASHLAR_ASSIGN_OR_RETURN(const WeightSource::Stamp now, source_->CurrentStamp());
   if (now != stamp_) ASHLAR_RETURN_IF_ERROR(source_->Verify());
-  Lock lock(mutex_);
-  if (now != stamp_ || !failed_.ok()) Restart(lock);
-  stamp_ = now;
+  if (now != stamp_ || !shared_->IsUsedBy(this)) {
+    stamp_ = now;
+    ASHLAR_RETURN_IF_ERROR(TakeOver());
+  } else if (Lock lock(shared_->mutex()); !failed_.ok()) {
+    Restart(lock);
+  }
   run.release();  // until End
   return absl::OkStatus();
 }
@@ -197,31 +178,30 @@ absl::Status StreamedWeights::Begin() {
 absl::Status StreamedWeights::WaitFor(int step) {
   const int needed = window_.needed[step];
   if (read_ >= needed) return absl::OkStatus();
-  Lock lock(mutex_);
+  Lock lock(shared_->mutex());
   while (read_ < needed && failed_.ok()) {
     if (next_ < needed && MayRead()) {
       TakeRead(lock);
       continue;
     }
-    run_waits_ = true;
-    to_run_.wait(lock);
-    run_waits_ = false;
+    shared_->WaitForARead(lock);
   }
   return read_ >= needed ? absl::OkStatus() : failed_;
 }
 
 void StreamedWeights::Done(int step) {
-  const Lock lock(mutex_);
+  const Lock lock(shared_->mutex());
   done_ = step + 1;
-  if (idle_ == 0 || !MayRead()) return;
-  const bool all_sleep = idle_ == static_cast<int>(threads_.size());
-  if (from_disk_ > 0 || (all_sleep && wake_after_[next_] <= step)) to_readers_.notify_one();
+  if (!MayRead()) return;
+  if (shared_->from_disk > 0 || (shared_->all_sleep() && wake_after_[next_] <= step)) {
+    shared_->WakeReader();
+  }
 }
 
 absl::Status StreamedWeights::End() {
-  const std::unique_lock<std::mutex> run(run_, std::adopt_lock);
+  const std::unique_lock<std::mutex> run(shared_->run(), std::adopt_lock);
   {
-    Lock lock(mutex_);
+    Lock lock(shared_->mutex());
     Restart(lock);
   }
   ASHLAR_ASSIGN_OR_RETURN(const WeightSource::Stamp now, source_->CurrentStamp());
@@ -229,20 +209,20 @@ absl::Status StreamedWeights::End() {
 }
 
 absl::Status StreamedWeights::Fill(uint8_t pattern) {
-  const std::lock_guard<std::mutex> run(run_);
-  Lock lock(mutex_);
-  WaitForReaders(lock);
-  ASHLAR_RETURN_IF_ERROR(planned_.device->Fill(memory_->data(), pattern, memory_->bytes()));
-  ASHLAR_RETURN_IF_ERROR(ReadResident());
-  Restart(lock);
-  return absl::OkStatus();
+  const std::lock_guard<std::mutex> run(shared_->run());
+  {
+    Lock lock(shared_->mutex());
+    shared_->Leave(lock);
+  }
+  ASHLAR_RETURN_IF_ERROR(planned_.device->Fill(memory()->data(), pattern, memory()->bytes()));
+  return TakeOver();
 }
 
 absl::StatusOr<int64_t> StreamedWeights::Highest(uint8_t pattern) {
-  const std::lock_guard<std::mutex> run(run_);
-  Lock lock(mutex_);
-  WaitForReaders(lock);
-  return HighestChangedOn(*planned_.device, memory_->data(), memory_->bytes(), pattern);
+  const std::lock_guard<std::mutex> run(shared_->run());
+  Lock lock(shared_->mutex());
+  shared_->WaitForReaders(lock);
+  return HighestChangedOn(*planned_.device, memory()->data(), memory()->bytes(), pattern);
 }
 
 }  // namespace ashlar

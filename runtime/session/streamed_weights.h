@@ -1,23 +1,20 @@
-// The window of streamed weights in memory, and the threads that fill it ahead of the steps.
+// Weights of a plan that are read into a window ahead of the steps.
 //
 // Reads are taken in the order of the plan, each as soon as the window has room for it. One thread
 // copies weights that the system has cached. If a read must wait for the disk, the next thread
 // takes the next read, so that several are in flight. A step whose weights nobody has begun to read
 // reads them itself instead of waiting for a thread to wake up.
 //
-// All sessions of an executable share the window: a run has it alone, others wait. After a run the
-// threads read the first weights of the next one.
+// All sessions of an executable share the window, and executables can: a run has it alone, others
+// wait. After a run the threads read the first weights of its next one. A run of another executable
+// takes the window over, and reads its resident weights again.
 #ifndef ASHLAR_RUNTIME_SESSION_STREAMED_WEIGHTS_H_
 #define ASHLAR_RUNTIME_SESSION_STREAMED_WEIGHTS_H_
 
-#include <sys/types.h>
-
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -25,20 +22,27 @@
 #include "absl/status/statusor.h"
 #include "runtime/plan/record/weight_source.h"
 #include "runtime/plan/stages/planned_graph.h"
+#include "runtime/session/shared_window.h"
 
 namespace ashlar {
 
-class StreamedWeights {
+class StreamedWeights final : private SharedWindow::User {
  public:
   // `planned` has a window, and must outlive this object.
   StreamedWeights(const PlannedGraph& planned, std::shared_ptr<const WeightSource> source);
   ~StreamedWeights();
 
+  // Uses the window of `other` instead of one of its own. Call it before the first Open.
+  // InvalidArgument if that is on another device, or already in memory and too small.
+  absl::Status ShareWindowOf(const StreamedWeights& other);
+  // Bytes of the window, of all that share it.
+  int64_t window_bytes() const { return shared_->reserved(); }
+
   // Allocates the window, with `slack` bytes after it, reads the resident weights, and starts the
   // threads. Only the first successful call has an effect.
   absl::Status Open(int64_t slack = 0);
   // Null until it is open.
-  const DeviceMemory* memory() const { return memory_.get(); }
+  const DeviceMemory* memory() const { return shared_->memory(); }
 
   // A run: Begin, then for each step WaitFor before and Done after it, and End, except after an
   // error of Begin. After an error the next run reads anew. A fork of the process cannot run.
@@ -53,44 +57,32 @@ class StreamedWeights {
   absl::StatusOr<int64_t> Highest(uint8_t pattern);
 
  private:
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = SharedWindow::Lock;
 
+  bool MayRead() const override;
+  void TakeRead(Lock& lock) override;
+  absl::Status TakeOver();
   absl::Status ReadResident();
-  void ReadAhead();
-  bool MayRead() const;
-  void TakeRead(Lock& lock);
   absl::Status Read(int weight);
-  void WakeReader();
-  void WaitForReaders(Lock& lock);
   void Restart(Lock& lock);
   absl::Status Written() const;
 
   const PlannedGraph& planned_;
   const WeightWindow& window_;
   const std::shared_ptr<const WeightSource> source_;
-  std::unique_ptr<DeviceMemory> memory_;
+  std::shared_ptr<SharedWindow> shared_;
   const std::vector<int> wake_after_;  // by read
 
-  pid_t process_ = 0;          // that has the threads: a fork of it has none
-  std::mutex run_;             // held by the run that has the window, and to open it
+  // For the run that has the window:
+  bool opened_ = false;
   WeightSource::Stamp stamp_;  // of the bytes that are read
 
-  std::mutex mutex_;  // of the members below
-  // Owned. Deleted only where the threads are: they cannot be while a thread waits, as lost ones
-  // do.
-  std::condition_variable& to_readers_ = *new std::condition_variable;
-  std::condition_variable& to_run_ = *new std::condition_variable;
+  // Under the lock of the window:
   int next_ = 0;                // the next read that nobody has taken
-  int in_flight_ = 0;           // taken, and not complete
-  int from_disk_ = 0;           // of these, the ones that wait for the disk
-  int idle_ = 0;                // threads that wait for to_readers_
-  bool run_waits_ = false;      // for to_run_
   std::vector<char> complete_;  // by read
   std::atomic<int> read_ = 0;   // how many reads from the first one on are complete
   std::atomic<int> done_ = 0;   // complete steps
-  bool stop_ = false;
-  absl::Status failed_;  // of a read
-  std::vector<std::thread> threads_;
+  absl::Status failed_;         // of a read
 };
 
 // A run's use of streamed weights, or of weights in memory (null), which need no waiting.

@@ -14,7 +14,7 @@ struct PointBytes {
 };
 
 PointBytes PointBytesOf(const PlannedGraph& plan) {
-  return {plan.plan.plan.arena, plan.weights.bytes, plan.state.bytes, plan.input_bytes(),
+  return {plan.plan.plan.arena, plan.weights.memory_bytes(), plan.state.bytes, plan.input_bytes(),
           plan.output_bytes()};
 }
 
@@ -22,8 +22,8 @@ PointBytes PointBytesOf(const PlannedGraph& plan) {
 // that may be the same memory; states are each point's own.
 PointBytes AllPoints(const PlannedFamily& family) {
   PointBytes all;
-  for (const auto& plan : family.plans) {
-    const PointBytes own = PointBytesOf(*plan);
+  for (const PlannedModel& made : family.plans) {
+    const PointBytes own = PointBytesOf(made.plan());
     all.arena = std::max(all.arena, own.arena);
     all.input = std::max(all.input, own.input);
     all.output = std::max(all.output, own.output);
@@ -35,7 +35,7 @@ PointBytes AllPoints(const PlannedFamily& family) {
 
 int64_t ArenasApart(const PlannedFamily& family) {
   int64_t bytes = 0;
-  for (const auto& plan : family.plans) bytes += plan->plan.plan.arena;
+  for (const PlannedModel& made : family.plans) bytes += made.plan().plan.plan.arena;
   return bytes;
 }
 
@@ -65,7 +65,7 @@ std::string FamilyTable(const PlannedFamily& family) {
     table.AddRow(std::move(cells));
   };
   for (size_t i = 0; i < family.plans.size(); ++i) {
-    const PlannedGraph& plan = *family.plans[i];
+    const PlannedGraph& plan = family.plans[i].plan();
     row(ShapesText(family.shapes.points()[i]), PointBytesOf(plan),
         absl::StrCat(plan.plan.lower_bound), FormatMilliseconds(plan.predicted_ms));
   }
@@ -91,7 +91,7 @@ Json ShapesDocument(const InputShapes& shapes) {
 Json FamilyDocument(const PlannedFamily& family) {
   Json points = Json::array();
   for (size_t i = 0; i < family.plans.size(); ++i) {
-    const PlannedGraph& plan = *family.plans[i];
+    const PlannedGraph& plan = family.plans[i].plan();
     Json point = PointBytesDocument(PointBytesOf(plan));
     point["shapes"] = ShapesDocument(family.shapes.points()[i]);
     point["lower_bound_bytes"] = plan.plan.lower_bound;

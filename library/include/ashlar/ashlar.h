@@ -211,7 +211,8 @@ typedef struct ashlar_plan_options {
   size_t num_shapes;
   const struct ashlar_plan* share; /* a plan whose weights are not in memory yet: weights that both
                                       plans use in the same form are then stored once. It may be
-                                      released */
+                                      released. If both stream their weights, their runs take turns
+                                      in one window, of any models */
   int32_t release_input; /* 1: inputs are donated: they lie in the arena, and their rows are
                             overwritten after they are read (ashlar_released_input). On the CPU */
   double time_limit; /* seconds that planning may take; 0: no limit. It never changes the plan: if

@@ -37,6 +37,7 @@ using TakePacked = absl::FunctionRef<absl::Status(int64_t offset, const void* da
 struct PackedModel {
   std::string processor;             // the instruction set of the kernels that packed it
   std::string options;               // PackingOptionsText
+  bool other_shapes = false;         // PackedAtShapes
   Graph graph;                       // rewritten; constants that are only in the pool have no data
   std::vector<std::string> kernels;  // by node: KernelIdentity; "" if no kernel runs
   std::vector<PackedWeight> weights;

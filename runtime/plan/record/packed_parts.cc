@@ -1,7 +1,9 @@
 #include "runtime/plan/record/packed_parts.h"
 
 #include <algorithm>
+#include <cstring>
 
+#include "absl/container/flat_hash_set.h"
 #include "graph/status.h"
 #include "runtime/plan/record/packing_options.h"
 #include "runtime/plan/record/plan_as_recorded.h"
@@ -24,6 +26,39 @@ bool AreAlike(const Graph& a, const Graph& b) {
   return std::equal(a.nodes().begin(), a.nodes().end(), b.nodes().begin(), b.nodes().end(),
                     same_node) &&
          std::equal(a.vars().begin(), a.vars().end(), b.vars().begin(), b.vars().end(), same_var);
+}
+
+// Returns whether two constants have the same type and bytes. Deferred ones are computed for that,
+// and not saved.
+bool AreEqual(const HostTensor& a, const HostTensor& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape() || a.quantization() != b.quantization()) {
+    return false;
+  }
+  const auto computed = [](const HostTensor& t) { return &t.source() == &t ? t : t.Computed(); };
+  const HostTensor x = computed(a), y = computed(b);
+  return x.raw() == y.raw() || std::memcmp(x.raw(), y.raw(), static_cast<size_t>(x.bytes())) == 0;
+}
+
+// Returns whether a graph has the operators of a packed one, which read the same weights. Shapes,
+// and values that follow from them, may differ. `own` is the packed graph with its constants.
+bool HasWeightsOf(const PackedModel& packed, const Graph& own, const Graph& graph) {
+  absl::flat_hash_set<int> weights;
+  for (const PackedWeight& weight : packed.weights) weights.insert(weight.var);
+  const auto same_node = [&](const OperatorNode& x, const OperatorNode& y) {
+    if (x.id != y.id || x.name != y.name || x.op->type() != y.op->type() || x.inputs != y.inputs ||
+        x.outputs != y.outputs || (x.constant == nullptr) != (y.constant == nullptr)) {
+      return false;
+    }
+    const bool weight = x.constant != nullptr && weights.contains(x.outputs[0]);
+    return !weight || AreEqual(*x.constant, *y.constant);
+  };
+  return std::equal(own.nodes().begin(), own.nodes().end(), graph.nodes().begin(),
+                    graph.nodes().end(), same_node);
+}
+
+absl::Status PackedForAnother() {
+  return absl::FailedPreconditionError(
+      "weights are packed for another graph than the passes of this version make of the model");
 }
 
 }  // namespace
@@ -56,10 +91,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithPackedParts(const PackedMo
   }
   ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten,
                           RewriteGraph(std::move(graph), request.target, request.planning));
-  if (!AreAlike(rewritten.graph, packed.graph)) {
-    return absl::FailedPreconditionError(
-        "weights are packed for another graph than the passes of this version make of the model");
-  }
+  if (!AreAlike(rewritten.graph, packed.graph)) return PackedForAnother();
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
                           PlanRewrittenAsRecorded(std::move(rewritten), request));
   const PackedPlaces places(packed);
@@ -69,6 +101,28 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithPackedParts(const PackedMo
     entry.packed = {packed.owner, static_cast<const char*>(packed.pool) + place->offset};
   }
   return planned;
+}
+
+absl::StatusOr<PackedModel> PackedAtShapes(PackedModel packed, Graph own, Graph graph) {
+  ASHLAR_ASSIGN_OR_RETURN(const PlanRequest options, ParsePackingOptions(packed.options));
+  const auto& [target, planning, debug] = options;
+  if (!target.tiles.empty() || planning.group_bytes > 0) {
+    return absl::FailedPreconditionError(
+        "weights are packed in tiles or groups, which are for the shapes of the file");
+  }
+  const RewriteOptions as_packed = {.panels_as = &packed.graph};
+  ASHLAR_ASSIGN_OR_RETURN(const RewrittenGraph there,
+                          RewriteGraph(std::move(own), target, planning, as_packed));
+  if (!AreAlike(there.graph, packed.graph)) return PackedForAnother();
+  ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten,
+                          RewriteGraph(std::move(graph), target, planning, as_packed));
+  if (!HasWeightsOf(packed, there.graph, rewritten.graph)) {
+    return absl::FailedPreconditionError(
+        "weights are packed for the shapes of the file; for others the passes make another graph");
+  }
+  packed.graph = std::move(rewritten.graph);
+  packed.other_shapes = true;
+  return packed;
 }
 
 }  // namespace ashlar

@@ -37,6 +37,11 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithPackedParts(const PackedMo
                                                                   Graph graph,
                                                                   const PlanRequest& request);
 
+// Returns the packed model for inputs of other shapes. `own` is the model's graph with the shapes
+// that it was packed for, `graph` with the others, both before any pass. FailedPrecondition if it
+// was packed in tiles, or if the passes rewrite the graph in another way for the other shapes.
+absl::StatusOr<PackedModel> PackedAtShapes(PackedModel packed, Graph own, Graph graph);
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_RUNTIME_PLAN_RECORD_PACKED_PARTS_H_

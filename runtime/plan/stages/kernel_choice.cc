@@ -227,8 +227,18 @@ std::string KernelIdentity(const Graph& graph, const OperatorNode& node, const K
   return identity;
 }
 
-absl::Status KeepKernels(const Graph& graph, absl::Span<const std::string> identities,
+namespace {
+
+// Returns the part of an identity that is about weights.
+absl::string_view PackingIn(absl::string_view identity) {
+  return identity.substr(std::min(identity.find(" | "), identity.size()));
+}
+
+}  // namespace
+
+absl::Status KeepKernels(const Graph& graph, const ChosenKernels& chosen,
                          KernelCandidates& candidates) {
+  const absl::Span<const std::string> identities = chosen.identities;
   if (identities.size() != candidates.size()) {
     return absl::FailedPreconditionError(absl::StrCat("kernels are named for ", identities.size(),
                                                       " nodes, the graph has ", candidates.size()));
@@ -237,17 +247,21 @@ absl::Status KeepKernels(const Graph& graph, absl::Span<const std::string> ident
     const OperatorNode& node = graph.node(static_cast<int>(i));
     std::vector<std::shared_ptr<const Kernel>> kept;
     for (const std::shared_ptr<const Kernel>& kernel : candidates[i]) {
-      if (KernelIdentity(graph, node, *kernel) == identities[i]) kept.push_back(kernel);
+      const std::string identity = KernelIdentity(graph, node, *kernel);
+      const bool same = chosen.other_shapes ? PackingIn(identity) == PackingIn(identities[i])
+                                            : identity == identities[i];
+      if (same) kept.push_back(kernel);
     }
     const std::string where = Describe(node, kLongestUncheckedName);
-    if (candidates[i].empty() != identities[i].empty()) {
+    if (!chosen.other_shapes && candidates[i].empty() != identities[i].empty()) {
       return absl::FailedPreconditionError(absl::StrCat(
           where, identities[i].empty() ? " has to run, and no kernel is named for it"
                                        : " has nothing to run, and a kernel is named"));
     }
-    if (kept.empty() != identities[i].empty()) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          where, ": there is no kernel '", identities[i].substr(0, 200), "' any more"));
+    if (kept.empty() && !candidates[i].empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(where, ": there is no kernel '", identities[i].substr(0, 200),
+                       chosen.other_shapes ? "' for these shapes" : "' any more"));
     }
     candidates[i] = std::move(kept);
   }

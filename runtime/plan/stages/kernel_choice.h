@@ -39,9 +39,15 @@ std::vector<std::string> KernelKeys(const Graph& graph, const StorageModel& mode
 // constants. The variants of a family compute the same from the same weights.
 std::string KernelIdentity(const Graph& graph, const OperatorNode& node, const Kernel& kernel);
 
-// Keeps only the candidates with the identity that is given for their node ("" if no kernel runs).
-// FailedPrecondition, naming the node, if there is none.
-absl::Status KeepKernels(const Graph& graph, absl::Span<const std::string> identities,
+// Kernels that were chosen before, by node.
+struct ChosenKernels {
+  absl::Span<const std::string> identities;  // KernelIdentity; "" if no kernel runs
+  bool other_shapes = false;  // of the graph: other families may compute from the same weights
+};
+
+// Keeps only the candidates that were chosen. FailedPrecondition, naming the node, if there is
+// none.
+absl::Status KeepKernels(const Graph& graph, const ChosenKernels& chosen,
                          KernelCandidates& candidates);
 
 // Returns by node the smallest workspace of the candidates that are not much slower than the

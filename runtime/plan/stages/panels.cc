@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/region.h"
 #include "graph/rewriter.h"
@@ -20,6 +21,8 @@ namespace {
 // Panels have multiples of so many channels or columns, except the last one: kernels compute as
 // many at a time, and blocked images are joined in whole blocks.
 constexpr int64_t kBlocks[] = {64, kChannelBlock};
+
+constexpr char kFirst[] = "/0";  // the name of a node's first panel ends so
 
 // How a node is cut: into panels of `step`, the last one possibly smaller.
 struct Cut {
@@ -83,6 +86,15 @@ class Cutter {
         packed_(packed),
         rewriter_(graph) {}
 
+  // Cuts as CutIntoPanelsOf.
+  absl::StatusOr<Graph> RunAs(const Graph& cut) && {
+    for (const OperatorNode& node : cut.nodes()) {
+      if (absl::EndsWith(node.name, kFirst)) first_panels_[node.name] = node.outputs[0];
+    }
+    cut_as_ = &cut;
+    return std::move(*this).Run();
+  }
+
   int64_t WidestRow() && {
     int64_t bytes = 0;
     for (const OperatorNode& node : source_.nodes()) bytes = std::max(bytes, FindGroups(node));
@@ -116,6 +128,12 @@ class Cutter {
       if (value == nullptr) continue;
       if (!QuantizationOf(*value, axis, {0, cut.extent})) return std::nullopt;
       bytes = std::max(bytes, packed_ ? packed_(index, static_cast<int>(i)) : value->bytes());
+    }
+    if (cut_as_ != nullptr) {
+      const auto first = first_panels_.find(absl::StrCat(node.name, kFirst));
+      if (first == first_panels_.end() || bytes == 0) return std::nullopt;
+      cut.step = cut_as_->var(first->second).type.shape[axes->output];
+      return cut.step < cut.extent ? std::optional<Cut>(cut) : std::nullopt;
     }
     if (panel_bytes_ == 0 || bytes <= panel_bytes_) return std::nullopt;
     const auto most =
@@ -245,6 +263,8 @@ class Cutter {
   const int64_t panel_bytes_, group_bytes_;
   const WeightBytes packed_;
   absl::flat_hash_map<int, Cut> groups_;  // by id of a node
+  const Graph* cut_as_ = nullptr;
+  absl::flat_hash_map<std::string, int> first_panels_;  // of `cut_as_`: their outputs, by name
   GraphRewriter rewriter_;
   absl::flat_hash_map<std::tuple<int, int, int64_t, int64_t>, int> parts_;
 };
@@ -255,6 +275,11 @@ absl::StatusOr<Graph> CutIntoPanels(const Graph& graph, const OperatorTable& ope
                                     int64_t panel_bytes, int64_t group_bytes,
                                     const WeightBytes& packed) {
   return Cutter(graph, operators, panel_bytes, group_bytes, packed).Run();
+}
+
+absl::StatusOr<Graph> CutIntoPanelsOf(const Graph& cut, const Graph& graph,
+                                      const OperatorTable& operators) {
+  return Cutter(graph, operators, 0, 0).RunAs(cut);
 }
 
 int64_t WidestGroupRow(const Graph& graph, const OperatorTable& operators) {

@@ -26,6 +26,11 @@ absl::StatusOr<Graph> CutIntoPanels(const Graph& graph, const OperatorTable& ope
                                     int64_t panel_bytes, int64_t group_bytes = 0,
                                     const WeightBytes& packed = nullptr);
 
+// Cuts operators into the panels that operators of the same name have in `cut`, a graph that
+// CutIntoPanels returned, without groups. Its shapes may be others.
+absl::StatusOr<Graph> CutIntoPanelsOf(const Graph& cut, const Graph& graph,
+                                      const OperatorTable& operators);
+
 // Returns the bytes of the widest row that could be computed in groups of channels; 0 if there is
 // none.
 int64_t WidestGroupRow(const Graph& graph, const OperatorTable& operators);

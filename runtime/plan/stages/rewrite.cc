@@ -113,7 +113,9 @@ absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanTarget& targe
       report.arena_bytes_after = ActivationBytes(graph, *device, target, planning);
     reports.push_back(std::move(report));
   }
-  if (planning.panel_bytes > 0 || planning.group_bytes > 0) {
+  if (options.panels_as != nullptr) {
+    ASHLAR_ASSIGN_OR_RETURN(graph, CutIntoPanelsOf(*options.panels_as, graph, Operators()));
+  } else if (planning.panel_bytes > 0 || planning.group_bytes > 0) {
     ASHLAR_ASSIGN_OR_RETURN(graph, CutLargeWeights(graph, *device, target, planning));
   }
   return RewrittenGraph{std::move(graph), std::move(reports)};

@@ -20,6 +20,8 @@ struct RewriteOptions {
   bool tiled = false;  // the graph will be tiled: tiles are views if images have the device's
                        // format
   bool measure_passes = false;  // Checks
+  // Cut into the panels of this graph, a rewritten one with the same operators; null: into its own.
+  const Graph* panels_as = nullptr;
 };
 
 // Runs the passes that `means` names.

@@ -102,11 +102,11 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
   // 5. Kernels found.
   memory::ThrowIfStopped(stop);
   KernelPolicy policy = planning.kernels;
-  policy.packed_before = !arrangement.kernels.empty();
+  policy.packed_before = !arrangement.kernels.identities.empty();
   ASHLAR_ASSIGN_OR_RETURN(KernelCandidates candidates,
                           FindKernels(graph, model, device, target.processor, target.threads,
                                       policy, planning.record.get()));
-  if (!arrangement.kernels.empty()) {
+  if (policy.packed_before) {
     ASHLAR_RETURN_IF_ERROR(KeepKernels(graph, arrangement.kernels, candidates));
   }
   const ProcessorSpeed speed = SpeedOf(device, target, planning);

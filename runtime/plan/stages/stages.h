@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "memory/planner.h"
 #include "runtime/plan/request/plan_request.h"
+#include "runtime/plan/stages/kernel_choice.h"
 #include "runtime/plan/stages/planned_graph.h"
 #include "runtime/plan/stages/rewrite.h"
 
@@ -29,7 +29,7 @@ namespace ashlar {
 
 // The settings of stages 5, 6 and 8 that the driver chooses.
 struct Arrangement {
-  absl::Span<const std::string> kernels;  // KeepKernels; empty: all candidates
+  ChosenKernels kernels;  // KeepKernels; without identities: all candidates
   Order order = Order::kLeastPeak;
   memory::PlanOptions planner;
   bool exact_too = false;  // OrderedPlanOptions

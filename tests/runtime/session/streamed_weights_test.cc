@@ -230,6 +230,97 @@ TEST_F(StreamedWeightsTest, SessionsShareOneWindow) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// Several networks packed in memory, streamed through one window.
+class OneWindow {
+ public:
+  OneWindow(std::mt19937_64& random, int count) {
+    for (int i = 0; i < count; ++i) {
+      packed_.push_back(std::make_unique<Packed>(RandomNetwork(random), 1));
+      const Packed& packed = *packed_.back();
+      packed.pool->cached = i % 2 > 0;
+      const int64_t budget = packed.least() + (packed.all() - packed.least()) / (1 + random() % 4);
+      wanted.push_back(Running(packed.whole()).Outputs());
+      executables.push_back(Value(packed.Streamed(budget)));
+      most = std::max(most, executables.back()->planned().weights.memory_bytes());
+      if (i == 0) continue;
+      EXPECT_TRUE(IsOk(executables[i]->streamed()->ShareWindowOf(*executables[0]->streamed())));
+    }
+  }
+  PoolInMemory& pool(int i) { return *packed_[i]->pool; }
+
+  std::vector<std::shared_ptr<const Executable>> executables;
+  std::vector<std::vector<double>> wanted;
+  int64_t most = 0;  // bytes, of the largest window
+
+ private:
+  std::vector<std::unique_ptr<Packed>> packed_;
+};
+
+TEST_F(StreamedWeightsTest, SeveralPlansTakeTurnsInOneWindow) {
+  std::mt19937_64 random(442);
+  for (int trial = 0; trial < 6; ++trial) {
+    SCOPED_TRACE(trial);
+    OneWindow window(random, 3);
+    std::vector<std::unique_ptr<Running>> running;
+    for (const auto& executable : window.executables) {
+      running.push_back(std::make_unique<Running>(executable));
+      EXPECT_EQ(executable->weights_bytes(), window.most) << "once for all";
+      EXPECT_EQ(executable->weights(), window.executables[0]->weights());
+    }
+    for (int run = 0; run < 30; ++run) {
+      const size_t at = random() % running.size();
+      ASSERT_EQ(running[at]->Outputs(), window.wanted[at]) << "run " << run << " of plan " << at;
+    }
+    running[0].reset();  // the others keep the window
+    window.executables[0].reset();
+    for (const size_t at : {1, 2, 1}) ASSERT_EQ(running[at]->Outputs(), window.wanted[at]);
+  }
+}
+
+TEST_F(StreamedWeightsTest, ThreadsOfSeveralPlansTakeTurnsInOneWindow) {
+  std::mt19937_64 random(443);
+  OneWindow window(random, 3);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 6; ++i) {
+    threads.emplace_back([&, i] {
+      Running running(window.executables[i % 3]);
+      for (int run = 0; run < 10; ++run) ASSERT_EQ(running.Outputs(), window.wanted[i % 3]);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(StreamedWeightsTest, AFailedReadOfOnePlanLeavesTheOthersOfTheWindow) {
+  std::mt19937_64 random(444);
+  OneWindow window(random, 2);
+  Running first(window.executables[0]), second(window.executables[1]);
+  const WeightsPlan& weights = window.executables[0]->planned().weights;
+  for (const WeightEntry& entry : weights.entries) {
+    EXPECT_EQ(second.Outputs(), window.wanted[1]);
+    window.pool(0).fail_at = entry.offset;
+    window.pool(0).cached = false;
+    EXPECT_TRUE(FailsWith(first.Run(), absl::StrCat("pool: no byte ", entry.offset)));
+    EXPECT_EQ(second.Outputs(), window.wanted[1]);
+    window.pool(0).fail_at = -1;
+    EXPECT_EQ(first.Outputs(), window.wanted[0]);
+  }
+}
+
+TEST_F(StreamedWeightsTest, AWindowInMemoryDoesNotGrow) {
+  std::mt19937_64 random(445);
+  const Packed packed(RandomNetwork(random), 1);
+  const auto small = Value(packed.Streamed(packed.least()));
+  const auto large = Value(packed.Streamed(packed.all()));
+  const auto late = Value(packed.Streamed(packed.least()));
+  Running running(small);
+  EXPECT_TRUE(FailsWith(large->streamed()->ShareWindowOf(*small->streamed()),
+                        absl::StrCat("share: the window that is shared has ", packed.least(),
+                                     " bytes in memory, and this plan needs ", packed.all())));
+  EXPECT_TRUE(IsOk(late->streamed()->ShareWindowOf(*small->streamed())));
+  EXPECT_EQ(Running(late).Outputs(), running.Outputs());
+  EXPECT_EQ(Running(large).Outputs(), running.Outputs()) << "in a window of its own";
+}
+
 // Each weight cannot be read for some time; runs after that are right.
 TEST_F(StreamedWeightsTest, AFailedReadEndsTheRunAndNotTheSession) {
   std::mt19937_64 random(9);
