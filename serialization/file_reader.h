@@ -40,6 +40,7 @@ class FileReader {
 
  private:
   FileReader(int file, std::string path) : file_(file), path_(std::move(path)) {}
+  bool HasCached(int64_t offset, int64_t bytes) const;
   int64_t ReadPiece(int64_t offset, int64_t bytes, void* to) const;
 
   const int file_;

@@ -251,10 +251,15 @@ absl::Status MakeRoom(const PlannedModel& model) {
   if (!planned.device->is_host()) return absl::OkStatus();
   ASHLAR_RETURN_IF_ERROR(CheckAddresses(AddressesNeeded(model)));
   const std::optional<TotalBudget>& total = planned.request.target.total;
-  if (!total) return absl::OkStatus();
+  const bool streams = planned.weights.window.has_value();
+  if (!total && !streams) return absl::OkStatus();
   ReturnFreedMemory();
-  LetGoOfCode();
-  return CheckPlanningPeak(total->bytes);
+  if (streams) {
+    LockCodeOnUse(CodeOf::kProgram);
+  } else {
+    LetGoOfCode();
+  }
+  return total ? CheckPlanningPeak(total->bytes) : absl::OkStatus();
 }
 
 }  // namespace

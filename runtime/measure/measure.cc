@@ -238,7 +238,11 @@ absl::StatusOr<Measurement> MeasurePlan(
     ASHLAR_RETURN_IF_ERROR(CheckAddresses(result.addresses));
   }
   ReturnFreedMemory();
-  LetGoOfCode();
+  if (to_run.weights.window) {
+    LockCodeOnUse(CodeOf::kProgram);
+  } else {
+    LetGoOfCode();
+  }
   if (request.target.total) {
     ASHLAR_RETURN_IF_ERROR(CheckPlanningPeak(request.target.total->bytes));
   }
@@ -348,9 +352,14 @@ absl::StatusOr<Measurement> MeasurePlan(
 absl::StatusOr<std::vector<std::string>> CheckGuards(Graph graph, PlanRequest request,
                                                      const InputTensors& inputs,
                                                      const DoneWith& done_with) {
-  request.debug.guard_bytes = 64;
-  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
+  request.debug.guard_bytes = kGuardBytes;
+  ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const Executable> executable,
                           Executable::Compile(std::move(graph), request, done_with));
+  return CheckGuards(executable, inputs);
+}
+
+absl::StatusOr<std::vector<std::string>> CheckGuards(
+    const std::shared_ptr<const Executable>& executable, const InputTensors& inputs) {
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Create(executable));
   const FaultHandler handler(MeasureOptions().exit_code_on_fault);
   GuardedTensors tensors;

@@ -88,6 +88,10 @@ absl::StatusOr<Measurement> MeasurePlan(
 absl::StatusOr<std::vector<std::string>> CheckGuards(Graph graph, PlanRequest request,
                                                      const InputTensors& inputs,
                                                      const DoneWith& done_with = nullptr);
+// The same for a plan that was made with them.
+inline constexpr int64_t kGuardBytes = 64;  // DebugOptions::guard_bytes
+absl::StatusOr<std::vector<std::string>> CheckGuards(
+    const std::shared_ptr<const Executable>& executable, const InputTensors& inputs);
 
 }  // namespace ashlar
 

@@ -8,18 +8,15 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "library/model.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/session/bind_tensors.h"
-#include "runtime/session/session.h"
 #include "tests/support/command/command_path.h"
 #include "tests/support/command/command_process.h"
 #include "tests/support/status.h"
-#include "tests/support/tensors.h"
+#include "tests/tools/streamed_session.h"
 
 namespace ashlar::testing {
 namespace {
@@ -251,32 +248,6 @@ TEST_F(StreamedFileTest, RefusalsSayWhatToDo) {
                   "--planner naive with --weights-budget: naive lets no two weights"}});
   EXPECT_EQ(Ashlar("plan whole.ash" + budget).exit_code, 0) << "to see what packing would bring";
 }
-
-// A session over a file, in this process.
-class StreamedSession {
- public:
-  explicit StreamedSession(const std::string& path, int64_t budget) {
-    PlanRequest request;
-    request.target.weights_budget = budget;
-    const PlannedModel made = Value(PlanModel(Value(OpenModel(path, {})), request, nullptr));
-    session_ = Value(Session::Create(made.packed));
-    std::mt19937_64 random(1);
-    const Graph& graph = made.plan().graph;
-    const Binding& input = graph.inputs()[0];
-    inputs_ = {{input.name, RandomTensor(random, graph.var(input.var).type.shape)}};
-    outputs_ = Value(BindTensors(*session_, inputs_));
-  }
-  absl::Status Run() { return session_->Run(); }
-  std::string Outputs() {
-    EXPECT_TRUE(IsOk(Run()));
-    return {static_cast<const char*>(outputs_[0].raw()), static_cast<size_t>(outputs_[0].bytes())};
-  }
-
- private:
-  std::unique_ptr<Session> session_;
-  InputTensors inputs_;
-  std::vector<HostTensor> outputs_;
-};
 
 class ChangedFileTest : public StreamedFileTest {
  protected:

@@ -1,5 +1,9 @@
 // ashlar verify: compares planned with actual memory.
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -75,7 +79,10 @@ class VerifyCommand final : public Command {
     measure_.done_with = LettingGoOf(model);
     measure_.exit_code_on_fault = static_cast<int>(ExitCode::kOverrun);
     console.Progress("running and measuring");
-    if (understate_ > 0) model.packed.reset();  // a packed plan states its chunks as they are
+    if (understate_ > 0) {  // a packed plan states its chunks as they are
+      model.packed.reset();
+      model.at_own_shapes.reset();
+    }
     const auto plan = [&]() -> absl::StatusOr<PlanToMeasure> {
       ASHLAR_ASSIGN_OR_RETURN(PlannedModel made, PlanModel(std::move(model), request, console));
       return PlanToMeasure{std::move(made.planned), std::move(made.packed)};
@@ -86,6 +93,7 @@ class VerifyCommand final : public Command {
     }
     Measurement measurement = *std::move(measured);
     // Plan the same tiles: with guards, a budget would give others, or none.
+    const std::optional<int64_t> window = request.target.weights_budget;
     request.target = measurement.target;
     request.planning = measurement.planning;
     request.debug.understate_bytes = 0;
@@ -96,12 +104,24 @@ class VerifyCommand final : public Command {
     measure_.done_with = nullptr;
     ASHLAR_ASSIGN_OR_RETURN(model, LoadWithTraining(flags, training_, execution_, planning_,
                                                     console, WeightsUse::kNone));
-    ASHLAR_ASSIGN_OR_RETURN(
-        measurement.overruns,
-        CheckGuards(std::move(model.graph), request, measurement.inputs, LettingGoOf(model)));
+    ASHLAR_ASSIGN_OR_RETURN(measurement.overruns, FindOverruns(std::move(model), request, window,
+                                                               measurement.inputs, console));
     measurement.ok = measurement.ok && measurement.overruns.empty() && StaysBelow(measurement);
     ASHLAR_ASSIGN_OR_RETURN(PlanValues values, Values(flags, request, measurement.inputs, console));
     return Verified{std::move(measurement), std::move(values)};
+  }
+
+  // Runs with guard bytes, and with weights streamed through a window if there is one.
+  static absl::StatusOr<std::vector<std::string>> FindOverruns(Model model, PlanRequest request,
+                                                               std::optional<int64_t> window,
+                                                               const InputTensors& inputs,
+                                                               Console& console) {
+    const DoneWith letting_go = LettingGoOf(model);
+    if (!window) return CheckGuards(std::move(model.graph), request, inputs, letting_go);
+    request.target.weights_budget = window;
+    request.debug.guard_bytes = kGuardBytes;
+    ASHLAR_ASSIGN_OR_RETURN(const PlannedModel made, PlanModel(std::move(model), request, console));
+    return CheckGuards(made.packed, inputs);
   }
 
   // Verifies each point alone, then all in one arena.

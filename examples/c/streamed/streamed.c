@@ -51,8 +51,9 @@ int main(int argc, char** argv) {
   check(ashlar_model_open(argv[1], &model));
   check(ashlar_model_plan(model, &options, &plan));
   check(ashlar_plan_memory(plan, &memory));
-  check(ashlar_plan_session(plan, NULL, &session));
   ashlar_model_release(model);
+  malloc_trim(0); /* what loading and planning have left */
+  check(ashlar_plan_session(plan, NULL, &session));
   check(ashlar_plan_inputs(plan, &inputs, &num_inputs));
   check(ashlar_plan_outputs(plan, &outputs, &num_outputs));
   for (i = 0; i < num_inputs; ++i) {
@@ -67,7 +68,6 @@ int main(int argc, char** argv) {
     check(ashlar_bind_output(session, outputs[i].name, result, (size_t)outputs[i].bytes,
                              ASHLAR_HOST));
   }
-  malloc_trim(0); /* what loading and planning have left */
   printf("planned: arena %lld, weights %lld, tensors %lld bytes\n", (long long)memory.arena,
          (long long)memory.weights, (long long)(memory.input + memory.output));
   for (run = 0; run < runs; ++run) {
