@@ -15,6 +15,8 @@ constexpr size_t kMaxPairs = 2'000'000;
 // Work per examined pair, and how many pairs count as one more node.
 constexpr int64_t kPairWork = 4;
 constexpr int64_t kPairsPerNode = 2'000;
+// Pairs that are judged together once one of them has changed.
+constexpr int32_t kBlock = 64;
 
 // A rectangle of a group.
 struct Piece {
@@ -73,6 +75,7 @@ OrderSearch::OrderSearch(const Instance& instance) : instance_(instance) {
   unit_ = std::max<int64_t>(unit_, 1);
   FindParts();
   FindPairs();
+  FindBlocks();
 }
 
 void OrderSearch::FindParts() {
@@ -135,41 +138,75 @@ bool OrderSearch::Possible(const Pair& pair, Order order) const {
                                : low_[pair.second] + pair.first_above <= high_[pair.first];
 }
 
-// Finds an overlapping pair to decide next, and the order of it that pushes less. Pairs with an
-// order do not overlap. They are counted as examined, so that a result does not depend on their
-// number.
-bool OrderSearch::FindOverlap(const Part& part, int32_t& pair, Order& order) {
-  Spend(part.last_pair - part.first_pair);
-  double furthest = 0;
-  for (int32_t i = 0; i < open_; ++i) {
-    const int32_t p = open_first_[i];
+void OrderSearch::FindBlocks() {
+  blocks_.resize((pairs_.size() + kBlock - 1) / kBlock);
+  first_block_of_.push_back(0);
+  for (int32_t g = 0; g < instance_.groups(); ++g) {
+    for (int32_t k = first_pair_of_[g]; k < first_pair_of_[g + 1]; ++k) {
+      const int32_t block = pairs_of_[k] / kBlock;  // pairs of a group are in order
+      const bool known = static_cast<int32_t>(blocks_of_.size()) > first_block_of_.back() &&
+                         blocks_of_.back() == block;
+      if (!known) blocks_of_.push_back(block);
+    }
+    first_block_of_.push_back(static_cast<int32_t>(blocks_of_.size()));
+  }
+}
+
+// Finds the preferred pair among [first, last), the first of equals.
+void OrderSearch::Judge(int32_t first, int32_t last, Block& block) const {
+  block = {0, 0, kOpen, false};
+  for (int32_t p = first; p < last; ++p) {
+    if (order_[p] != kOpen) continue;  // does not overlap
     const int64_t up = low_[pairs_[p].first] + pairs_[p].second_above - low_[pairs_[p].second];
     const int64_t down = low_[pairs_[p].second] + pairs_[p].first_above - low_[pairs_[p].first];
     const int64_t push = std::min(up, down);
     if (push <= 0) continue;
     const double score = static_cast<double>(push) * failures_[p];
-    if (score < furthest || (score == furthest && p > pair)) continue;  // the first of equals
-    furthest = score;
-    pair = p;
-    order = up <= down ? kSecondAbove : kFirstAbove;
+    if (score > block.score) block = {score, p, up <= down ? kSecondAbove : kFirstAbove, false};
+  }
+}
+
+// Finds an overlapping pair to decide next, and the order of it that pushes less. All pairs count
+// as examined, so that a result does not depend on how many were.
+bool OrderSearch::FindOverlap(const Part& part, int32_t& pair, Order& order) {
+  Spend(part.last_pair - part.first_pair);
+  double furthest = 0;
+  for (int32_t first = part.first_pair / kBlock * kBlock; first < part.last_pair; first += kBlock) {
+    Block& block = blocks_[first / kBlock];
+    if (block.changed) {
+      Judge(std::max(first, part.first_pair), std::min(first + kBlock, part.last_pair), block);
+    }
+    if (block.score <= furthest) continue;
+    furthest = block.score;
+    pair = block.pair;
+    order = block.order;
   }
   return furthest > 0;
 }
 
-// Undone by TakeBack, in reverse: then the pair is again the last of those without an order.
 void OrderSearch::SetOrder(int32_t pair, Order order) {
   order_[pair] = order;
+  blocks_[pair / kBlock].changed = true;
   trail_.Add(Change::kOrder, pair, 0);
-  const int32_t last = open_first_[--open_];
-  std::swap(open_first_[place_[pair]], open_first_[open_]);
-  std::swap(place_[pair], place_[last]);
+}
+
+void OrderSearch::Fail(int32_t pair) {
+  failures_[pair] += 1;
+  blocks_[pair / kBlock].changed = true;
+}
+
+void OrderSearch::SetLowTo(int32_t group, int64_t base) {
+  low_[group] = base;
+  for (int32_t k = first_block_of_[group]; k < first_block_of_[group + 1]; ++k) {
+    blocks_[blocks_of_[k]].changed = true;
+  }
 }
 
 bool OrderSearch::SetLow(int32_t group, int64_t base) {
   base = instance_.AlignUp(group, base);
   if (base <= low_[group]) return true;
   trail_.Add(Change::kLow, group, low_[group]);
-  low_[group] = base;
+  SetLowTo(group, base);
   if (!queued_[group]) queue_.push_back(group);
   queued_[group] = 1;
   return base <= high_[group];
@@ -215,7 +252,7 @@ bool OrderSearch::Propagate() {
     possible = possible && !gave_up_;
     for (int32_t k = first_pair_of_[group]; k < first_pair_of_[group + 1] && possible; ++k) {
       possible = Visit(pairs_of_[k]);
-      if (!possible) failures_[pairs_of_[k]] += 1;
+      if (!possible) Fail(pairs_of_[k]);
     }
   }
   queue_.clear();
@@ -225,7 +262,7 @@ bool OrderSearch::Propagate() {
 bool OrderSearch::Decide(int32_t pair, Order order) {
   SetOrder(pair, order);
   const bool possible = Enforce(pair, order);
-  if (!possible) failures_[pair] += 1;
+  if (!possible) Fail(pair);
   // Always runs, because it empties the queue.
   return Propagate() && possible;
 }
@@ -234,9 +271,11 @@ void OrderSearch::TakeBack(size_t mark) {
   trail_.TakeBack(mark, [this](const Trail<Change>::Change& change) {
     if (change.kind == Change::kOrder) {
       order_[change.index] = kOpen;
-      ++open_;
+      blocks_[change.index / kBlock].changed = true;
+    } else if (change.kind == Change::kLow) {
+      SetLowTo(change.index, change.before);
     } else {
-      (change.kind == Change::kLow ? low_ : high_)[change.index] = change.before;
+      high_[change.index] = change.before;
     }
   });
 }
@@ -268,11 +307,10 @@ void OrderSearch::Spend(int64_t pairs) {
 SearchOutcome OrderSearch::Solve(const Part& part) {
   decisions_.clear();
   trail_.Clear();
-  open_ = part.last_pair - part.first_pair;
-  open_first_.resize(open_);
-  std::iota(open_first_.begin(), open_first_.end(), part.first_pair);
-  place_.resize(pairs_.size());
-  for (int32_t i = 0; i < open_; ++i) place_[open_first_[i]] = i;
+  for (int32_t p = part.first_pair; p < part.last_pair; p += kBlock) {
+    blocks_[p / kBlock].changed = true;
+  }
+  if (part.last_pair > part.first_pair) blocks_[(part.last_pair - 1) / kBlock].changed = true;
   queue_.assign(groups_.begin() + part.first_group, groups_.begin() + part.last_group);
   for (int32_t g : queue_) queued_[g] = 1;
   const auto failed = [&] { return gave_up_ ? SearchOutcome::kGaveUp : SearchOutcome::kExhausted; };

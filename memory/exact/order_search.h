@@ -65,11 +65,23 @@ class OrderSearch {
     int32_t first_pair, last_pair;
   };
 
+  // Neighbouring pairs, and the one of them that FindOverlap prefers.
+  struct Block {
+    double score = 0;  // 0: none overlaps
+    int32_t pair = 0;
+    Order order = kOpen;
+    bool changed = true;
+  };
+
   void FindParts();
   void FindPairs();
+  void FindBlocks();
   int64_t AlignDown(int32_t group, int64_t offset) const;
   bool Possible(const Pair& pair, Order order) const;
   bool FindOverlap(const Part& part, int32_t& pair, Order& order);
+  void Judge(int32_t first, int32_t last, Block& block) const;
+  void Fail(int32_t pair);
+  void SetLowTo(int32_t group, int64_t base);
   bool SetLow(int32_t group, int64_t base);
   bool SetHigh(int32_t group, int64_t base);
   bool Enforce(int32_t pair, Order order);
@@ -91,6 +103,9 @@ class OrderSearch {
   std::vector<int32_t> first_pair_of_;
   std::vector<int32_t> pairs_of_;
   std::vector<double> failures_;  // by pair, one at first; kept from run to run
+  // The blocks with pairs of each group, as compressed rows.
+  std::vector<int32_t> first_block_of_;
+  std::vector<int32_t> blocks_of_;
 
   // Values of the last run. A choice that concerns many pairs counts as several nodes.
   int64_t nodes_ = 0;
@@ -102,10 +117,7 @@ class OrderSearch {
 
   std::vector<int64_t> low_, high_;  // bases, by group
   std::vector<int8_t> order_;        // by pair
-  // The pairs of the part that is solved: those without an order first. `place_`: by pair, where it
-  // is among them.
-  std::vector<int32_t> open_first_, place_;
-  int32_t open_ = 0;  // pairs without an order
+  std::vector<Block> blocks_;        // of kBlock pairs each
   std::vector<Decision> decisions_;
   Trail<Change> trail_;
   std::vector<int32_t> queue_;  // groups whose bounds have changed
