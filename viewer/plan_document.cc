@@ -89,26 +89,32 @@ std::string PartOf(absl::string_view name) {
 }
 
 Json PlanDocument(const ViewedPlan& plan) {
-  return {{"schema_version", 1},
-          {"title", plan.title},
-          {"arena_bytes", plan.arena},
-          {"lower_bound_bytes", plan.lower_bound},
-          {"proven_bytes", plan.proven},
-          {"budget_bytes", plan.budget},
-          {"weights_bytes", plan.weights},
-          {"input_bytes", plan.inputs},
-          {"output_bytes", plan.outputs},
-          {"bottleneck_step", plan.bottleneck_step},
-          {"proof", std::string(memory::ProofName(plan.proof))},
-          {"planner", plan.planner},
-          {"tile", plan.tile},
-          {"passes", Passes(plan.passes)},
-          {"kinds", Column(kKinds, [](ChunkKind kind) { return std::string(Name(kind)); })},
-          {"buffers", Buffers(plan)},
-          {"relations", Relations(plan.problem.inside)},
-          {"steps", Steps(plan)},
-          {"reads", Reads(plan.reads)},
-          {"views", Views(plan.views)}};
+  Json document = {
+      {"schema_version", 1},
+      {"title", plan.title},
+      {"arena_bytes", plan.arena},
+      {"lower_bound_bytes", plan.lower_bound},
+      {"proven_bytes", plan.proven},
+      {"budget_bytes", plan.budget},
+      {"weights_bytes", plan.weights},
+      {"input_bytes", plan.inputs},
+      {"output_bytes", plan.outputs},
+      {"bottleneck_step", plan.bottleneck_step},
+      {"proof", std::string(memory::ProofName(plan.proof))},
+      {"planner", plan.planner},
+      {"tile", plan.tile},
+      {"passes", Passes(plan.passes)},
+      {"kinds", Column(kKinds, [](ChunkKind kind) { return std::string(Name(kind)); })},
+      {"buffers", Buffers(plan)},
+      {"relations", Relations(plan.problem.inside)},
+      {"steps", Steps(plan)},
+      {"reads", Reads(plan.reads)},
+      {"views", Views(plan.views)}};
+  if (plan.predicted_ms) {
+    document["extra_flops_ratio"] = plan.extra_flops;
+    document["predicted_ms"] = *plan.predicted_ms;
+  }
+  return document;
 }
 
 }  // namespace ashlar

@@ -110,6 +110,8 @@ ViewedPlan ViewOf(const RecordedPlan& record, const PlannedGraph& planned, std::
   view.problem = planned.lifetimes.problem;  // a chunk may be contained in several
   view.passes = planned.passes;
   if (planned.request.target.budget) view.budget = planned.request.target.budget->bytes;
+  view.extra_flops = planned.extra_flops_ratio;
+  view.predicted_ms = planned.predicted_ms;
   AddReads(planned, view);
   AddViews(planned, view);
   AddTimes(planned, view);

@@ -4,6 +4,7 @@
 #define ASHLAR_VIEWER_VIEWED_PLAN_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,9 @@ struct ViewedPlan {
   int64_t bottleneck_step = 0;
   memory::Proof proof = memory::Proof::kNone;
   std::string planner;
-  std::string tile;  // in the form of --tile; empty: none
+  std::string tile;                    // in the form of --tile; empty: none
+  double extra_flops = 0;              // as PlannedGraph::extra_flops_ratio
+  std::optional<double> predicted_ms;  // of one run, if the graph is known
 };
 
 // Shows only buffers. If `names` is empty, ids are shown.

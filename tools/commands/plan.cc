@@ -496,8 +496,9 @@ class PlanCommand final : public PlanOptions {
     return WithExitCode(
         absl::ResourceExhaustedError(absl::StrCat(
             model_.path, least > *capacity() ? " does not fit" : " was not made to fit",
-            ": the best plan found has ", r.plan.arena, " bytes, no plan has less than ", least,
-            "; --capacity is ", *capacity())),
+            ": the best plan found has ", r.plan.arena,
+            " bytes, no placement of these buffers has less than ", least, "; --capacity is ",
+            *capacity())),
         ExitCode::kDoesNotFit);
   }
 };

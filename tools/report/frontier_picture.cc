@@ -20,14 +20,14 @@ constexpr double kRowHeight = 20;  // in the list below the picture
 
 constexpr char kGrid[] = " stroke=\"#ddd\"";  // attributes
 
-constexpr size_t kTilesShown = 78;  // characters
+constexpr size_t kTilesShown = 68;  // characters
 
 class Picture {
  public:
   Picture(const std::string& title, absl::Span<const FrontierPoint> points)
-      : title_(title), points_(points), pareto_(ParetoPoints(points)), shown_(pareto_) {
+      : title_(title), points_(points), pareto_(ParetoPoints(points)) {
     for (size_t i = 0; i < points.size(); ++i) {
-      if (points[i].choice.empty() && !OnLine(i)) shown_.insert(shown_.begin(), i);
+      if (OnLine(i) || points[i].choice.empty() || DoesLess(i)) shown_.push_back(i);
     }
     double largest = 1, smallest = 0x1p62, slowest = 0;
     for (const size_t i : shown_) {
@@ -53,6 +53,13 @@ class Picture {
 
  private:
   bool OnLine(size_t point) const { return std::count(pareto_.begin(), pareto_.end(), point) > 0; }
+  // Returns whether every point on the line in as few bytes does more operations.
+  bool DoesLess(size_t point) const {
+    return std::none_of(pareto_.begin(), pareto_.end(), [&](size_t other) {
+      return points_[other].arena_bytes <= points_[point].arena_bytes &&
+             points_[other].extra_flops_ratio <= points_[point].extra_flops_ratio;
+    });
+  }
   double X(double bytes) const {
     return kLeft + (std::log2(std::max(bytes, 1.0)) - first_) / (last_ - first_) * (kRight - kLeft);
   }
@@ -110,7 +117,8 @@ class Picture {
       svg.Text(kLeft - 8, row, " text-anchor=\"end\"", number);
       svg.Text(kLeft + 80, row, " text-anchor=\"end\"", FormatBytes(point.arena_bytes));
       svg.Text(kLeft + 170, row, " text-anchor=\"end\"", FormatMilliseconds(point.measured_ms));
-      svg.Text(kLeft + 190, row, " font-family=\"monospace\" font-size=\"12\"",
+      svg.Text(kLeft + 240, row, " text-anchor=\"end\"", FormatPercent(point.extra_flops_ratio));
+      svg.Text(kLeft + 260, row, " font-family=\"monospace\" font-size=\"12\"",
                FormatName(tiles, kTilesShown));
     }
   }
@@ -118,7 +126,7 @@ class Picture {
   const std::string& title_;
   const absl::Span<const FrontierPoint> points_;
   const std::vector<size_t> pareto_;
-  std::vector<size_t> shown_;    // the Pareto points, and the untiled model
+  std::vector<size_t> shown_;    // on the line, or with fewer operations
   double first_ = 0, last_ = 1;  // powers of two, bytes
   double slowest_ = 1;           // ms
   int depth_ = 0;                // lines by which the last number was lowered

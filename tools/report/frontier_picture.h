@@ -15,8 +15,9 @@ namespace ashlar {
 std::vector<size_t> ParetoPoints(absl::Span<const FrontierPoint> points);
 
 // Returns an SVG. Across: the arena (each mark twice the one before). Up: the time from zero.
-// Pareto points are numbered, with their tiles listed below. If the untiled model is not
-// Pareto-optimal, it is a hollow point. The line shows the least time for each amount of memory.
+// Points are numbered, with their time, operations done again and tiles listed below. The line
+// shows the least time for each amount of memory. Hollow points are off the line: points that do
+// fewer operations than those on it, and the untiled model.
 std::string FrontierSvg(const std::string& title, absl::Span<const FrontierPoint> points);
 
 }  // namespace ashlar

@@ -16,8 +16,8 @@ namespace ashlar {
 // Returns "arena 52183040 bytes, lower bound 52183040, optimal (...), planner dive".
 std::string ArenaLine(const memory::PlanResult& result);
 
-// Adds the same figures: arena_bytes, lower_bound_bytes, proven_bytes (no plan has fewer), proof,
-// planner.
+// Adds the same figures: arena_bytes, lower_bound_bytes, proven_bytes (no placement of these
+// buffers has fewer), proof, planner.
 void AddArena(const memory::PlanResult& result, Json& document);
 
 // Returns the buffers of a model's plan.

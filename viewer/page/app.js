@@ -68,6 +68,7 @@ class App {
     facts.replaceChildren("arena ", element("b", {}, exactBytes(plan.arena)), ", lower bound ", exactBytes(plan.lowerBound), ", ",
                           gap === 0 ? "no placement of these buffers is smaller" : `at most ${formatBytes(gap)} more than the smallest`,
                           `; ${formatCount(plan.count)} buffers, ${formatCount(plan.last - plan.begin)} steps, planner ${plan.document.planner}`,
+                          plan.document.predicted_ms > 0 ? `; ${expectedCost(plan.document)}` : "",
                           plan.used === undefined ? "" : `; a run used ${exactBytes(plan.used)}`);
     for (const {over, curve, plan} of this.pictures) {
       over.setAttribute("aria-label", `${plan.title}: ${formatCount(plan.count)} buffers in ${exactBytes(plan.arena)}, addresses over steps. ` +

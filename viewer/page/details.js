@@ -17,6 +17,10 @@ function bytesAt(plan, step) {
   return {live, kinds, highest, gaps: highest - live};
 }
 
+// Returns the time that a run is expected to take, and the operations that tiles do again.
+const expectedCost = ({predicted_ms: ms, extra_flops_ratio: again}) =>
+    `${ms.toPrecision(3)} ms expected, ${again > 0 ? `${(100 * again).toFixed(1)} % of the operations done again` : "no operation done twice"}`;
+
 class Details {
   constructor(root, app) {
     this.root = root;
@@ -132,6 +136,7 @@ class Details {
         ["weights", d.weights_bytes > 0 ? exactBytes(d.weights_bytes) : ""],
         ["input, output", d.input_bytes + d.output_bytes > 0 ? `${formatBytes(d.input_bytes)}, ${formatBytes(d.output_bytes)}` : ""],
         ["tiles", d.tile],
+        ["expected", d.predicted_ms > 0 ? expectedCost(d) : ""],
         ["bottleneck", this.stepLink(plan, d.bottleneck_step)],
         ["buffers, steps", `${formatCount(count)}, ${formatCount(plan.last - plan.begin)}`],
         ...d.passes.filter(pass => pass.arena_bytes_before !== pass.arena_bytes_after)

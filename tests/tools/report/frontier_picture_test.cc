@@ -45,5 +45,17 @@ TEST(FrontierPictureTest, TheModelWithoutTilesIsShownInAnyCase) {
   EXPECT_THAT(svg, HasSubstr(">4 MiB</text>"));
 }
 
+// A point that is slower than others in as few bytes, but does fewer operations, is off the line.
+TEST(FrontierPictureTest, PointsThatDoFewerOperationsAreShown) {
+  std::vector<FrontierPoint> points = {PointOf("", 900, 10), PointOf("0-1:lines2", 700, 15),
+                                       PointOf("0-1:rows2", 600, 12)};
+  points[2].extra_flops_ratio = 0.125;
+  const std::string svg = FrontierSvg("", points);
+  EXPECT_THAT(svg, HasSubstr("fill=\"white\"><title>0-1:lines2"));
+  EXPECT_THAT(svg, HasSubstr(">12.5 %</text>"));
+  points[1].extra_flops_ratio = 0.125;
+  EXPECT_THAT(FrontierSvg("", points), Not(HasSubstr("0-1:lines2")));
+}
+
 }  // namespace
 }  // namespace ashlar
