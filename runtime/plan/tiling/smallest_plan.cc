@@ -1,12 +1,13 @@
-// A stage plans the tilings that are expected to be smallest, then the best of these with more work
-// and with faster kernels.
+// A stage plans the tilings that are expected to be smallest, of each rewrite; then the best of all
+// with more work, and with faster kernels.
 #include "runtime/plan/tiling/smallest_plan.h"
 
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <numeric>
+#include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -19,24 +20,18 @@ namespace {
 
 // Extra operations of the stages, over all of the untiled graph.
 constexpr double kLimits[] = {0, 0.05, 0.3, 1, std::numeric_limits<double>::infinity()};
-// Limits on the tilings that a stage plans, and of these with more work.
-constexpr size_t kPlanned = 8, kThorough = 2;
+// Limits on the tilings of a rewrite that a stage plans, and on their operators together: a plan of
+// a large graph takes seconds.
+constexpr size_t kPlanned = 8, kMostOperators = 100000;
+// The tilings that a stage plans with more work, and how much larger they may be than the smallest.
+constexpr size_t kThorough = 3;
+constexpr double kNearlyLeast = 1.05;
 // Plans made at the same time: a fixed number, not the number of cores, because results must not
 // depend on it. A plan of a large graph takes tens of megabytes.
 constexpr size_t kTogether = 2;
-
-// The order in which plans are better.
-struct Rank {
-  int64_t arena = std::numeric_limits<int64_t>::max();
-  double extra_flops = 0, ms = 0;
-
-  static Rank Of(const PlannedGraph& planned) {
-    return {planned.plan.plan.arena, planned.extra_flops_ratio, planned.predicted_ms};
-  }
-  friend bool operator<(const Rank& a, const Rank& b) {
-    return std::tie(a.arena, a.extra_flops, a.ms) < std::tie(b.arena, b.extra_flops, b.ms);
-  }
-};
+// If more planning time is asked for, so many plans are made with each multiple of the usual work.
+constexpr size_t kMoreWork = 4;
+constexpr int64_t kMultiple = 4;
 
 // Returns the names of the kernels, by node.
 std::vector<std::string> KernelsOf(const PlannedGraph& planned) {
@@ -47,121 +42,207 @@ std::vector<std::string> KernelsOf(const PlannedGraph& planned) {
   return names;
 }
 
+// A tiling that was planned with little work.
+struct Look {
+  size_t rewrite = 0;
+  Tiling tiling;
+  int64_t arena = 0, bound = 0;  // bytes
+};
+
 class Stages {
  public:
-  Stages(const Graph& graph, double max_extra_flops)
-      : graph_(graph), max_extra_flops_(max_extra_flops) {}
+  Stages(const Graph& graph, absl::Span<const std::unique_ptr<TiledPlans>> rewrites,
+         double max_extra_flops)
+      : graph_(graph), rewrites_(rewrites), max_extra_flops_(max_extra_flops) {}
 
-  // Plans the tilings that the search expects to be smallest, with little work; then with more work
-  // the best of them and the first that was expected; then the best of all with fast kernels.
-  absl::Status Run(TiledPlans& plans, double limit) {
+  absl::Status Run(double limit) {
     const std::shared_ptr<PlannedGraph> before = least_plan_;
-    ASHLAR_RETURN_IF_ERROR(Improve(plans, limit));
-    if (least_plan_ == before || least_plan_->tiles.empty()) return absl::OkStatus();
+    std::vector<Look> looks;
+    for (size_t i = 0; i < rewrites_.size(); ++i) {
+      ASHLAR_RETURN_IF_ERROR(LookAt(i, limit, looks));
+    }
+    if (least_plan_ == before) return absl::OkStatus();
+    for (const Look& look : Nearest(looks)) {
+      if (look.bound >= least_) continue;
+      ASHLAR_RETURN_IF_ERROR(
+          PlanOne(look, {nullptr, true, Thoroughness::kChosen}, limit, /*or_equal=*/false));
+    }
+    ASHLAR_RETURN_IF_ERROR(TryFastKernels());
+    if (least_plan_->tiles.empty()) return absl::OkStatus();
     ASHLAR_ASSIGN_OR_RETURN(
         auto fewer,
-        WithoutNeedlessTiles(graph_, std::make_unique<PlannedGraph>(*least_plan_), least_.arena));
-    if (!(fewer->tiles == least_plan_->tiles)) Offer(std::move(fewer), /*or_equal=*/true);
+        WithoutNeedlessTiles(graph_, std::make_unique<PlannedGraph>(*least_plan_), least_));
+    if (!(fewer->tiles == least_plan_->tiles)) {
+      Offer(std::move(fewer), best_.rewrite, {nullptr, true, Thoroughness::kChosen},
+            /*or_equal=*/true);
+    }
     return absl::OkStatus();
   }
 
-  std::unique_ptr<PlannedGraph> Take() {
+  // Plans the smallest plans within the limit again, with more and more work.
+  absl::Status WorkOn(int64_t work) {
+    const int64_t usual = rewrites_[0]->usual_work();
+    std::vector<VisitedPlan> smallest;
+    for (const VisitedPlan& plan : visited_) {
+      const auto place =
+          std::find_if(smallest.begin(), smallest.end(), [&](const VisitedPlan& other) {
+            return IsSmaller(plan.point, other.point) || plan.tiles == other.tiles;
+          });
+      if (place != smallest.end() && place->tiles == plan.tiles) continue;
+      smallest.insert(place, plan);
+      if (smallest.size() > kMoreWork) smallest.pop_back();
+    }
+    for (int64_t multiple = kMultiple; multiple <= work / usual; multiple *= kMultiple) {
+      for (const VisitedPlan& plan : smallest) {
+        Look look{plan.rewrite, {}, 0, 0};
+        look.tiling.spec = plan.tiles;
+        ASHLAR_RETURN_IF_ERROR(
+            PlanOne(look, {nullptr, plan.low_workspace, Thoroughness::kChosen, multiple},
+                    max_extra_flops_, /*or_equal=*/false));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  SmallestPlan Take() {
     least_plan_.reset();
-    return taken_ == nullptr ? nullptr : std::make_unique<PlannedGraph>(std::move(*taken_));
+    SmallestPlan smallest{nullptr, std::move(visited_)};
+    if (taken_ != nullptr) smallest.plan = std::make_unique<PlannedGraph>(std::move(*taken_));
+    return smallest;
   }
 
  private:
-  absl::Status Improve(TiledPlans& plans, double limit) {
-    const std::vector<Tiling> tilings = plans.least_tilings().Find(limit, least_.arena);
-    const Tiling* best = nullptr;
-    bool proven = false;
-    // Plans some at a time, as long as each may be the smallest.
-    const auto plan = [&](const std::vector<TiledPlans::Candidate>& candidates) -> absl::Status {
-      for (size_t next = 0; next < candidates.size();) {
-        std::vector<TiledPlans::Candidate> some;
-        for (; next < candidates.size() && some.size() < kTogether; ++next) {
-          if (candidates[next].tiling->live_bytes < least_.arena) some.push_back(candidates[next]);
-        }
-        ASHLAR_ASSIGN_OR_RETURN(auto planned, plans.Plan(some));
-        for (size_t i = 0; i < planned.size(); ++i) {
-          if (planned[i] == nullptr || planned[i]->extra_flops_ratio > limit) continue;
-          const bool is_proven = planned[i]->plan.proof != memory::Proof::kNone;
-          if (!Offer(std::move(planned[i]))) continue;
-          best = some[i].tiling;
-          proven = is_proven;
+  // Plans the tilings of a rewrite that are expected to be smallest, some at a time, as long as
+  // each may be the smallest of all.
+  absl::Status LookAt(size_t rewrite, double limit, std::vector<Look>& looks) {
+    TiledPlans& plans = *rewrites_[rewrite];
+    const std::vector<Tiling> tilings = plans.least_tilings().Find(limit, least_);
+    const size_t count = std::min(tilings.size(), kPlanned);
+    size_t operators = 0;
+    for (size_t next = 0; next < count && operators < kMostOperators;) {
+      std::vector<TiledPlans::Candidate> some;
+      for (; next < count && some.size() < kTogether; ++next) {
+        if (tilings[next].live_bytes < least_) {
+          some.push_back({&tilings[next], true, Thoroughness::kLook});
         }
       }
-      return absl::OkStatus();
+      ASHLAR_ASSIGN_OR_RETURN(auto planned, plans.Plan(some));
+      for (size_t i = 0; i < planned.size(); ++i) {
+        if (planned[i] == nullptr || planned[i]->extra_flops_ratio > limit) continue;
+        operators += planned[i]->graph.nodes().size();
+        looks.push_back(
+            {rewrite, *some[i].tiling, planned[i]->plan.plan.arena, planned[i]->plan.lower_bound});
+        if (Offer(std::move(planned[i]), rewrite, some[i], /*or_equal=*/false)) {
+          best_ = looks.back();
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Returns the tilings to plan with more work: the smallest, and the first that was expected of
+  // the same rewrite; then the smallest and the first of other rewrites, if they are nearly as
+  // small.
+  static std::vector<Look> Nearest(const std::vector<Look>& looks) {
+    std::vector<size_t> order(looks.size()), chosen;
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return looks[a].arena < looks[b].arena; });
+    const auto first_of = [&](size_t rewrite) {
+      const auto first = std::find_if(looks.begin(), looks.end(),
+                                      [&](const Look& look) { return look.rewrite == rewrite; });
+      return static_cast<size_t>(first - looks.begin());
     };
-    std::vector<TiledPlans::Candidate> candidates;
-    for (size_t i = 0; i < std::min(tilings.size(), kPlanned); ++i) {
-      candidates.push_back({&tilings[i], true, Thoroughness::kLook});
+    const auto choose = [&](size_t look) {
+      if (std::count(chosen.begin(), chosen.end(), look) == 0) chosen.push_back(look);
+    };
+    if (!order.empty()) {
+      choose(order[0]);
+      choose(first_of(looks[order[0]].rewrite));
     }
-    ASHLAR_RETURN_IF_ERROR(plan(candidates));
-    if (best == nullptr) return absl::OkStatus();
-    if (!proven) {
-      candidates = {{best, true, Thoroughness::kChosen}};
-      for (size_t i = 0; i < tilings.size() && candidates.size() < kThorough; ++i) {
-        if (&tilings[i] == best || tilings[i].arena_bytes > tilings[0].arena_bytes) continue;
-        candidates.push_back({&tilings[i], true, Thoroughness::kChosen});
-      }
-      ASHLAR_RETURN_IF_ERROR(plan(candidates));
+    std::set<size_t> seen;  // rewrites
+    for (const size_t i : order) {
+      const double most = kNearlyLeast * static_cast<double>(looks[order[0]].arena);
+      if (static_cast<double>(looks[i].arena) > most) break;
+      const bool is_best = seen.insert(looks[i].rewrite).second;
+      if (is_best || i == first_of(looks[i].rewrite)) choose(i);
     }
+    std::vector<Look> nearest;
+    for (size_t i = 0; i < std::min(chosen.size(), kThorough); ++i) {
+      nearest.push_back(looks[chosen[i]]);
+    }
+    return nearest;
+  }
+
+  // Usually the kernels that need little are the fastest that fit, too.
+  absl::Status TryFastKernels() {
+    TiledPlans& plans = *rewrites_[best_.rewrite];
     if (plans.kinds().size() == 1) return absl::OkStatus();
-    // Usually the kernels that need little are the fastest that fit, too.
-    ASHLAR_ASSIGN_OR_RETURN(auto look, plans.Plan({{best, false, Thoroughness::kLook}}));
+    ASHLAR_ASSIGN_OR_RETURN(auto look, plans.Plan({{&best_.tiling, false, Thoroughness::kLook}}));
     if (look[0] == nullptr) return absl::OkStatus();
-    if (KernelsOf(*look[0]) == KernelsOf(*least_plan_)) {
-      least_plan_->planning.kernels.low_workspace = look[0]->planning.kernels.low_workspace;
-      least_plan_->spared = look[0]->spared;
-      return absl::OkStatus();
+    if (KernelsOf(*look[0]) != KernelsOf(*least_plan_)) {
+      return PlanOne(best_, {nullptr, false, Thoroughness::kChosen},
+                     std::numeric_limits<double>::infinity(), /*or_equal=*/true);
     }
-    ASHLAR_ASSIGN_OR_RETURN(auto planned, plans.Plan({{best, false, Thoroughness::kChosen}}));
-    Offer(std::move(planned[0]), /*or_equal=*/true);
+    least_plan_->planning.kernels.low_workspace = look[0]->planning.kernels.low_workspace;
+    least_plan_->spared = look[0]->spared;
+    return absl::OkStatus();
+  }
+
+  // Plans a tiling as `how` says, and offers the plan.
+  absl::Status PlanOne(const Look& look, TiledPlans::Candidate how, double limit, bool or_equal) {
+    how.tiling = &look.tiling;
+    ASHLAR_ASSIGN_OR_RETURN(auto planned, rewrites_[look.rewrite]->Plan({how}));
+    if (planned[0] == nullptr || planned[0]->extra_flops_ratio > limit) return absl::OkStatus();
+    if (Offer(std::move(planned[0]), look.rewrite, how, or_equal)) best_ = look;
     return absl::OkStatus();
   }
 
   // Returns whether a plan is the best of all stages so far. Keeps it if it is the best within the
   // limit.
-  bool Offer(std::unique_ptr<PlannedGraph> planned, bool or_equal = false) {
-    if (planned == nullptr) return false;
-    const Rank rank = Rank::Of(*planned);
-    const auto is_better = [&](const Rank& other) {
-      return rank < other || (or_equal && !(other < rank));
+  bool Offer(std::unique_ptr<PlannedGraph> planned, size_t rewrite,
+             const TiledPlans::Candidate& how, bool or_equal) {
+    const PlanPoint point = PlanPoint::Of(*planned);
+    const auto is_better = [&](const PlannedGraph* other) {
+      if (other == nullptr) return true;
+      const PlanPoint than = PlanPoint::Of(*other);
+      return IsSmaller(point, than) || (or_equal && !IsSmaller(than, point));
     };
-    const bool best = is_better(least_);
     const std::shared_ptr<PlannedGraph> shared = std::move(planned);
+    const bool best = is_better(least_plan_.get());
     if (best) {
-      least_ = rank;
       least_plan_ = shared;
+      least_ = point.arena;
     }
-    const bool within = shared->extra_flops_ratio <= max_extra_flops_;
-    if (within && (taken_ == nullptr || is_better(Rank::Of(*taken_)))) taken_ = shared;
+    if (point.extra_flops <= max_extra_flops_) {
+      visited_.push_back(VisitedPlan::Of(*shared, rewrite, how.thorough, how.multiple));
+      if (is_better(taken_.get())) taken_ = shared;
+    }
     return best;
   }
 
   const Graph& graph_;  // before the passes
+  const absl::Span<const std::unique_ptr<TiledPlans>> rewrites_;
   const double max_extra_flops_;
-  Rank least_;  // of all stages
+  int64_t least_ = std::numeric_limits<int64_t>::max();  // bytes, of all stages
+  Look best_;                                            // of `least_plan_`, before needless tiles
   std::shared_ptr<PlannedGraph> least_plan_, taken_;
+  std::vector<VisitedPlan> visited_;
 };
 
 }  // namespace
 
-bool IsSmaller(const PlannedGraph& a, const PlannedGraph& b) { return Rank::Of(a) < Rank::Of(b); }
-
-absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestOf(
-    const Graph& graph, absl::Span<const std::unique_ptr<TiledPlans>> rewrites,
-    double max_extra_flops) {
-  Stages stages(graph, max_extra_flops);
+absl::StatusOr<SmallestPlan> SmallestOf(const Graph& graph,
+                                        absl::Span<const std::unique_ptr<TiledPlans>> rewrites,
+                                        double max_extra_flops, int64_t work) {
+  Stages stages(graph, rewrites, max_extra_flops);
   double before = -1;
   for (const double limit : kLimits) {
     if (before >= max_extra_flops) break;
     before = limit;
-    for (const std::unique_ptr<TiledPlans>& plans : rewrites) {
-      ASHLAR_RETURN_IF_ERROR(stages.Run(*plans, limit));
-    }
+    ASHLAR_RETURN_IF_ERROR(stages.Run(limit));
   }
+  ASHLAR_RETURN_IF_ERROR(stages.WorkOn(work));
   return stages.Take();
 }
 

@@ -9,23 +9,48 @@
 #ifndef ASHLAR_RUNTIME_PLAN_TILING_SMALLEST_PLAN_H_
 #define ASHLAR_RUNTIME_PLAN_TILING_SMALLEST_PLAN_H_
 
+#include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/plan/tiling/plan_choice.h"
 #include "runtime/plan/tiling/tiled_plans.h"
 
 namespace ashlar {
 
-// Returns the smallest plan that is found, without tiles that save nothing. `graph`: before the
-// passes. `rewrites`: the same, rewritten in several ways, at least one. Null if it has no tiles.
-absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestOf(
-    const Graph& graph, absl::Span<const std::unique_ptr<TiledPlans>> rewrites,
-    double max_extra_flops);
+// A plan that a search made, and what makes it again (TiledPlans::Plan).
+struct VisitedPlan {
+  PlanPoint point;
+  size_t rewrite = 0;  // the index of its TiledPlans
+  TileSpec tiles;
+  bool low_workspace = false;
+  Thoroughness thorough = Thoroughness::kLook;
+  int64_t multiple = 1;
 
-// Returns whether a plan has fewer bytes than another, or does fewer operations in as many, or is
-// expected to be faster with as many of both.
-bool IsSmaller(const PlannedGraph& a, const PlannedGraph& b);
+  static VisitedPlan Of(const PlannedGraph& planned, size_t rewrite, Thoroughness thorough,
+                        int64_t multiple = 1) {
+    return {PlanPoint::Of(planned),
+            rewrite,
+            planned.tiles,
+            planned.planning.kernels.low_workspace,
+            thorough,
+            multiple};
+  }
+};
+
+struct SmallestPlan {
+  std::unique_ptr<PlannedGraph> plan;  // null if the graph has no tiles
+  std::vector<VisitedPlan> visited;    // all plans within the limit, this one among them
+};
+
+// Returns the smallest plan that is found, without tiles that save nothing. `graph`: before the
+// passes. `rewrites`: the same, rewritten in several ways, at least one. `work`: for one plan. More
+// than usual lets the search go on after it has ended, so it never makes the plan larger.
+absl::StatusOr<SmallestPlan> SmallestOf(const Graph& graph,
+                                        absl::Span<const std::unique_ptr<TiledPlans>> rewrites,
+                                        double max_extra_flops, int64_t work);
 
 }  // namespace ashlar
 

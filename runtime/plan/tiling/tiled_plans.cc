@@ -21,7 +21,7 @@ namespace {
 // Work for a plan that may be returned, as a multiple of a candidate's.
 constexpr int64_t kChosenWork = 4;
 // A look has one part in this many.
-constexpr int64_t kLooks = 4;
+constexpr int64_t kLooks = 8;
 
 // Returns how tilings share the device's memory, with kernels of low workspace. Without workspaces
 // if they cannot be computed on several threads at once.
@@ -106,6 +106,8 @@ TiledPlans::TiledPlans(const RewrittenGraph& rewritten, const PlanRequest& reque
 TilingProblem TiledPlans::Problem(double max_extra_flops) {
   const int64_t alignment = request_.debug.alignment;
   const Processor processor = request_.target.processor.value_or(device_.processor());
+  memory::PlanOptions planner = request_.planning.planner;
+  planner.limits.work = usual_work();
   return {rewritten_.graph,
           order_.order,
           SpeedOf(device_, request_.target, request_.planning),
@@ -115,7 +117,7 @@ TilingProblem TiledPlans::Problem(double max_extra_flops) {
           request_.planning.planner.limits.stop,
           &costs_,
           alignment > 0 ? alignment : device_.arena_alignment(processor),
-          request_.planning.planner};
+          planner};
 }
 
 absl::StatusOr<std::unique_ptr<TiledPlans>> TiledPlans::Create(const RewrittenGraph& rewritten,
@@ -126,14 +128,17 @@ absl::StatusOr<std::unique_ptr<TiledPlans>> TiledPlans::Create(const RewrittenGr
   return std::unique_ptr<TiledPlans>(new TiledPlans(rewritten, request, *device, std::move(order)));
 }
 
-const FoundTilings& TiledPlans::tilings() {
-  if (!search_) {
-    TilingProblem problem = Problem(max_extra_flops());
-    problem.rolling = false;
-    search_.emplace(problem);
-    search_->Search();
-  }
-  return search_->found();
+double TiledPlans::EstimateUntiled() const {
+  return EstimateTime(rewritten_.graph, BuildStorageModel(rewritten_.graph, arena_.storage),
+                      SpeedOf(device_, request_.target, request_.planning));
+}
+
+const FoundTilings& TiledPlans::tilings(double max_extra_flops) {
+  TilingProblem problem = Problem(max_extra_flops);
+  problem.rolling = false;
+  const auto [search, is_new] = searches_.try_emplace(max_extra_flops, problem);
+  if (is_new) search->second.Search();
+  return search->second.found();
 }
 
 LeastTilings& TiledPlans::least_tilings() {
@@ -149,21 +154,24 @@ void TiledPlans::ForEach(size_t count, absl::FunctionRef<void(size_t)> function)
   }
 }
 
-absl::Status TiledPlans::TileAs(const std::vector<const Tiling*>& tilings) {
-  absl::erase_if(tiled_, [&](const auto& entry) {
-    return std::count(tilings.begin(), tilings.end(), entry.first) == 0;
-  });
-  std::vector<std::optional<absl::StatusOr<TiledGraph>>> made(tilings.size());
-  ParallelFor(tilings.size(), request_.planning.planner.limits.stop, [&](size_t i) {
-    const TileSpec& spec = tilings[i]->spec;
-    if (tiled_.contains(tilings[i])) return;
+absl::Status TiledPlans::TileAs(const std::vector<Candidate>& candidates) {
+  std::map<std::string, const TileSpec*> specs;
+  for (const Candidate& candidate : candidates) {
+    specs.emplace(candidate.tiling->spec.ToString(), &candidate.tiling->spec);
+  }
+  absl::erase_if(tiled_, [&](const auto& entry) { return !specs.contains(entry.first); });
+  const std::vector<std::pair<std::string, const TileSpec*>> tiles(specs.begin(), specs.end());
+  std::vector<std::optional<absl::StatusOr<TiledGraph>>> made(tiles.size());
+  ParallelFor(tiles.size(), request_.planning.planner.limits.stop, [&](size_t i) {
+    if (tiled_.contains(tiles[i].first)) return;
+    const TileSpec& spec = *tiles[i].second;
     made[i] = spec.empty() ? TiledGraph{} : TileRewritten(rewritten_, order_, spec);
   });
-  for (size_t i = 0; i < tilings.size(); ++i) {
+  for (size_t i = 0; i < tiles.size(); ++i) {
     if (!made[i]) continue;
     const absl::Status& status = made[i]->status();
     if (!status.ok() && !status.GetPayload(kNoSuchTiles)) return status;
-    if (status.ok()) tiled_.emplace(tilings[i], **std::move(made[i]));
+    if (status.ok()) tiled_.emplace(tiles[i].first, **std::move(made[i]));
   }
   return absl::OkStatus();
 }
@@ -177,26 +185,24 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> TiledPlans::Evaluate(
     request.target.tiles = spec;
     return PlanRewritten(rewritten_, request, ArrangementOf(request.planning));
   }
-  return PlanTiles(tiled_.at(candidate.tiling), spec, std::move(request), candidate.thorough);
+  request.planning.planner.limits.work = usual_work() * candidate.multiple;
+  return PlanTiles(tiled_.at(spec.ToString()), spec, std::move(request), candidate.thorough);
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> TiledPlans::Plan(
     const std::vector<Candidate>& candidates) {
-  std::vector<const Tiling*> tilings;
-  for (const Candidate& candidate : candidates) {
-    if (std::count(tilings.begin(), tilings.end(), candidate.tiling) == 0) {
-      tilings.push_back(candidate.tiling);
-    }
-  }
-  ASHLAR_RETURN_IF_ERROR(TileAs(tilings));
+  ASHLAR_RETURN_IF_ERROR(TileAs(candidates));
+  const auto is_tiled = [&](const Candidate& candidate) {
+    return tiled_.contains(candidate.tiling->spec.ToString());
+  };
   std::vector<absl::StatusOr<std::unique_ptr<PlannedGraph>>> evaluated(candidates.size());
   ForEach(candidates.size(), [&](size_t i) {
-    if (tiled_.contains(candidates[i].tiling)) evaluated[i] = Evaluate(candidates[i]);
+    if (is_tiled(candidates[i])) evaluated[i] = Evaluate(candidates[i]);
   });
   std::vector<std::unique_ptr<PlannedGraph>> plans;
   for (size_t i = 0; i < candidates.size(); ++i) {
     plans.emplace_back();
-    if (!tiled_.contains(candidates[i].tiling)) continue;
+    if (!is_tiled(candidates[i])) continue;
     ASHLAR_ASSIGN_OR_RETURN(plans.back(), std::move(evaluated[i]));
   }
   return plans;

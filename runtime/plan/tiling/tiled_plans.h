@@ -2,10 +2,14 @@
 #ifndef ASHLAR_RUNTIME_PLAN_TILING_TILED_PLANS_H_
 #define ASHLAR_RUNTIME_PLAN_TILING_TILED_PLANS_H_
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -58,13 +62,17 @@ class TiledPlans {
   static absl::StatusOr<std::unique_ptr<TiledPlans>> Create(const RewrittenGraph& rewritten,
                                                             const PlanRequest& request);
 
-  // Returns the tilings of which none is both slower and larger than another. The first call
-  // searches.
-  const FoundTilings& tilings();
+  // Returns the tilings within a limit of operations of which none is both slower and larger than
+  // another. The first call for a limit searches.
+  const FoundTilings& tilings(double max_extra_flops);
+  const FoundTilings& tilings() { return tilings(max_extra_flops()); }
   // The search for the smallest tilings.
   LeastTilings& least_tilings();
   // A lower bound for plans of the untiled graph, bytes; 0 if none is known.
   int64_t untiled_bound() const { return order_.bound_bytes; }
+  int operators() const { return CountOperators(rewritten_.graph); }
+  // Returns the expected time of the untiled graph, in its formats.
+  double EstimateUntiled() const;
   // The largest ratio of FLOPs that a tiling may recompute.
   double max_extra_flops() const {
     return request_.target.budget ? request_.target.budget->max_extra_flops
@@ -76,11 +84,16 @@ class TiledPlans {
     return request_.planning.kernels.low_workspace ? std::vector{true} : std::vector{false, true};
   }
 
+  // The work for a plan: as requested; and the same, but no more than by default.
+  int64_t requested_work() const { return request_.planning.planner.limits.work; }
+  int64_t usual_work() const { return std::min(requested_work(), memory::SearchLimits().work); }
+
   // A candidate plan.
   struct Candidate {
     const Tiling* tiling;
     bool low_workspace;  // low workspace: kernels that need little instead of the fastest
     Thoroughness thorough = Thoroughness::kCandidate;
+    int64_t multiple = 1;  // of the usual work
   };
   // Evaluates the candidates, in parallel if the device can plan in several threads. A plan is null
   // if the graph cannot be tiled that way: a segment may compute too little for its tiles if the
@@ -106,7 +119,7 @@ class TiledPlans {
   TilingProblem Problem(double max_extra_flops);
   void ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const;
   // Caches the tiled graphs of these tilings only, as far as they exist: they are large.
-  absl::Status TileAs(const std::vector<const Tiling*>& tilings);
+  absl::Status TileAs(const std::vector<Candidate>& candidates);
   absl::StatusOr<std::unique_ptr<PlannedGraph>> Evaluate(const Candidate& candidate) const;
 
   const RewrittenGraph& rewritten_;
@@ -115,9 +128,9 @@ class TiledPlans {
   const Schedule order_;
   const ArenaModel arena_;
   TilingCosts costs_;
-  std::optional<TilingSearch> search_;
+  std::map<double, TilingSearch> searches_;  // by the limit of operations
   std::optional<LeastTilings> least_;
-  absl::flat_hash_map<const Tiling*, TiledGraph> tiled_;  // of the last candidates
+  absl::flat_hash_map<std::string, TiledGraph> tiled_;  // of the last candidates, by tiles
 };
 
 }  // namespace ashlar

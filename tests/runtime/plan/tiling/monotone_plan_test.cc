@@ -1,13 +1,17 @@
 // A search for the smallest plan that may compute more never ends with more bytes; in as many bytes
-// it never does more operations. On random networks of floats and of 8 bits: chains, residuals,
-// branches. ASHLAR_RANDOM_CASES=200 tries more of them, ASHLAR_RANDOM_SEED=N one of them alone.
+// it never does more operations. Budgets see the same plans: the bytes of the smallest suffice, and
+// more bytes never take more operations or time. On random networks of floats and of 8 bits:
+// chains, residuals, branches. ASHLAR_RANDOM_CASES=200 tries more of them, ASHLAR_RANDOM_SEED=N one
+// of them alone.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
 #include <optional>
 #include <random>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "opr/concat.h"
 #include "opr/conv_bias.h"
 #include "opr/elemwise.h"
@@ -15,6 +19,8 @@
 #include "quantization/quantize_model.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/plan/plan_graph.h"
+#include "runtime/plan/tiling/plan_choice.h"
+#include "runtime/plan/tiling/tiled_plan.h"
 #include "tests/support/environment.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/sanitized.h"
@@ -92,25 +98,39 @@ std::optional<Graph> NetworkOf(int64_t seed, const PlanTarget& target) {
   return *std::move(twin);
 }
 
-TEST(MonotonePlan, MoreOperationsNeverTakeMoreBytes) {
-  cpu::RegisterDevice();
+PlanRequest Request() {
   PlanRequest request;
   request.target.processor = Value(Processor::Parse("avx2/32K/512K"));
   request.planning.planner.limits.work = 500'000;  // plans may be far from the best
+  return request;
+}
+
+// Calls `test` with random networks.
+void ForEachNetwork(const PlanRequest& request, const char* name, int64_t usual,
+                    absl::FunctionRef<void(const Graph&, int64_t seed)> test) {
+  cpu::RegisterDevice();
   const int64_t alone = testing::NumberFrom("ASHLAR_RANDOM_SEED", -1);
-  const int64_t cases = testing::NumberFrom("ASHLAR_RANDOM_CASES", testing::kSanitized ? 3 : 12);
-  int smaller = 0;
-  for (int64_t seed = std::max<int64_t>(alone, 0); seed < (alone < 0 ? cases : alone + 1); ++seed) {
-    SCOPED_TRACE(::testing::Message() << "again: ASHLAR_RANDOM_SEED=" << seed
-                                      << " runtime_session_test --gtest_filter='MonotonePlan.*'");
+  const int64_t cases = testing::NumberFrom("ASHLAR_RANDOM_CASES", testing::kSanitized ? 3 : usual);
+  const int64_t first = testing::NumberFrom("ASHLAR_RANDOM_FIRST", 0);
+  for (int64_t seed = alone < 0 ? first : alone; seed < (alone < 0 ? cases : alone + 1); ++seed) {
+    SCOPED_TRACE(::testing::Message()
+                 << "again: ASHLAR_RANDOM_SEED=" << seed
+                 << " runtime_session_test --gtest_filter='MonotonePlan." << name << "'");
     const std::optional<Graph> graph = NetworkOf(seed, request.target);
-    if (!graph) continue;
+    if (graph) test(*graph, seed);
+  }
+}
+
+TEST(MonotonePlan, MoreOperationsNeverTakeMoreBytes) {
+  PlanRequest request = Request();
+  int smaller = 0;
+  const auto test = [&](const Graph& graph, int64_t) {
     int64_t bytes = std::numeric_limits<int64_t>::max();
     double operations = 0;
     // Also limits between the stages of the search.
     for (const double limit : {0.0, 0.02, 0.05, 0.2, 0.3, 1.0, kEndless}) {
       request.target.budget = MemoryBudget{0, limit};
-      const auto planned = Value(PlanGraph(Graph(*graph), request));
+      const auto planned = Value(PlanGraph(Graph(graph), request));
       const int64_t arena = planned->plan.plan.arena;
       EXPECT_LE(arena, bytes) << "with a limit of " << limit;
       EXPECT_LE(planned->extra_flops_ratio, limit);
@@ -121,10 +141,64 @@ TEST(MonotonePlan, MoreOperationsNeverTakeMoreBytes) {
       bytes = arena;
       operations = planned->extra_flops_ratio;
     }
-  }
-  if (alone < 0 && cases >= 12) {
+  };
+  ForEachNetwork(request, "MoreOperationsNeverTakeMoreBytes", 12, test);
+  if (testing::NumberFrom("ASHLAR_RANDOM_SEED", -1) < 0 && !testing::kSanitized) {
     EXPECT_GT(smaller, 1) << "operations done twice bring something";
   }
+}
+
+TEST(MonotonePlan, MorePlanningTimeNeverTakesMoreBytes) {
+  PlanRequest request = Request();
+  const auto test = [&](const Graph& graph, int64_t) {
+    int64_t before = std::numeric_limits<int64_t>::max();
+    for (const int64_t multiple : {1, 4, 20}) {
+      request.planning.planner.limits.work = multiple * memory::SearchLimits().work;
+      request.target.budget = MemoryBudget{0, 0};
+      const auto planned = Value(PlanGraph(Graph(graph), request));
+      EXPECT_LE(planned->plan.plan.arena, before) << multiple << " times the usual work";
+      before = planned->plan.plan.arena;
+    }
+  };
+  ForEachNetwork(request, "MorePlanningTimeNeverTakesMoreBytes", 2, test);
+}
+
+TEST(MonotonePlan, MoreBytesNeverTakeMoreOperationsOrTime) {
+  PlanRequest request = Request();
+  request.debug.keep_untiled = true;
+  const auto test = [&](const Graph& graph, int64_t seed) {
+    const double limit = std::array{0.0, 0.3, kEndless}[static_cast<size_t>(seed % 3)];
+    request.target.budget = MemoryBudget{0, limit};
+    const auto smallest = Value(PlanGraph(Graph(graph), request));
+    const int64_t least = smallest->plan.plan.arena;
+    const int64_t whole = std::max(least, smallest->untiled->plan.plan.arena);
+    PlanPoint before = PlanPoint::Of(*smallest);
+    before.ms = kEndless;
+    for (const double share : {0.0, 0.1, 0.4, 1.0}) {
+      const int64_t bytes =
+          least + static_cast<int64_t>(static_cast<double>(whole - least) * share);
+      SCOPED_TRACE(::testing::Message() << bytes << " bytes of " << whole << ", limit " << limit);
+      request.target.budget = MemoryBudget{bytes, limit};
+      const absl::StatusOr<std::unique_ptr<PlannedGraph>> planned =
+          PlanGraph(Graph(graph), request);
+      ASSERT_TRUE(planned.ok()) << planned.status();
+      const PlanPoint point = PlanPoint::Of(**planned);
+      EXPECT_LE(point.arena, bytes);
+      EXPECT_LE(point.extra_flops, before.extra_flops);
+      EXPECT_LE(point.ms, before.ms);
+      before = point;
+    }
+    request.target.budget = MemoryBudget{0, limit};
+    std::vector<PlanPoint> points;
+    for (const auto& point : Value(PlanFrontier(Graph(graph), request))) {
+      points.push_back(PlanPoint::Of(*point));
+    }
+    EXPECT_EQ(ParetoOptimal(points).size(), points.size());
+    if (smallest->tiles.empty()) return;  // may have other formats than tiles
+    ASSERT_FALSE(points.empty());
+    EXPECT_LE(points.back().arena, least);
+  };
+  ForEachNetwork(request, "MoreBytesNeverTakeMoreOperationsOrTime", 6, test);
 }
 
 }  // namespace

@@ -47,6 +47,21 @@ TEST_F(TiledPlansTest, EqualCandidatesHaveEqualPlans) {
   for (const auto& plan : planned) EXPECT_GE(plan->plan.plan.arena, plan->schedule.peak_bytes);
 }
 
+// Regression: tiled graphs were kept by the address of their tiling, where another may lie later.
+TEST_F(TiledPlansTest, AnotherTilingAtTheSameAddressHasItsOwnPlan) {
+  const std::vector<Tiling>& smallest = plans_->tilings().smallest;
+  ASSERT_GT(smallest.size(), 1u);
+  Tiling tiling = smallest[0];
+  const auto first = Value(plans_->Plan({{&tiling, true}}));
+  tiling = smallest[1];
+  const auto second = Value(plans_->Plan({{&tiling, true}}));
+  const auto alone = Value(plans_->Plan({{&smallest[1], true}}));
+  ASSERT_NE(alone[0], nullptr);
+  EXPECT_EQ(second[0]->graph.nodes().size(), alone[0]->graph.nodes().size());
+  EXPECT_EQ(second[0]->plan.plan.arena, alone[0]->plan.plan.arena);
+  EXPECT_NE(first[0]->graph.nodes().size(), second[0]->graph.nodes().size());
+}
+
 TEST_F(TiledPlansTest, TilesThatTheGraphDoesNotHaveGiveNoPlan) {
   const Tiling none{Value(TileSpec::Parse("7000-8000:lines2")), 0, 0, 0};
   EXPECT_EQ(Value(plans_->Plan({{&none, true}}))[0], nullptr);
