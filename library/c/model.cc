@@ -34,6 +34,7 @@ absl::StatusOr<ashlar::OpenOptions> OptionsOf(const ashlar_open_options* given) 
   ASHLAR_RETURN_IF_ERROR(ashlar::c::Read(given, "ashlar_open_options", read));
   if (read.num_files > 0) ASHLAR_RETURN_IF_ERROR(CheckGiven(read.files, "files"));
   ashlar::OpenOptions options;
+  // All files are the library's to release before the first of them is refused.
   for (const ashlar_file& file : absl::MakeConstSpan(read.files, read.num_files)) {
     const std::shared_ptr<const void> owner(file.bytes, [file](const void*) {
       if (file.release != nullptr) file.release(file.context);
