@@ -26,19 +26,26 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
   RegionBuilder& regions = builder.regions();
   Regions total = outputs;
   ASHLAR_RETURN_IF_ERROR(builder.AddNeeds(segment.nodes, total));
-  if (!total.contains(segment.input) || total.at(segment.input).size() != 4) {
-    return absl::InvalidArgumentError(absl::StrCat("tile segment ", segment.spec.from, "-",
-                                                   segment.spec.to, " begins with no image"));
+  int64_t most = 0;
+  for (const int input : segment.inputs) {
+    if (total.contains(input) && total.at(input).size() == 4) {
+      most = std::max(most, total.at(input)[kAxisH].size());
+    }
   }
-  if (const int64_t rows = total.at(segment.input)[kAxisH].size(); segment.spec.count > rows) {
-    return TooManyParts(builder.source(), segment.spec, segment.spec.count, rows, "rows",
-                        segment.input);
+  if (most == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tile segment ", segment.spec.Ends(), " begins with no image"));
+  }
+  if (segment.spec.count > most) {
+    return TooManyParts(builder.source(), segment.spec, segment.spec.count, most, "rows",
+                        segment.inputs[0]);
   }
   ASHLAR_ASSIGN_OR_RETURN(const LineSchedule lines, ScheduleLines(regions, segment, total));
   std::map<int, std::vector<Piece>> columns;
   Scope strips(&scope);
   absl::flat_hash_map<int, Piece> kept;    // by var: rows of the previous strip
   absl::flat_hash_map<int, Piece> joined;  // by var that joins rows: of the steps before
+  absl::flat_hash_set<int> stored;         // outputs that steps read where they are stored
   const bool rolls = segment.spec.kind == TileKind::kRolling;
   for (size_t t = 0; t < lines.steps.size(); ++t) {
     const LineStep& step = lines.steps[t];
@@ -46,6 +53,7 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
     const int around = builder.record().Begin(segment, static_cast<int64_t>(t), 0, {});
     const PartStyle part{true, absl::StrCat(style.part, "/", t)};
     const auto keep = [&](int var) -> absl::Status {
+      if (stored.contains(var)) return absl::OkStatus();
       const auto rows = step.keep.find(var);
       if (rows == step.keep.end()) {
         kept.erase(var);
@@ -101,7 +109,18 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
       for (int input : behind) ASHLAR_RETURN_IF_ERROR(keep(input));
       for (int input : step.last_read[i]) read_kept(input);
       if (rows == step.made.end()) continue;
-      if (outputs.contains(var)) columns[var].push_back(made);
+      if (outputs.contains(var)) {
+        std::vector<Piece>& pieces = columns[var];
+        pieces.push_back(made);
+        // Rows that later steps read, too, stay where they are.
+        if (step.keep.contains(var) && regions.HasRows(made)) stored.insert(var);
+        if (stored.contains(var)) {
+          ASHLAR_ASSIGN_OR_RETURN(Piece whole, regions.Join(pieces, kAxisH));
+          pieces = {whole};
+          strips.Set(var, std::move(whole));
+          continue;
+        }
+      }
       Piece strip = made;
       if (const auto before = kept.find(var); before != kept.end()) {
         Region halo = before->second.region;

@@ -68,8 +68,8 @@ absl::Status PartBuilder::JoinOutputs(const std::map<int, std::vector<Piece>>& p
 
 absl::Status TooManyParts(const Graph& source, const TileSegment& spec, int64_t parts, int64_t size,
                           absl::string_view what, int var) {
-  return absl::InvalidArgumentError(absl::StrCat("tile segment ", spec.from, "-", spec.to, ": ",
-                                                 parts, " parts of ", size, " ", what, " of ",
+  return absl::InvalidArgumentError(absl::StrCat("tile segment ", spec.Ends(), ": ", parts,
+                                                 " parts of ", size, " ", what, " of ",
                                                  source.var(var).name));
 }
 

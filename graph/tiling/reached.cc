@@ -10,8 +10,8 @@ absl::StatusOr<Regions> ReachedRegions(RegionBuilder& builder, const FoundSegmen
                                        int axis, int64_t index, int64_t count, Regions* unclipped) {
   const Graph& source = builder.source();
   Regions reached;
-  Region& input = reached[segment.input];
-  input = WholeRegion(source.var(segment.input).type.shape);
+  Region& input = reached[segment.inputs[0]];
+  input = WholeRegion(source.var(segment.inputs[0]).type.shape);
   if (static_cast<int>(input.size()) <= axis) {
     return absl::InvalidArgumentError("a grid over the input of a segment that is no image");
   }

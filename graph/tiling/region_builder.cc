@@ -47,6 +47,12 @@ bool RegionBuilder::IsContiguous(const Piece& piece, const Region& region) {
   return true;
 }
 
+bool RegionBuilder::HasRows(const Piece& piece) {
+  Region row = piece.region;
+  row[kAxisH].end = row[kAxisH].begin;
+  return IsContiguous(piece, row);
+}
+
 absl::StatusOr<int> RegionBuilder::Integer(int64_t value) {
   const auto [entry, is_new] = integers_.try_emplace(value, -1);
   if (is_new) {

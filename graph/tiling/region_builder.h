@@ -66,6 +66,9 @@ class RegionBuilder {
     parts_[graph.node(graph.var(piece.var).producer).id] = kHandedOn;
   }
 
+  // Returns whether rows of an image that this piece has are views of it.
+  bool HasRows(const Piece& piece);
+
   // Adds the value of a source var that is known at compile time (Graph::host_value) as a constant.
   // FailedPrecondition if it is not known.
   absl::StatusOr<Piece> Value(int var);

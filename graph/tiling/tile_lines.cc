@@ -15,7 +15,7 @@ class LineScheduler {
   LineScheduler(RegionBuilder& builder, const FoundSegment& segment, const Regions& total)
       : builder_(builder),
         nodes_(segment.nodes),
-        input_(segment.input),
+        inputs_(segment.inputs),
         again_(segment.again),
         outputs_(segment.outputs.begin(), segment.outputs.end()),
         total_(total) {}
@@ -35,11 +35,10 @@ class LineScheduler {
       const int64_t rows = region->second[kAxisH].size();
       most_[region->first] = again_.contains(region->first) ? rows : CeilDivide(rows, count);
     }
-    const Range& rows = total_.at(input_)[kAxisH];
     LineSchedule schedule;
     std::vector<Rows> reads;  // by step
     for (int64_t t = 0;; ++t) {
-      made_until_[input_] = PartOf(rows, std::min(t, count - 1), count).end;
+      for (const int input : inputs_) ReadFurther(input, std::min(t + 1, count), count);
       LineStep step;
       Rows step_reads;
       ASHLAR_RETURN_IF_ERROR(MakeStep(step, step_reads));
@@ -47,26 +46,46 @@ class LineScheduler {
       schedule.steps.push_back(std::move(step));
       reads.push_back(std::move(step_reads));
     }
-    made_until_.erase(input_);
+    for (const int input : inputs_) made_until_.erase(input);
     KeepRows(reads, schedule);
     return schedule;
   }
 
  private:
+  bool IsInput(int var) const {
+    return std::find(inputs_.begin(), inputs_.end(), var) != inputs_.end();
+  }
+
+  // Lets the first `steps` of `count` steps read their share of an input. An image of fewer rows
+  // than steps is read a part of a row ahead.
+  void ReadFurther(int input, int64_t steps, int64_t count) {
+    const auto region = total_.find(input);
+    if (region == total_.end() || region->second.size() != 4) return;
+    const Range& rows = region->second[kAxisH];
+    made_until_[input] = rows.size() < count ? rows.begin + CeilDivide(rows.size() * steps, count)
+                                             : PartOf(rows, steps - 1, count).end;
+  }
+
   // Returns whether an operator joins strips of an image that is made in the segment.
   bool JoinsRows(int node) {
     const int input = builder_.source().node(node).inputs[0];
     const auto region = total_.find(input);
     return region != total_.end() && region->second.size() == 4 &&
+           (made_until_.contains(input) || IsInput(input)) &&
            builder_.JoinRows(node, region->second[kAxisH]) != nullptr;
   }
 
   // Returns whether an operator computes rows only when they are read, because its inputs take much
-  // less memory: less than half.
+  // less memory, less than half; or are all stored whole, beside others.
   bool Waits(int node) const {
     const Graph& graph = builder_.source();
     const OperatorNode& n = graph.node(node);
     if (again_.contains(n.outputs[0]) || outputs_.contains(n.outputs[0])) return false;
+    if (inputs_.size() > 1 && std::none_of(n.inputs.begin(), n.inputs.end(), [&](int input) {
+          return made_until_.contains(input);
+        })) {
+      return true;
+    }
     // Groups of channels that are computed from one input wait together.
     int64_t bytes = 0;
     for (int other : nodes_) {
@@ -163,7 +182,7 @@ class LineScheduler {
       }
       for (size_t k = 0; k < needed.size(); ++k) {
         const int input = node.inputs[k];
-        if (input == input_ || !made_until_.contains(input)) continue;
+        if (IsInput(input) || !made_until_.contains(input)) continue;
         const Range& read = needed[k][kAxisH];
         demanded[input] = Hull(demanded[input], read);
         if (!again_.contains(input)) reads[input] = Hull(reads[input], read);
@@ -198,7 +217,7 @@ class LineScheduler {
 
   RegionBuilder& builder_;
   const absl::Span<const int> nodes_;
-  const int input_;
+  const absl::Span<const int> inputs_;
   const absl::flat_hash_set<int>& again_;
   const absl::flat_hash_set<int> outputs_;
   const Regions& total_;

@@ -3,8 +3,8 @@
 // models are theirs). A galloping search over an operator's input regions finds how many rows it
 // can compute from the available ones. Each row is computed once, except of chosen operators, which
 // keep none: a backward sweep over a step finds the rows of theirs that it reads. The same sweep
-// serves operators whose inputs are much smaller: their rows are computed when they are read, and
-// until then the inputs' rows wait.
+// serves operators whose inputs are much smaller, or stored whole: their rows are computed when
+// they are read, and until then the inputs' rows wait.
 #ifndef ASHLAR_GRAPH_TILING_TILE_LINES_H_
 #define ASHLAR_GRAPH_TILING_TILE_LINES_H_
 
@@ -34,10 +34,11 @@ struct LineSchedule {
 };
 
 // Schedules at least `count` steps, the segment's number. Each of the first `count` reads an equal
-// number of further rows of the segment's input. Every operator computes as many rows as it can,
-// but in no step more than its rows divided by `count`: the padding at the end would let it compute
-// several steps' rows in the last one. Further steps compute the rest. `total`: the wanted region
-// of each var, all of them images. Vars in `segment.again` keep no rows.
+// number of further rows of the segment's input, or an equal share of each of its inputs. Every
+// operator computes as many rows as it can, but in no step more than its rows divided by `count`:
+// the padding at the end would let it compute several steps' rows in the last one. Further steps
+// compute the rest. `total`: the wanted region of each var, all of them images. Vars in
+// `segment.again` keep no rows.
 absl::StatusOr<LineSchedule> ScheduleLines(RegionBuilder& builder, const FoundSegment& segment,
                                            const Regions& total);
 

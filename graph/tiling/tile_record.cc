@@ -54,8 +54,8 @@ absl::Status TileRecord::AddReached(const FoundSegment& segment, int64_t row, in
   ASHLAR_ASSIGN_OR_RETURN(
       Regions columns, ReachedRegions(builder_, segment, kAxisW, column, segment.spec.count_width,
                                       &unclipped_columns));
-  part.input = rows[segment.input];
-  part.input[kAxisW] = columns[segment.input][kAxisW];
+  part.input = rows[segment.inputs[0]];
+  part.input[kAxisW] = columns[segment.inputs[0]][kAxisW];
   for (int node : segment.nodes) {
     const int var = builder_.source().node(node).outputs[0];
     if (!unclipped_rows.contains(var) || !unclipped_columns.contains(var)) continue;

@@ -10,29 +10,30 @@ namespace ashlar {
 namespace {
 
 std::string TextOf(const TileSegment& segment) {
-  return absl::StrCat("tile segment ", segment.from, "-", segment.to);
+  return absl::StrCat("tile segment ", segment.Ends());
 }
 
-// Returns the nodes of `nodes` on paths from the node with id `from` to the node with id `to`.
+// Returns the nodes of `nodes` on paths from a node of `from` to a node of `to` that pass no other
+// node of `from`.
 absl::StatusOr<std::vector<int>> NodesBetween(const Graph& graph, const TileSegment& segment,
-                                              absl::Span<const int> nodes, int from, int to) {
-  std::vector<bool> after(graph.nodes().size(), false), before(graph.nodes().size(), false);
-  const auto reads = [&](int node, int producer) {
-    const std::vector<int>& inputs = graph.node(node).inputs;
-    return std::any_of(inputs.begin(), inputs.end(),
-                       [&](int var) { return graph.var(var).producer == producer; });
-  };
+                                              absl::Span<const int> nodes,
+                                              absl::Span<const int> from,
+                                              absl::Span<const int> to) {
+  const size_t count = graph.nodes().size();
+  std::vector<bool> begins(count, false), after(count, false), before(count, false);
+  for (int node : from) begins[node] = true;
   for (int node : nodes) {
     const std::vector<int>& inputs = graph.node(node).inputs;
-    after[node] = reads(node, from) || std::any_of(inputs.begin(), inputs.end(), [&](int var) {
-                    return after[graph.var(var).producer];
-                  });
+    after[node] = std::any_of(inputs.begin(), inputs.end(), [&](int var) {
+      const int producer = graph.var(var).producer;
+      return begins[producer] || after[producer];
+    });
   }
-  before[to] = true;
+  for (int node : to) before[node] = true;
   std::vector<int> between;
   for (size_t i = nodes.size(); i-- > 0;) {
     const int node = nodes[i];
-    if (!before[node] || node == from) continue;
+    if (!before[node] || begins[node]) continue;
     for (int var : graph.node(node).inputs) before[graph.var(var).producer] = true;
     if (!after[node]) continue;
     if (graph.node(node).op->role() != Role::kCompute) {
@@ -120,14 +121,28 @@ absl::StatusOr<TileItems> FindSegments(const Graph& graph, absl::Span<const Tile
   for (const TileSegment& spec : segments) {
     FoundSegment segment;
     segment.spec = spec;
-    for (const int id : {spec.from, spec.to}) {
-      if (by_id.contains(id)) continue;
+    const auto find = [&](int first,
+                          absl::Span<const int> also) -> absl::StatusOr<std::vector<int>> {
+      std::vector<int> found;
+      for (size_t k = 0; k <= also.size(); ++k) {
+        const int id = k == 0 ? first : also[k - 1];
+        const auto node = by_id.find(id);
+        if (node == by_id.end()) {
+          return absl::InvalidArgumentError(
+              absl::StrCat(TextOf(spec), ": the graph has no operator ", id));
+        }
+        found.push_back(node->second);
+      }
+      return found;
+    };
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> from, find(spec.from, spec.also_from));
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> to, find(spec.to, spec.also_to));
+    if (spec.kind == TileKind::kInputGrid && from.size() > 1) {
       return absl::InvalidArgumentError(
-          absl::StrCat(TextOf(spec), ": the graph has no operator ", id));
+          absl::StrCat(TextOf(spec), ": a grid over the input of ", from.size(), " tensors"));
     }
-    const int from = by_id[spec.from];
-    segment.input = graph.node(from).outputs[0];
-    ASHLAR_ASSIGN_OR_RETURN(segment.nodes, NodesBetween(graph, spec, nodes, from, by_id[spec.to]));
+    for (const int node : from) segment.inputs.push_back(graph.node(node).outputs[0]);
+    ASHLAR_ASSIGN_OR_RETURN(segment.nodes, NodesBetween(graph, spec, nodes, from, to));
     const int index = static_cast<int>(result.segments.size());
     for (int node : segment.nodes) {
       if (segment_of[node] >= 0) {

@@ -1,4 +1,4 @@
-// Finds the segments of a TileSpec in a graph: the nodes on paths between two nodes, by a forward
+// Finds the segments of a TileSpec in a graph: the nodes on paths between its ends, by a forward
 // and a backward sweep. A depth-first topological sort orders the groups of nodes and detects
 // circles.
 #ifndef ASHLAR_GRAPH_TILING_TILE_SEGMENT_H_
@@ -31,7 +31,7 @@ struct FoundSegment {
   TileSegment spec;
   std::vector<int> nodes;          // in execution order
   std::vector<int> outputs;        // vars that are read outside of it
-  int input = 0;                   // the var at its start
+  std::vector<int> inputs;         // the vars at its start
   absl::flat_hash_set<int> again;  // vars that are computed again (TileSegment::again)
   TileItems parts;                 // of one tile
 };

@@ -12,6 +12,7 @@ namespace ashlar {
 namespace {
 
 constexpr int kMaxDepth = 4;
+constexpr absl::string_view kId = "expected an operator's id";
 
 struct KindRow {
   TileKind kind;
@@ -41,7 +42,8 @@ class Parser {
   absl::Status Error(absl::string_view what) const {
     return absl::InvalidArgumentError(absl::StrCat(
         "tile spec '", text_.substr(0, 200), "': ", what, " at character ",
-        text_.size() - rest_.size() + 1, "; expected FROM-TO:KIND[(...)][;...] with ",
+        text_.size() - rest_.size() + 1,
+        "; expected FROM[+FROM...]-TO[+TO...]:KIND[(...)][;...] with ",
         "KIND batchN, rowsN, linesN[~ID...], rollingN[~ID...], gridNxM or ", "inputgridNxM"));
   }
 
@@ -59,6 +61,16 @@ class Parser {
     return value;
   }
 
+  // Ids, each after `before`.
+  absl::StatusOr<std::vector<int>> Ids(absl::string_view before) {
+    std::vector<int> ids;
+    while (Take(before)) {
+      ASHLAR_ASSIGN_OR_RETURN(const int id, Number(0, kId));
+      ids.push_back(id);
+    }
+    return ids;
+  }
+
   absl::StatusOr<std::vector<TileSegment>> List(int depth) {
     if (depth == kMaxDepth) return Error("segments are nested too deeply");
     std::vector<TileSegment> list;
@@ -71,9 +83,11 @@ class Parser {
 
   absl::StatusOr<TileSegment> Segment(int depth) {
     TileSegment segment;
-    ASHLAR_ASSIGN_OR_RETURN(segment.from, Number(0, "expected an operator's id"));
+    ASHLAR_ASSIGN_OR_RETURN(segment.from, Number(0, kId));
+    ASHLAR_ASSIGN_OR_RETURN(segment.also_from, Ids("+"));
     if (!Take("-")) return Error("expected '-'");
-    ASHLAR_ASSIGN_OR_RETURN(segment.to, Number(0, "expected an operator's id"));
+    ASHLAR_ASSIGN_OR_RETURN(segment.to, Number(0, kId));
+    ASHLAR_ASSIGN_OR_RETURN(segment.also_to, Ids("+"));
     if (!Take(":")) return Error("expected ':'");
     const KindRow* row =
         std::find_if(std::begin(kKinds), std::end(kKinds), [this](const KindRow& kind) {
@@ -86,9 +100,8 @@ class Parser {
       if (!Take("x")) return Error("expected 'x'");
       ASHLAR_ASSIGN_OR_RETURN(segment.count_width, Number(1, "expected a number of parts"));
     }
-    while (IsLines(segment.kind) && Take("~")) {
-      ASHLAR_ASSIGN_OR_RETURN(const int id, Number(0, "expected an operator's id"));
-      segment.again.push_back(id);
+    if (IsLines(segment.kind)) {
+      ASHLAR_ASSIGN_OR_RETURN(segment.again, Ids("~"));
     }
     if (Take("(")) {
       if (IsLines(segment.kind)) return Error("lines have no segments inside");
@@ -104,7 +117,7 @@ class Parser {
 std::string Print(const std::vector<TileSegment>& segments) {
   return absl::StrJoin(segments, ";", [](std::string* out, const TileSegment& segment) {
     const KindRow& row = kKinds[static_cast<size_t>(segment.kind)];
-    absl::StrAppend(out, segment.from, "-", segment.to, ":", row.name, segment.count);
+    absl::StrAppend(out, segment.Ends(), ":", row.name, segment.count);
     if (row.grid) absl::StrAppend(out, "x", segment.count_width);
     for (const int id : segment.again) absl::StrAppend(out, "~", id);
     if (!segment.inner.empty()) absl::StrAppend(out, "(", Print(segment.inner), ")");
@@ -118,6 +131,14 @@ bool HasKind(const std::vector<TileSegment>& segments, TileKind kind) {
 }
 
 }  // namespace
+
+std::string TileSegment::Ends() const {
+  std::string text = absl::StrCat(from);
+  for (const int id : also_from) absl::StrAppend(&text, "+", id);
+  absl::StrAppend(&text, "-", to);
+  for (const int id : also_to) absl::StrAppend(&text, "+", id);
+  return text;
+}
 
 bool TileSpec::Has(TileKind kind) const { return HasKind(segments, kind); }
 

@@ -27,7 +27,8 @@ constexpr bool IsLines(TileKind kind) {
 }
 
 // A segment of a graph: the operators on paths from `from`, whose output 0 they read, to `to`,
-// inclusive. Both are operator ids.
+// inclusive. Both are operator ids. A segment may begin and end at several tensors: it has all
+// operators on paths from `from` or `also_from` to `to` or `also_to` that pass no other beginning.
 struct TileSegment {
   int from = 0;
   int to = 0;
@@ -38,16 +39,20 @@ struct TileSegment {
   // Strips that keep rows (IsLines): the operators, by id, whose rows are computed again in each
   // strip that reads them, and not kept.
   std::vector<int> again = {};
+  std::vector<int> also_from = {}, also_to = {};
 
+  // Returns "FROM-TO", as in the text of a spec.
+  std::string Ends() const;
   friend bool operator==(const TileSegment&, const TileSegment&) = default;
 };
 
 // A list of segments without common operators.
 //
-// In text: "FROM-TO:KIND" with KIND batchN, rowsN, linesN, rollingN, gridNxM or inputgridNxM (N
-// rows of M tiles), joined by ';'. Operators whose rows are computed again follow linesN and
-// rollingN: "2-96:lines14~8~20". Segments inside of another follow it in parentheses:
-// "2-180:batch10(2-96:lines14;96-117:rows2)". The empty text has no segments.
+// In text: "FROM-TO:KIND", or "FROM+FROM-TO+TO:KIND" if there are several, with KIND batchN, rowsN,
+// linesN, rollingN, gridNxM or inputgridNxM (N rows of M tiles), joined by ';'. Operators whose
+// rows are computed again follow linesN and rollingN: "2-96:lines14~8~20". Segments inside of
+// another follow it in parentheses: "2-180:batch10(2-96:lines14;96-117:rows2)". The empty text has
+// no segments.
 struct TileSpec {
   std::vector<TileSegment> segments;
 

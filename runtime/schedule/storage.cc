@@ -336,7 +336,7 @@ class Builder {
       const int storage = model_.views[graph_.inputs()[i].var].storage;
       if (storage >= 0) model_.storages[storage].binding = static_cast<int>(i);
     }
-    for (size_t i = 0; i + ends_.last_output_in_arena < graph_.outputs().size(); ++i) {
+    for (size_t i = 0; i + ends_.outputs_in_arena < graph_.outputs().size(); ++i) {
       const int var = graph_.outputs()[i].var;
       if (!CoversStorage(var) || graph_.var(var).type.format != Format::kDefault) continue;
       Storage& storage = model_.storages[model_.views[var].storage];

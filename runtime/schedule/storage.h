@@ -28,7 +28,7 @@ StorageModel BuildStorageModel(const Graph& graph, const StorageOptions& options
 // tensors.
 struct PartEnds {
   bool inputs_in_arena = false;
-  bool last_output_in_arena = false;
+  size_t outputs_in_arena = 0;   // the last ones
   bool inputs_released = false;  // inputs in the arena are donated (StorageOptions::release_inputs)
 };
 

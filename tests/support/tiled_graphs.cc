@@ -218,16 +218,22 @@ void AddAgain(std::mt19937_64& random, const Graph& graph, TileSegment& segment)
   }
 }
 
-}  // namespace
-
-TileSpec RandomTiles(std::mt19937_64& random, const Graph& graph) {
-  // At most as many tiles as the smallest image that leaves the segment has rows and columns.
+// Returns the size of an image with the fewest rows and with the fewest columns of all images:
+// tiles of any segment.
+Shape LeastImage(const Graph& graph) {
   Shape least = graph.var(graph.outputs().back().var).type.shape;
   for (const Var& var : graph.vars()) {
     const bool constant = graph.node(var.producer).constant != nullptr;
     if (var.type.shape.rank() != 4 || constant) continue;
     for (int axis = 2; axis < 4; ++axis) least[axis] = std::min(least[axis], var.type.shape[axis]);
   }
+  return least;
+}
+
+}  // namespace
+
+TileSpec RandomTiles(std::mt19937_64& random, const Graph& graph) {
+  const Shape least = LeastImage(graph);
   TileSegment segment;
   segment.from = graph.node(graph.inputs()[0].node).id;
   segment.to = graph.node(graph.var(graph.outputs().back().var).producer).id;
@@ -244,6 +250,42 @@ TileSpec RandomTiles(std::mt19937_64& random, const Graph& graph) {
   batch.again.clear();
   if (segment.kind != TileKind::kInputGrid) batch.inner = {segment};
   return {{batch}};
+}
+
+TileSpec RandomWideTiles(std::mt19937_64& random, const Graph& graph) {
+  std::vector<int> nodes;
+  for (const int node : NodesInOrder(graph)) {
+    if (graph.node(node).op->role() == Role::kCompute) nodes.push_back(node);
+  }
+  const auto count = static_cast<int64_t>(nodes.size());
+  const int64_t first = Pick(random, 0, count - 1), last = Pick(random, first, count - 1);
+  const auto is_inside = [&](int node) {
+    return node >= nodes[first] && node <= nodes[last] &&
+           graph.node(node).op->role() == Role::kCompute;
+  };
+  std::vector<int> from, to;
+  for (const int node : NodesInOrder(graph)) {
+    for (const int var : graph.node(node).outputs) {
+      const std::vector<int>& readers = graph.readers(var);
+      const bool is_read = std::any_of(readers.begin(), readers.end(), is_inside);
+      const bool is_constant = graph.node(node).op->role() == Role::kConstant;
+      if (is_read && !is_constant && !is_inside(node)) from.push_back(graph.node(node).id);
+      if (!is_read && is_inside(node)) to.push_back(graph.node(node).id);
+    }
+  }
+  std::shuffle(from.begin(), from.end(), random);
+  const Shape least = LeastImage(graph);
+  TileSegment segment;
+  segment.from = from[0], segment.to = to[0];
+  segment.also_from.assign(from.begin() + 1, from.end());
+  segment.also_to.assign(to.begin() + 1, to.end());
+  constexpr TileKind kKinds[] = {TileKind::kRows, TileKind::kLines, TileKind::kGrid,
+                                 TileKind::kRolling};
+  segment.kind = kKinds[Pick(random, 0, 3)];
+  segment.count = Pick(random, 1, least[2]);
+  if (segment.kind == TileKind::kGrid) segment.count_width = Pick(random, 1, least[3]);
+  AddAgain(random, graph, segment);
+  return {{segment}};
 }
 
 absl::StatusOr<std::vector<HostTensor>> Evaluate(const Graph& graph, const HostTensor& input) {

@@ -31,6 +31,10 @@ Graph RandomImageGraph(std::mt19937_64& random, bool joins, int64_t max_channels
 // one or two levels.
 TileSpec RandomTiles(std::mt19937_64& random, const Graph& graph);
 
+// Returns random tiles for some operators that follow each other: a segment that may begin and end
+// at several tensors.
+TileSpec RandomWideTiles(std::mt19937_64& random, const Graph& graph);
+
 // Returns the outputs, by the operators' own evaluation, in the order of Graph::outputs().
 absl::StatusOr<std::vector<HostTensor>> Evaluate(const Graph& graph, const HostTensor& input);
 

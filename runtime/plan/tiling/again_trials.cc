@@ -160,7 +160,7 @@ std::vector<TilingTrial> AgainTrials(const Graph& graph, absl::Span<const int> o
     rows = std::max(rows, step->rows);
     steps.push_back(*std::move(step));
   }
-  const int64_t read = RowsOf(graph.var(cuts[i].var).type);
+  const int64_t read = RowsOf(graph, cuts, i, j);
   std::vector<TilingTrial> trials;
   std::set<int64_t> counts;
   for (const int64_t strips : {rows, rows / 2}) {
@@ -169,7 +169,9 @@ std::vector<TilingTrial> AgainTrials(const Graph& graph, absl::Span<const int> o
   for (const int64_t strips : counts) {
     if (strips < 2) continue;
     for (const std::set<int>& again : AgainChoice(steps, strips).Sets(most)) {
-      TileSegment segment{IdOf(graph, cuts[i]), IdOf(graph, cuts[j]), kind, strips, 1, {}};
+      TileSegment segment = SegmentBetween(graph, order, cuts[i], cuts[j]);
+      segment.kind = kind;
+      segment.count = strips;
       segment.again.assign(again.begin(), again.end());
       trials.push_back({i, j, kind, strips, 1, images, std::move(segment)});
     }

@@ -35,9 +35,7 @@ int64_t ValueOf(const TilingWay& way) { return std::max(way.bytes, way.placed); 
 }  // namespace
 
 LeastTilings::LeastTilings(const TilingProblem& problem) : problem_(problem), ways_(problem) {
-  std::vector<bool> in_arena;
-  for (size_t i = 0; i < ways_.cuts().size(); ++i) in_arena.push_back(ways_.ArenaBytesOf(i) > 0);
-  estimates_.emplace(problem.graph, problem.order, ways_.cuts(), std::move(in_arena));
+  estimates_.emplace(problem.graph, problem.order, ways_.cuts());
   if (ways_.cuts().size() >= 2) FindSplits();
 }
 
@@ -336,12 +334,9 @@ Tiling LeastTilings::Made(const Found& found) const {
   };
   add(found.part);
   if (found.split.parts > 1) {
-    TileSegment batch{ways_.IdOf(0),
-                      ways_.IdOf(found.split.last),
-                      TileKind::kBatch,
-                      found.split.parts,
-                      1,
-                      std::move(tiling.spec.segments)};
+    TileSegment batch =
+        ways_.SegmentBetween(0, found.split.last, TileKind::kBatch, found.split.parts);
+    batch.inner = std::move(tiling.spec.segments);
     tiling.spec.segments = {std::move(batch)};
   }
   add(found.rest);

@@ -7,17 +7,18 @@
 namespace ashlar {
 
 SegmentEstimates::SegmentEstimates(const Graph& graph, absl::Span<const int> order,
-                                   absl::Span<const GraphCut> cuts, std::vector<bool> in_arena)
-    : graph_(graph), cuts_(cuts), in_arena_(std::move(in_arena)) {
+                                   absl::Span<const GraphCut> cuts)
+    : graph_(graph), cuts_(cuts) {
   if (cuts.empty()) return;
   const Shape& shape = graph.var(cuts[0].var).type.shape;
   if (shape.rank() > 0) images_ = std::max<int64_t>(shape[0], 1);
+  const std::vector<bool> after_images = NodesAfterImages(graph);
   int whole = 0;
   size_t cut = 0;
   for (size_t i = 0; i < order.size(); ++i) {
     steps_.push_back(StepOf(order[i]));
     const Role role = graph.node(order[i]).op->role();
-    whole += role == Role::kCompute && !steps_.back().has_rows;
+    whole += role == Role::kCompute && !steps_.back().has_rows && !after_images[order[i]];
     if (cut < cuts.size() && cuts[cut].position == static_cast<int>(i)) {
       whole_before_.push_back(whole);
       ++cut;
@@ -59,20 +60,36 @@ SegmentEstimates::Step SegmentEstimates::StepOf(int index) const {
   return step;
 }
 
-int64_t SegmentEstimates::EndBytes(size_t cut) const {
-  return in_arena_[cut] ? graph_.var(cuts_[cut].var).type.bytes() / images_ : 0;
+SegmentEstimates::Bytes SegmentEstimates::EndsOf(size_t i, size_t j) const {
+  const std::vector<int> before = cuts_[i].vars(), after = cuts_[j].vars();
+  const auto bytes_of = [&](int var) {
+    const bool is_input = graph_.node(graph_.var(var).producer).op->role() == Role::kInput;
+    return is_input || IsOutput(graph_, var) ? 0 : graph_.var(var).type.bytes() / images_;
+  };
+  Bytes bytes;
+  for (const int var : before) {
+    const bool passes = std::find(after.begin(), after.end(), var) != after.end();
+    (passes ? bytes.passing : bytes.read) += bytes_of(var);
+  }
+  for (const int var : after) {
+    if (std::find(before.begin(), before.end(), var) == before.end()) bytes.made += bytes_of(var);
+  }
+  return bytes;
 }
 
 std::optional<int64_t> SegmentEstimates::OfLines(size_t i, size_t j, bool rolling) const {
   if (!HasRows(i, j)) return std::nullopt;
+  const std::vector<int> stored = cuts_[i].vars();
   int64_t kept = 0, row = 0;
   for (int at = cuts_[i].position + 1; at <= cuts_[j].position; ++at) {
-    for (const auto& [var, bytes] : steps_[at].kept) kept += var == cuts_[i].var ? 0 : bytes;
+    for (const auto& [var, bytes] : steps_[at].kept) {
+      kept += std::find(stored.begin(), stored.end(), var) == stored.end() ? bytes : 0;
+    }
     row = std::max(row, steps_[at].row);
   }
-  const int64_t read = EndBytes(i), made = EndBytes(j);
-  if (!rolling) return read + made + kept + row;
-  return std::max(std::max(read, made), std::min(read, made) + kept + row);
+  const auto [read, made, passing] = EndsOf(i, j);
+  if (!rolling) return read + made + passing + kept + row;
+  return passing + std::max(std::max(read, made), std::min(read, made) + kept + row);
 }
 
 std::optional<int64_t> SegmentEstimates::OfTiles(size_t i, size_t j) const {
@@ -81,7 +98,8 @@ std::optional<int64_t> SegmentEstimates::OfTiles(size_t i, size_t j) const {
   for (int at = cuts_[i].position + 1; at <= cuts_[j].position; ++at) {
     row = std::max(row, steps_[at].row);
   }
-  return EndBytes(i) + EndBytes(j) + row;
+  const auto [read, made, passing] = EndsOf(i, j);
+  return read + made + passing + row;
 }
 
 }  // namespace ashlar

@@ -20,9 +20,9 @@ namespace ashlar {
 // a whole image, so there are no such tiles.
 class SegmentEstimates {
  public:
-  // `in_arena`: by cut, whether its tensor lies in the arena. All arguments must outlive this.
-  SegmentEstimates(const Graph& graph, absl::Span<const int> order, absl::Span<const GraphCut> cuts,
-                   std::vector<bool> in_arena);
+  // All arguments must outlive this.
+  SegmentEstimates(const Graph& graph, absl::Span<const int> order,
+                   absl::Span<const GraphCut> cuts);
 
   // In lines, both ends whole; with `rolling`, one end makes room for the other.
   std::optional<int64_t> OfLines(size_t i, size_t j, bool rolling) const;
@@ -39,12 +39,15 @@ class SegmentEstimates {
     std::vector<std::pair<int, int64_t>> kept;  // by input var: bytes that the next row reads, too
   };
   Step StepOf(int node) const;
-  int64_t EndBytes(size_t cut) const;
+  // Bytes of the tensors at both ends, and of tensors that pass the segment; 0 for the caller's.
+  struct Bytes {
+    int64_t read = 0, made = 0, passing = 0;
+  };
+  Bytes EndsOf(size_t i, size_t j) const;
   bool HasRows(size_t i, size_t j) const { return whole_before_[j] == whole_before_[i]; }
 
   const Graph& graph_;
   const absl::Span<const GraphCut> cuts_;
-  const std::vector<bool> in_arena_;
   int64_t images_ = 1;
   std::vector<Step> steps_;        // by position in the order
   std::vector<int> whole_before_;  // by cut: operators that need a whole image, up to it

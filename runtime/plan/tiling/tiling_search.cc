@@ -206,12 +206,8 @@ void TilingSearch::Add(const TilingPath& path, int64_t parts, size_t last, int64
   };
   add(path, parts);
   if (parts > 1) {
-    TileSegment batch{ways_.IdOf(0),
-                      ways_.IdOf(last),
-                      TileKind::kBatch,
-                      parts,
-                      1,
-                      std::move(tiling.spec.segments)};
+    TileSegment batch = ways_.SegmentBetween(0, last, TileKind::kBatch, parts);
+    batch.inner = std::move(tiling.spec.segments);
     tiling.spec.segments = {std::move(batch)};
   }
   add(rest, 1);
@@ -221,16 +217,17 @@ void TilingSearch::Add(const TilingPath& path, int64_t parts, size_t last, int64
 
 // Evaluates the segments of these tilings with other numbers of tiles, each once.
 void TilingSearch::RefineUsed(const std::vector<Tiling>& tilings) {
-  std::set<std::pair<int, int>> used;  // ids of the ends
+  std::set<std::string> used;  // ends
   for (const Tiling& tiling : tilings) {
     for (const TileSegment& segment : tiling.spec.segments) {
-      if (IsLines(segment.kind)) used.insert({segment.from, segment.to});
-      for (const TileSegment& inner : segment.inner) used.insert({inner.from, inner.to});
+      if (IsLines(segment.kind)) used.insert(segment.Ends());
+      for (const TileSegment& inner : segment.inner) used.insert(inner.Ends());
     }
   }
   std::vector<TilingTrial> trials;
   for (const auto& [ends, segments] : ways_.segments()) {
-    if (!used.contains({ways_.IdOf(std::get<0>(ends)), ways_.IdOf(std::get<1>(ends))})) continue;
+    const auto& [i, j, images] = ends;
+    if (!used.contains(ways_.SegmentBetween(i, j, TileKind::kLines, 1).Ends())) continue;
     for (TilingTrial& trial : ways_.Refinements(ends)) trials.push_back(std::move(trial));
   }
   ways_.Try(trials);
@@ -253,8 +250,7 @@ void TilingSearch::TryExactly() {
   const size_t end = ways_.cuts().size() - 1;
   add(Extended(SegmentsWithin(0, end, ways_.images()), {}));
   for (size_t last = 1; last <= end && ways_.images() > 1 && ways_.SplitsBatch(last); ++last) {
-    const TileSegment batch{
-        ways_.IdOf(0), ways_.IdOf(last), TileKind::kBatch, ways_.images(), 1, {}};
+    const TileSegment batch = ways_.SegmentBetween(0, last, TileKind::kBatch, ways_.images());
     specs.push_back({{batch}});
     for (const TilingWay* const behind : SegmentsWithin(last, end, ways_.images())) {
       specs.push_back({{batch, *behind->segment}});

@@ -17,10 +17,23 @@ int IdOf(const Graph& graph, const GraphCut& cut) {
 
 int64_t RowsOf(const TensorType& type) { return type.shape.rank() == 4 ? type.shape[2] : 0; }
 
+int64_t RowsOf(const Graph& graph, absl::Span<const GraphCut> cuts, size_t cut, size_t other) {
+  const std::vector<int> passing = cuts[other].vars();
+  int64_t rows = 0, most = 0;
+  for (const int var : cuts[cut].vars()) {
+    const int64_t of_var = RowsOf(graph.var(var).type);
+    most = std::max(most, of_var);
+    if (std::find(passing.begin(), passing.end(), var) == passing.end()) {
+      rows = std::max(rows, of_var);
+    }
+  }
+  return rows > 0 ? rows : most;
+}
+
 TilingTrial FirstTrial(const Graph& graph, absl::Span<const GraphCut> cuts, size_t i, size_t j,
                        int64_t images) {
-  const int64_t strips = std::min(
-      {2 * RowsOf(graph.var(cuts[j].var).type), RowsOf(graph.var(cuts[i].var).type), kFirstStrips});
+  const int64_t strips =
+      std::min({2 * RowsOf(graph, cuts, j, i), RowsOf(graph, cuts, i, j), kFirstStrips});
   return {i, j, TileKind::kLines, strips, 1, images};
 }
 
@@ -28,9 +41,9 @@ std::vector<TilingTrial> FirstTrials(const Graph& graph, absl::Span<const GraphC
                                      size_t j, int64_t images, bool recompute, bool lines) {
   std::vector<TilingTrial> trials;
   const TensorType& made = graph.var(cuts[j].var).type;
-  const int64_t rows = RowsOf(made), read = RowsOf(graph.var(cuts[i].var).type);
+  const int64_t rows = RowsOf(graph, cuts, j, i), read = RowsOf(graph, cuts, i, j);
   if (recompute) {
-    const int64_t columns = rows > 0 ? made.shape[3] : 0;
+    const int64_t columns = RowsOf(made) > 0 ? made.shape[3] : 0;
     for (const int64_t strips : std::set<int64_t>{2, 4, 8}) {
       if (strips > rows) break;
       if (strips < 8) trials.push_back({i, j, TileKind::kRows, strips, 1, images});
@@ -51,8 +64,7 @@ std::vector<TilingTrial> RefinedTrials(const Graph& graph, absl::Span<const Grap
                                        size_t i, size_t j, int64_t images, bool rolling) {
   std::vector<TilingTrial> trials;
   // Rows of the output and of the input: a mean has one row, but may read many.
-  const int64_t rows = RowsOf(graph.var(cuts[j].var).type);
-  const int64_t read = RowsOf(graph.var(cuts[i].var).type);
+  const int64_t rows = RowsOf(graph, cuts, j, i), read = RowsOf(graph, cuts, i, j);
   for (const int64_t strips : std::set<int64_t>{rows / 4, rows / 2, rows, 2 * rows, 4 * rows,
                                                 8 * rows, read / 4, read / 2, read}) {
     trials.push_back({i, j, TileKind::kLines, strips, 1, images});
@@ -73,7 +85,7 @@ std::vector<TilingTrial> TrialsOfAllKinds(const Graph& graph, absl::Span<const G
       const TensorType& made = graph.var(cuts[j].var).type;
       const int64_t columns = made.shape.rank() == 4 ? made.shape[3] : 0;
       for (size_t i = 0; i < j; ++i) {
-        const int64_t rows = RowsOf(graph.var(cuts[i].var).type);
+        const int64_t rows = RowsOf(graph, cuts, i, j);
         for (const int64_t strips : std::set<int64_t>{2, rows / 2, rows}) {
           trials.push_back({i, j, TileKind::kLines, strips, 1, some});
           if (rolling) trials.push_back({i, j, TileKind::kRolling, strips, 1, some});
@@ -93,6 +105,7 @@ std::vector<TilingTrial> TrialsOfBranches(const Graph& graph, absl::Span<const G
   std::vector<TilingTrial> trials;
   const size_t end = cuts.size() - 1;
   for (size_t i = 0; i < end; ++i) {
+    if (!cuts[i].also.empty()) continue;
     for (const Binding& output : graph.outputs()) {
       const int from = IdOf(graph, cuts[i]);
       const int to = graph.node(graph.var(output.var).producer).id;

@@ -23,11 +23,15 @@ struct TilingTrial {
   std::optional<TileSegment> segment = std::nullopt;  // instead of all nodes between the cuts
 };
 
-// Returns the id of the node that produces a cut's tensor. Segment boundaries are named by it.
+// Returns the id of the node that produces the tensor of a cut at a single one. Segment boundaries
+// are named by it.
 int IdOf(const Graph& graph, const GraphCut& cut);
 
 // Returns the largest number of strips of an image; 0 for other tensors.
 int64_t RowsOf(const TensorType& type);
+// Returns the same of a cut's images that do not only pass the segment between this cut and
+// another.
+int64_t RowsOf(const Graph& graph, absl::Span<const GraphCut> cuts, size_t cut, size_t other);
 
 // Returns the first candidate between cuts `i` and `j`: strips.
 TilingTrial FirstTrial(const Graph& graph, absl::Span<const GraphCut> cuts, size_t i, size_t j,

@@ -43,7 +43,7 @@ std::optional<TilingCost> KnownCost(const TilingProblem& problem, std::string ke
 TilingWays::TilingWays(const TilingProblem& problem)
     : problem_(problem),
       model_(BuildStorageModel(problem.graph, problem.arena.storage)),
-      cuts_(FindCuts(problem.graph, problem.order)),
+      cuts_(FindWideCuts(problem.graph, problem.order)),
       flops_(WeightFlops(problem.graph)) {
   if (cuts_.empty()) return;
   const Shape& shape = problem.graph.var(cuts_[0].var).type.shape;
@@ -55,14 +55,28 @@ bool TilingWays::IsInput(const GraphCut& cut) const {
   return graph.node(graph.var(cut.var).producer).op->role() == Role::kInput;
 }
 
-bool TilingWays::IsOutput(const GraphCut& cut) const {
-  const auto& outputs = problem_.graph.outputs();
-  return std::any_of(outputs.begin(), outputs.end(),
-                     [&](const Binding& output) { return output.var == cut.var; });
+TileSegment TilingWays::SegmentBetween(size_t i, size_t j, TileKind kind, int64_t count,
+                                       int64_t count_width) const {
+  TileSegment segment = ashlar::SegmentBetween(problem_.graph, problem_.order, cuts_[i], cuts_[j]);
+  segment.kind = kind;
+  segment.count = count;
+  segment.count_width = count_width;
+  return segment;
+}
+
+int64_t TilingWays::BytesOf(size_t cut) const {
+  int64_t bytes = 0;
+  for (const int var : cuts_[cut].vars()) bytes += problem_.graph.var(var).type.bytes();
+  return bytes;
 }
 
 int64_t TilingWays::ArenaBytesOf(size_t cut) const {
-  return IsInput(cuts_[cut]) || IsOutput(cuts_[cut]) ? 0 : BytesOf(cut);
+  if (IsInput(cuts_[cut])) return 0;
+  int64_t bytes = 0;
+  for (const int var : cuts_[cut].vars()) {
+    if (!IsOutput(problem_.graph, var)) bytes += problem_.graph.var(var).type.bytes();
+  }
+  return bytes;
 }
 
 int64_t TilingWays::WaitingBytes(int64_t parts, size_t last) const {
@@ -80,15 +94,16 @@ bool TilingWays::SplitsBatch(size_t last) {
   memory::ThrowIfStopped(problem_.stop);
   const auto [entry, is_new] = splits_batch_.try_emplace(last);
   if (is_new) {
-    const TileSegment halves{IdOf(0), IdOf(last), TileKind::kBatch, 2, 1, {}};
+    const TileSegment halves = SegmentBetween(0, last, TileKind::kBatch, 2);
     entry->second = Tile(problem_.graph, {{halves}}, problem_.order, Operators()).ok();
   }
   return entry->second;
 }
 
 bool TilingWays::Fits(const TilingTrial& trial) const {
-  const GraphCut& read = cuts_[IsLines(trial.kind) ? trial.i : trial.j];
-  const int64_t rows = RowsOf(problem_.graph.var(read.var).type);
+  const bool lines = IsLines(trial.kind);
+  const int64_t rows =
+      RowsOf(problem_.graph, cuts_, lines ? trial.i : trial.j, lines ? trial.j : trial.i);
   return trial.segment || (trial.count >= 2 && trial.count <= std::min(rows, kMaxStrips));
 }
 
@@ -128,9 +143,12 @@ StorageModel TilingWays::ModelOf(const Graph& part, const GraphCut& from, const 
                                  int64_t images, const TileSpec& tiles) const {
   const StorageOptions& storage = problem_.arena.storage;
   const bool released = IsInput(from) && storage.release_inputs;
+  const std::vector<int> ends = to.vars();
+  const auto kept = static_cast<size_t>(std::count_if(
+      ends.begin(), ends.end(), [&](int var) { return !IsOutput(problem_.graph, var); }));
   return BuildPartStorageModel(
       part, StorageFor(tiles, storage),
-      {!IsInput(from) || released, !IsOutput(to) || images < images_, released});
+      {!IsInput(from) || released, images < images_ ? part.outputs().size() : kept, released});
 }
 
 // Returns the peak of such a graph, in its order.
@@ -164,8 +182,7 @@ std::optional<TilingWay> TilingWays::Tiled(const TilingTrial& trial) const {
   way.begin = trial.i, way.end = trial.j, way.images = trial.images;
   way.segment = trial.segment;
   if (!way.segment) {
-    way.segment =
-        TileSegment{IdOf(trial.i), IdOf(trial.j), trial.kind, trial.count, trial.count_width, {}};
+    way.segment = SegmentBetween(trial.i, trial.j, trial.kind, trial.count, trial.count_width);
   }
   const TileSpec tiles = {{*way.segment}};
   const std::optional<TilingCost> cost = KnownCost(

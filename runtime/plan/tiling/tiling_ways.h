@@ -93,14 +93,16 @@ class TilingWays {
   const std::vector<GraphCut>& cuts() const { return cuts_; }
   // Images in the graph's input.
   int64_t images() const { return images_; }
-  int IdOf(size_t cut) const { return ashlar::IdOf(problem_.graph, cuts_[cut]); }
-  int64_t BytesOf(size_t cut) const { return problem_.graph.var(cuts_[cut].var).type.bytes(); }
+  // Returns the segment between two cuts, in tiles of this kind.
+  TileSegment SegmentBetween(size_t i, size_t j, TileKind kind, int64_t count,
+                             int64_t count_width = 1) const;
+  int64_t BytesOf(size_t cut) const;
   // Returns the limit of recomputed FLOPs for one group of `images`, of which the batch has
   // several.
   double MostExtraFlops(int64_t images) const {
     return problem_.max_extra_flops / static_cast<double>(images_ / images);
   }
-  // Bytes of a cut's tensor in the arena: 0 for the caller's tensors.
+  // Bytes of a cut's tensors in the arena: 0 for the caller's.
   int64_t ArenaBytesOf(size_t cut) const;
   // Bytes that wait while the batch runs in `parts` slices up to cut `last`: outputs of finished
   // slices, or the rest of a donated input.
@@ -139,7 +141,6 @@ class TilingWays {
 
  private:
   bool IsInput(const GraphCut& cut) const;
-  bool IsOutput(const GraphCut& cut) const;
   StorageModel ModelOf(const Graph& part, const GraphCut& from, const GraphCut& to, int64_t images,
                        const TileSpec& tiles) const;
   int64_t PeakOf(const Graph& part, const GraphCut& from, const GraphCut& to, int64_t images,

@@ -28,6 +28,7 @@ using ::ashlar::testing::Pick;
 using ::ashlar::testing::RandomImageGraph;
 using ::ashlar::testing::RandomTensor;
 using ::ashlar::testing::RandomTiles;
+using ::ashlar::testing::RandomWideTiles;
 using ::ashlar::testing::Value;
 using ::testing::HasSubstr;
 
@@ -59,10 +60,12 @@ TEST_P(RandomTileTest, AnyGraphInAnyTilesComputesTheSameBits) {
   for (uint64_t seed = 0; seed < 600; ++seed) {
     std::mt19937_64 random(seed);
     const Graph graph = RandomImageGraph(random, GetParam());
-    const TileSpec spec = RandomTiles(random, graph);
-    SCOPED_TRACE(::testing::Message()
-                 << "seed " << seed << " joins " << GetParam() << " tiles " << spec.ToString());
-    ASSERT_EQ(Differences(graph, spec, RandomInput(random, graph)), 0);
+    const HostTensor input = RandomInput(random, graph);
+    for (const TileSpec& spec : {RandomTiles(random, graph), RandomWideTiles(random, graph)}) {
+      SCOPED_TRACE(::testing::Message()
+                   << "seed " << seed << " joins " << GetParam() << " tiles " << spec.ToString());
+      ASSERT_EQ(Differences(graph, spec, input), 0);
+    }
   }
 }
 

@@ -27,7 +27,7 @@ Case MakeCase(uint64_t seed, bool joins, const PlanRequest& request) {
   c.reference = RandomImageGraph(random, joins, kMaxChannels);
   c.graph = std::move(
       Value(RewriteGraph(c.reference, request.target, request.planning, {.tiled = true})).graph);
-  c.tiles = RandomTiles(random, c.graph);
+  c.tiles = seed % 3 > 0 ? RandomTiles(random, c.graph) : RandomWideTiles(random, c.graph);
   c.input = RandomTensor(random, c.graph.var(c.graph.inputs()[0].var).type.shape);
   return c;
 }

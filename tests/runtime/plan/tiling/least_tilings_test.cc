@@ -63,9 +63,7 @@ TEST(LeastTilingsTest, EstimatesAreNearWhatSegmentsNeed) {
     const Graph graph = testing::RandomImageGraph(random, /*joins=*/false, 8);
     const std::vector<int> order = testing::NodesInOrder(graph);
     TilingWays ways({graph, order, {}, arena});
-    std::vector<bool> in_arena;
-    for (size_t i = 0; i < ways.cuts().size(); ++i) in_arena.push_back(ways.ArenaBytesOf(i) > 0);
-    const SegmentEstimates estimates(graph, order, ways.cuts(), in_arena);
+    const SegmentEstimates estimates(graph, order, ways.cuts());
     for (size_t j = 1; j < ways.cuts().size(); ++j) {
       for (size_t i = 0; i < j; ++i) {
         const std::optional<int64_t> estimate = estimates.OfLines(i, j, /*rolling=*/false);
