@@ -84,7 +84,7 @@ std::vector<HostTensor> StaticValues::Evaluate(const Graph& graph, const Operato
 
 void StaticValues::Cover(const HostTensor& constant) {
   uintptr_t begin = reinterpret_cast<uintptr_t>(constant.source().raw());
-  uintptr_t end = begin + static_cast<uintptr_t>(constant.bytes());
+  uintptr_t end = begin + static_cast<uintptr_t>(constant.source().bytes());
   auto next = covered_.upper_bound(begin);
   if (next != covered_.begin() && std::prev(next)->second >= begin) --next;
   while (next != covered_.end() && next->first <= end) {

@@ -50,6 +50,7 @@ std::shared_ptr<void> ZeroBlock(size_t bytes) {
 
 struct HostTensor::Deferral {
   HostTensor source;
+  HostTensor root;  // if the source is deferred: the bytes of its own source, as Byte
   Make make;
   std::once_flag once;
   HostTensor kept;
@@ -81,6 +82,10 @@ HostTensor HostTensor::Deferred(const HostTensor& source, Make make) {
   tensor.quantization_ = source.quantization_;
   tensor.deferred_ = std::make_shared<Deferral>();
   tensor.deferred_->source = source;
+  if (source.deferred_ != nullptr) {
+    const HostTensor& from = source.source();
+    tensor.deferred_->root = from.Reshaped({from.bytes()}).As(DType::kByte, {});
+  }
   tensor.deferred_->make = std::move(make);
   return tensor;
 }
@@ -92,11 +97,12 @@ const void* HostTensor::Kept() const {
 
 HostTensor HostTensor::Computed() const {
   if (deferred_ == nullptr) return *this;
-  return deferred_->make(deferred_->source.Computed()).Reshaped(shape_);
+  return deferred_->make(deferred_->source.Computed()).Reshaped(shape_).As(dtype_, quantization_);
 }
 
 const HostTensor& HostTensor::source() const {
-  return deferred_ == nullptr ? *this : deferred_->source.source();
+  if (deferred_ == nullptr) return *this;
+  return deferred_->source.deferred_ == nullptr ? deferred_->source : deferred_->root;
 }
 
 HostTensor HostTensor::ShapeOnly(DType dtype, const Shape& shape) {

@@ -299,20 +299,34 @@ absl::StatusOr<OnnxSignature> SignatureOf(const ModelSource& source) {
                                  : ReadOnnxSignature(source.path);
 }
 
+namespace {
+
+// Opens an ONNX model. Its readings at other shapes share `mapped`.
+absl::StatusOr<Model> OpenOnnxFile(const ModelSource& source, const OpenOptions& options,
+                                   const std::shared_ptr<MappedFiles>& mapped) {
+  const auto read = [&](OnnxReadOptions read, Model& model) {
+    read.mapped = mapped;
+    if (source.piped == nullptr) {
+      return ReadOnnx(source.path, read, &model.data_files, &model.reading_bytes);
+    }
+    model.data_files = {source.piped};
+    return ReadOnnxFromBytes(source.piped->bytes(), source.path, read, source.piped,
+                             &model.reading_bytes);
+  };
+  ASHLAR_ASSIGN_OR_RETURN(Model model, OpenOnnx(options, read));
+  model.origin = OriginOf(
+      options,
+      [source, mapped](const OpenOptions& again) { return OpenOnnxFile(source, again, mapped); },
+      [source] { return OpenAxesIn(SignatureOf(source)); });
+  return model;
+}
+
+}  // namespace
+
 absl::StatusOr<Model> OpenModel(const ModelSource& source, const OpenOptions& options) {
   const std::string& path = source.path;
   const auto& piped = source.piped;
-  if (source.is_onnx) {
-    const auto read = [&](const OnnxReadOptions& read, Model& model) {
-      return piped != nullptr ? ReadOnnxFromBytes(piped->bytes(), path, read, &model.reading_bytes)
-                              : ReadOnnx(path, read, &model.data_files, &model.reading_bytes);
-    };
-    ASHLAR_ASSIGN_OR_RETURN(Model model, OpenOnnx(options, read));
-    model.origin = OriginOf(
-        options, [source](const OpenOptions& again) { return OpenModel(source, again); },
-        [source] { return OpenAxesIn(SignatureOf(source)); });
-    return model;
-  }
+  if (source.is_onnx) return OpenOnnxFile(source, options, std::make_shared<MappedFiles>());
   if (source.is_tflite) {
     std::shared_ptr<const MappedFile> file = piped;
     if (file == nullptr) {
@@ -347,7 +361,7 @@ absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes,
   }
   if (!HasNativeMagic(bytes)) {
     const auto read = [&](const OnnxReadOptions& read, Model& model) {
-      return ReadOnnxFromBytes(bytes, kInMemory, read, &model.reading_bytes);
+      return ReadOnnxFromBytes(bytes, kInMemory, read, nullptr, &model.reading_bytes);
     };
     ASHLAR_ASSIGN_OR_RETURN(Model model, OpenOnnx(options, read));
     model.origin = OriginOf(

@@ -1,7 +1,6 @@
 #include "serialization/fixed_axes.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "graph/stored_tensor.h"
 #include "serialization/same_values.h"
 
 namespace ashlar {
@@ -20,8 +20,7 @@ constexpr int kMostCompared = 200;  // further changes count as refused
 
 bool SameConstant(const HostTensor& a, const HostTensor& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  if (!a.has_data() || !b.has_data() || a.raw() == b.raw()) return true;
-  return std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
+  return !a.has_data() || !b.has_data() || HaveSameBytes(a, b);
 }
 
 bool SameNode(const Graph& a, const OperatorNode& x, const Graph& b, const OperatorNode& y) {

@@ -3,8 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "serialization/checksum.h"
 #include "serialization/crc32.h"
+#include "serialization/tensor_checksum.h"
 
 namespace ashlar {
 
@@ -27,10 +27,10 @@ ModelIdentity IdentityOf(const Graph& graph, const ConstantChecksums& known) {
     const HostTensor* const value = node.constant.get();
     if (value == nullptr || !value->has_data()) continue;
     identity.weights_bytes += value->bytes();
-    const auto it = known.find(value->raw());
-    const uint64_t checksum = it != known.end() && value->bytes() > 0
-                                  ? it->second
-                                  : Checksum(value->raw(), static_cast<size_t>(value->bytes()));
+    // A deferred value has other bytes than its source, which is in the file.
+    const auto it = &value->source() == value ? known.find(value->raw()) : known.end();
+    const uint64_t checksum =
+        it != known.end() && value->bytes() > 0 ? it->second : ChecksumOf(*value);
     identity.crc32 = Crc32(identity.crc32, &checksum, sizeof(checksum));
   }
   return identity;

@@ -16,16 +16,6 @@ namespace {
 constexpr int64_t kMostOperations = int64_t{1} << 28;
 constexpr double kRounding = 1e-5;  // of the largest value
 
-bool IsCheap(const Graph& graph) {
-  int64_t operations = 0;
-  for (const OperatorNode& node : graph.nodes()) {
-    for (const int output : node.outputs) operations += graph.var(output).type.shape.num_elements();
-    if (node.op->role() == Role::kCompute) operations += node.op->Computation(graph.SiteOf(node));
-    if (operations > kMostOperations) return false;
-  }
-  return true;
-}
-
 // Numbers from -1 to 1, or 0 and 1 for types without fractions: valid as indices, too.
 HostTensor RandomInput(const std::string& name, const TensorType& type) {
   Random random(Checksum(name.data(), name.size()));
@@ -68,6 +58,16 @@ bool SameNames(const Bindings& a, const Bindings& b) {
 }
 
 }  // namespace
+
+bool IsCheap(const Graph& graph) {
+  int64_t operations = 0;
+  for (const OperatorNode& node : graph.nodes()) {
+    for (const int output : node.outputs) operations += graph.var(output).type.shape.num_elements();
+    if (node.op->role() == Role::kCompute) operations += node.op->Computation(graph.SiteOf(node));
+    if (operations > kMostOperations) return false;
+  }
+  return true;
+}
 
 bool HaveSameValues(const Graph& a, const Graph& b) {
   if (!SameNames(a.inputs(), b.inputs()) || !SameNames(a.outputs(), b.outputs())) return false;

@@ -11,6 +11,9 @@ namespace ashlar {
 // evaluation fails, or if one takes more than 2^28 operations.
 bool HaveSameValues(const Graph& a, const Graph& b);
 
+// Returns whether HaveSameValues evaluates the graph: it takes at most 2^28 operations.
+bool IsCheap(const Graph& graph);
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_SERIALIZATION_SAME_VALUES_H_

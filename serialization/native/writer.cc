@@ -8,11 +8,13 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "graph/status.h"
+#include "graph/stored_tensor.h"
 #include "serialization/checksum.h"
 #include "serialization/file_writer.h"
 #include "serialization/limits.h"
 #include "serialization/native/format.h"
 #include "serialization/native/model_generated.h"
+#include "serialization/tensor_checksum.h"
 
 namespace ashlar {
 namespace {
@@ -25,10 +27,6 @@ uint64_t RoundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / un
 // Returns the padding from `offset` to the next place for a section.
 std::string Gap(uint64_t offset) { return std::string(NextSection(offset) - offset, '\0'); }
 
-absl::string_view BytesOf(const HostTensor& tensor) {
-  return {static_cast<const char*>(tensor.raw()), static_cast<size_t>(tensor.bytes())};
-}
-
 // The weights section: assigns an offset to each constant. Equal bytes are stored once. Reads
 // constants piece by piece, and reports each piece, so that a mapped file need not be in memory.
 class WeightPool {
@@ -36,68 +34,41 @@ class WeightPool {
   explicit WeightPool(const DoneWith& done_with) : done_with_(done_with) {}
 
   // Sets the constant's checksum.
-  fbs::Extent Place(absl::string_view bytes, uint64_t& checksum) {
-    RunningChecksum running;
-    ForPieces(bytes, [&](absl::string_view piece) {
-      running.Add(piece.data(), piece.size());
-      return absl::OkStatus();
-    }).IgnoreError();
-    checksum = running.Value();
-    std::vector<std::pair<absl::string_view, uint64_t>>& alike =
-        stored_by_checksum_[{checksum, bytes.size()}];
+  fbs::Extent Place(const HostTensor& tensor, uint64_t& checksum) {
+    checksum = ChecksumOf(tensor, done_with_);
+    const auto bytes = static_cast<uint64_t>(tensor.bytes());
+    std::vector<std::pair<HostTensor, uint64_t>>& alike = stored_by_checksum_[{checksum, bytes}];
     for (const auto& [stored, offset] : alike) {
-      if (AreEqual(stored, bytes)) return fbs::Extent(offset, bytes.size());
+      const bool same = HaveSameBytes(stored, tensor);
+      if (done_with_) done_with_(stored.source().raw(), stored.source().bytes());
+      if (same) return fbs::Extent(offset, bytes);
     }
-    alike.emplace_back(bytes, size_);
-    stored_.push_back(bytes);
-    size_ += RoundUp(bytes.size(), kWeightAlignment);
-    return fbs::Extent(alike.back().second, bytes.size());
+    alike.emplace_back(tensor, size_);
+    stored_.push_back(tensor);
+    size_ += RoundUp(bytes, kWeightAlignment);
+    return fbs::Extent(alike.back().second, bytes);
   }
   uint64_t bytes() const { return size_; }
 
   absl::Status Write(FileWriter& file) const {
     static constexpr char kZeros[kWeightAlignment] = {};
-    for (absl::string_view bytes : stored_) {
-      ASHLAR_RETURN_IF_ERROR(
-          ForPieces(bytes, [&](absl::string_view piece) { return file.Write(piece); }));
-      const size_t padding = RoundUp(bytes.size(), kWeightAlignment) - bytes.size();
-      ASHLAR_RETURN_IF_ERROR(file.Write(kZeros, padding));
+    for (const HostTensor& tensor : stored_) {
+      ASHLAR_RETURN_IF_ERROR(ForPieces(tensor, [&](const HostTensor& piece) -> absl::Status {
+        ASHLAR_RETURN_IF_ERROR(file.Write(BytesAsText(piece)));
+        if (done_with_) done_with_(piece.source().raw(), piece.source().bytes());
+        return absl::OkStatus();
+      }));
+      const auto bytes = static_cast<uint64_t>(tensor.bytes());
+      ASHLAR_RETURN_IF_ERROR(file.Write(kZeros, RoundUp(bytes, kWeightAlignment) - bytes));
     }
     return absl::OkStatus();
   }
 
  private:
-  static constexpr size_t kPiece = 1 << 20;
-
-  void Report(absl::string_view piece) const {
-    if (done_with_) done_with_(piece.data(), static_cast<int64_t>(piece.size()));
-  }
-  absl::Status ForPieces(absl::string_view bytes,
-                         absl::FunctionRef<absl::Status(absl::string_view)> use) const {
-    for (size_t at = 0; at < bytes.size(); at += kPiece) {
-      const absl::string_view piece = bytes.substr(at, kPiece);
-      ASHLAR_RETURN_IF_ERROR(use(piece));
-      Report(piece);
-    }
-    return absl::OkStatus();
-  }
-  // Compares as many bytes.
-  bool AreEqual(absl::string_view a, absl::string_view b) const {
-    if (a.data() == b.data()) return true;
-    for (size_t at = 0; at < a.size(); at += kPiece) {
-      const absl::string_view piece = a.substr(at, kPiece), other = b.substr(at, kPiece);
-      if (piece != other) return false;
-      Report(piece);
-      Report(other);
-    }
-    return true;
-  }
-
   const DoneWith& done_with_;
-  absl::flat_hash_map<std::pair<uint64_t, size_t>,
-                      std::vector<std::pair<absl::string_view, uint64_t>>>
+  absl::flat_hash_map<std::pair<uint64_t, uint64_t>, std::vector<std::pair<HostTensor, uint64_t>>>
       stored_by_checksum_;  // with offsets
-  std::vector<absl::string_view> stored_;
+  std::vector<HostTensor> stored_;
   uint64_t size_ = 0;
 };
 
@@ -189,7 +160,7 @@ Offset<fbs::Node> EncodeNode(FlatBufferBuilder& builder, const Graph& graph,
   const bool stored = constant != nullptr && constant->has_data();
   uint64_t checksum = 0;
   if (stored) {
-    value = weights.Place(BytesOf(*constant), checksum);
+    value = weights.Place(*constant, checksum);
   }
   const absl::string_view type = node.op->type();
   return fbs::CreateNode(builder, node.id, builder.CreateString(node.name),

@@ -109,7 +109,7 @@ absl::StatusOr<FileInMemory> ExternalData::ContentsOf(const std::string& locatio
   if (const auto given = given_.find(location); given != given_.end()) return given->second;
   std::shared_ptr<const MappedFile>& file = files_[location];
   if (file == nullptr) {
-    ASHLAR_ASSIGN_OR_RETURN(file, Open(location));
+    ASHLAR_ASSIGN_OR_RETURN(file, mapped_->Get(location, [&] { return Open(location); }));
   }
   return FileInMemory{file->bytes(), file};
 }

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
+#include "graph/stored_tensor.h"
 
 namespace ashlar {
 namespace {
@@ -63,36 +64,17 @@ float FromBits(int onnx_type, uint16_t bits) {
   return onnx_type == TensorProto::FLOAT16 ? HalfToFloat(bits) : BFloat16ToFloat(bits);
 }
 
-// Returns the value of a 16-bit element.
-float Widened(int onnx_type, const uint8_t* element) {
-  uint16_t bits;
-  std::memcpy(&bits, element, sizeof(bits));
-  return FromBits(onnx_type, bits);
-}
-
-// Returns a tensor of bytes from a file or a message, without a copy if possible.
+// Returns a tensor of bytes from a file or a message; shares them with `owner`, or copies them if
+// it is null.
 HostTensor FromBytes(int onnx_type, const Shape& shape, std::shared_ptr<const void> owner,
                      const void* data) {
-  const TypeRow& row = *RowOf(onnx_type);
-  const auto* bytes = static_cast<const uint8_t*>(data);
-  if (IsConverted(onnx_type)) {
-    HostTensor tensor = HostTensor::Zeros(row.dtype, shape);
-    float* to = tensor.mutable_data<float>().data();
-    for (int64_t i = 0; i < shape.num_elements(); ++i) {
-      to[i] = Widened(onnx_type, bytes + i * SizeOf(row.declared));
-    }
-    return tensor;
-  }
-  const bool aligned = reinterpret_cast<uintptr_t>(data) % SizeOf(row.dtype) == 0;
-  if (aligned && row.dtype != DType::kBool && owner != nullptr) {
-    return HostTensor::Borrow(row.dtype, shape, std::move(owner), data);
-  }
-  HostTensor tensor = HostTensor::Zeros(row.dtype, shape);
-  if (tensor.bytes() > 0) std::memcpy(tensor.mutable_raw(), data, tensor.bytes());
-  if (row.dtype == DType::kBool) {
-    for (uint8_t& value : tensor.mutable_data<uint8_t>()) value = value != 0;
-  }
-  return tensor;
+  const HostTensor stored = StoredTensor(RowOf(onnx_type)->declared, shape, owner, data);
+  if (owner != nullptr) return stored;
+  const HostTensor computed = stored.Computed();
+  if (computed.raw() != data) return computed;
+  HostTensor copy = HostTensor::ZerosLike(stored, shape);
+  if (copy.bytes() > 0) std::memcpy(copy.mutable_raw(), data, static_cast<size_t>(copy.bytes()));
+  return copy;
 }
 
 // Reads elements from a typed field. 8- and 16-bit ones are in int32_data, as numbers or bits.
@@ -165,39 +147,49 @@ absl::StatusOr<HostTensor> Read(const TensorProto& tensor, TensorProto* taken,
   if (tensor.has_segment()) return absl::UnimplementedError("is stored in segments");
   const int64_t bytes = shape.num_elements() * SizeOf(row.declared);
   const std::string type = OnnxTypeName(tensor.data_type());
-  const bool raw = !tensor.raw_data().empty();
+  const ExternalData::Apart* const apart = external.FindApart(tensor);
+  const bool raw_apart = apart != nullptr && !apart->tensor.is_float_data;
+  const bool floats_apart = apart != nullptr && apart->tensor.is_float_data;
+  const absl::string_view raw_data = raw_apart ? apart->tensor.bytes : tensor.raw_data();
+  const int64_t more = floats_apart ? apart->tensor.bytes.size() / sizeof(float) : 0;
+  const int64_t in_fields = AllFieldsSize(tensor) + more;
+  const bool raw = !raw_data.empty();
   if (tensor.data_location() == TensorProto::EXTERNAL) {
-    if (raw || AllFieldsSize(tensor) > 0) {
+    if (raw || in_fields > 0) {
       return absl::InvalidArgumentError("has data in the model and in a file beside it");
     }
     ASHLAR_ASSIGN_OR_RETURN(ExternalData::Bytes found, external.Find(tensor, bytes));
     return FromBytes(tensor.data_type(), shape, found.owner, found.data);
   }
-  const int64_t elements = FieldSize(tensor, row.field);
-  if (raw && AllFieldsSize(tensor) > 0) {
+  const int64_t elements = FieldSize(tensor, row.field) + (row.field == Field::kFloats ? more : 0);
+  if (raw && in_fields > 0) {
     return absl::InvalidArgumentError("has raw_data and a typed field");
   }
-  if (AllFieldsSize(tensor) != elements) {
+  if (in_fields != elements) {
     return absl::InvalidArgumentError(
         absl::StrCat("is ", type, ", but its elements are in another type's field"));
   }
   if (raw || shape.num_elements() == 0) {
-    if (static_cast<int64_t>(tensor.raw_data().size()) != bytes || elements != 0) {
+    if (static_cast<int64_t>(raw_data.size()) != bytes || elements != 0) {
       return absl::InvalidArgumentError(absl::StrCat(type, shape.ToString(), " needs ", bytes,
-                                                     " bytes, raw_data has ",
-                                                     tensor.raw_data().size()));
+                                                     " bytes, raw_data has ", raw_data.size()));
     }
-    std::shared_ptr<const std::string> owner;
-    const void* data = tensor.raw_data().data();
-    if (taken != nullptr && raw) {
-      owner.reset(taken->release_raw_data());
-      data = owner->data();
+    std::shared_ptr<const void> owner = raw_apart ? apart->owner : nullptr;
+    const void* data = raw_data.data();
+    if (taken != nullptr && raw && !raw_apart) {
+      const std::shared_ptr<const std::string> string(taken->release_raw_data());
+      data = string->data();
+      owner = string;
     }
-    return FromBytes(tensor.data_type(), shape, owner, data);
+    const HostTensor value = FromBytes(tensor.data_type(), shape, std::move(owner), data);
+    return raw_apart ? value : value.Computed();
   }
   if (elements != shape.num_elements()) {
     return absl::InvalidArgumentError(absl::StrCat(
         type, shape.ToString(), " needs ", shape.num_elements(), " elements, it has ", elements));
+  }
+  if (floats_apart) {
+    return FromBytes(TensorProto::FLOAT, shape, apart->owner, apart->tensor.bytes.data());
   }
   if (taken != nullptr && row.field == Field::kFloats) {
     auto owner = std::make_shared<google::protobuf::RepeatedField<float>>();

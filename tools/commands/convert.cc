@@ -21,12 +21,7 @@ struct Writer {
                         const DoneWith& done_with);
 };
 
-absl::Status WriteAsOnnx(const Graph& graph, const std::string& path, const FileAxes& axes,
-                         const DoneWith& /*done_with*/) {
-  return WriteOnnx(graph, path, axes);
-}
-
-constexpr Writer kWriters[] = {{".ash", WriteModel}, {".onnx", WriteAsOnnx}};
+constexpr Writer kWriters[] = {{".ash", WriteModel}, {".onnx", WriteOnnx}};
 
 class ConvertCommand final : public Command {
  public:

@@ -13,6 +13,7 @@
 #include "graph/region.h"
 #include "graph/rewriter.h"
 #include "graph/status.h"
+#include "graph/stored_tensor.h"
 #include "opr/panel_axes.h"
 
 namespace ashlar {
@@ -55,9 +56,9 @@ HostTensor PartOf(const HostTensor& value, int axis, const Range& range) {
   int64_t outer = 1, row = SizeOf(value.dtype());  // bytes of an element of the axis
   for (int i = 0; i < axis; ++i) outer *= shape[i];
   for (int i = axis + 1; i < shape.rank(); ++i) row *= shape[i];
-  if (outer == 1 && &value.source() == &value) {
-    return HostTensor::Borrow(value.dtype(), shape, std::make_shared<const HostTensor>(value),
-                              static_cast<const char*>(value.raw()) + range.begin * row);
+  if (outer == 1 && HasElementsApart(value)) {
+    const int64_t elements = row / SizeOf(value.dtype());
+    return ElementsOf(value, range.begin * elements, range.size() * elements).Reshaped(shape);
   }
   const int64_t pitch = value.shape()[axis] * row;
   return HostTensor::Deferred(

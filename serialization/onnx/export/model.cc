@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "serialization/checksum.h"
 
 namespace ashlar {
 namespace {
@@ -70,8 +69,8 @@ onnx::TensorProto::DataType OnnxType(DType dtype) {
   return kTensorTypes[static_cast<size_t>(dtype)];
 }
 
-OnnxModel::OnnxModel(const Graph& graph, int operator_set, Weights weights)
-    : graph_(graph), operator_set_(operator_set), weights_(weights) {
+OnnxModel::OnnxModel(const Graph& graph, int operator_set, ConstantChecksum checksum)
+    : graph_(graph), operator_set_(operator_set), checksum_(std::move(checksum)) {
   model_.set_ir_version(IrVersionOf(operator_set));
   model_.set_producer_name("ashlar");
   model_.add_opset_import()->set_version(operator_set);
@@ -120,11 +119,13 @@ std::string OnnxModel::AddTensor(absl::string_view hint, const HostTensor& tenso
   proto.set_name(Unique(hint));
   proto.set_data_type(OnnxType(tensor.dtype()));
   proto.mutable_dims()->Add(tensor.shape().dims().begin(), tensor.shape().dims().end());
-  if (weights_ == Weights::kWritten || tensor.bytes() <= kMostSmallBytes) {
+  if (tensor.bytes() <= kMostSmallBytes) {
     proto.set_raw_data(tensor.raw(), static_cast<size_t>(tensor.bytes()));
-  } else {
-    const uint64_t sum = Checksum(tensor.raw(), static_cast<size_t>(tensor.bytes()));
+  } else if (checksum_) {
+    const uint64_t sum = checksum_(tensor);
     proto.set_raw_data(&sum, sizeof(sum));
+  } else {
+    weights_.emplace(model_.graph().initializer_size() - 1, tensor);
   }
   return proto.name();
 }
@@ -183,7 +184,7 @@ void OnnxModel::Bind(int var, const std::string& value) {
   }
 }
 
-onnx::ModelProto OnnxModel::Finish() && {
+OnnxModelAndWeights OnnxModel::Finish() && {
   for (size_t i = 0; i < output_names_.size(); ++i) {
     const int var = graph_.outputs()[i].var;
     if (ValueOf(var) != output_names_[i]) {
@@ -192,7 +193,7 @@ onnx::ModelProto OnnxModel::Finish() && {
     }
     Declare(*model_.mutable_graph()->add_output(), output_names_[i], graph_.var(var).type);
   }
-  return std::move(model_);
+  return {std::move(model_), std::move(weights_)};
 }
 
 }  // namespace ashlar

@@ -4,6 +4,8 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <variant>
@@ -23,15 +25,23 @@ onnx::TensorProto::DataType OnnxType(DType dtype);
 // The operator set that most programs read, and the one that is used if the first lacks something.
 inline constexpr int kWidestOnnxSet = 13, kRichestOnnxSet = 20;
 
-// Whether constants of more than 64 KiB hold their values or a checksum of them.
-enum class Weights { kWritten, kChecksums };
+// A model whose constants of more than 64 KiB have no elements, which are beside it by index of the
+// initializer.
+struct OnnxModelAndWeights {
+  onnx::ModelProto model;
+  std::map<int, HostTensor> weights;
+};
+
+// Returns the checksum of a constant.
+using ConstantChecksum = std::function<uint64_t(const HostTensor& constant)>;
 
 // A model whose values are identified by their names, as in ONNX. Every name is unique and valid
 // UTF-8.
 class OnnxModel {
  public:
-  // Declares the graph's inputs, and reserves the names of its outputs.
-  OnnxModel(const Graph& graph, int operator_set, Weights weights);
+  // Declares the graph's inputs, and reserves the names of its outputs. Large constants become
+  // their checksums, unless `checksum` is empty.
+  OnnxModel(const Graph& graph, int operator_set, ConstantChecksum checksum);
   int operator_set() const { return operator_set_; }
 
   // Returns the value of a var. A constant becomes an initializer when first requested.
@@ -50,7 +60,7 @@ class OnnxModel {
   void Bind(int var, const std::string& value);
 
   // Declares the graph's outputs, and returns the model.
-  onnx::ModelProto Finish() &&;
+  OnnxModelAndWeights Finish() &&;
 
  private:
   std::string Unique(absl::string_view hint);
@@ -58,8 +68,9 @@ class OnnxModel {
 
   const Graph& graph_;
   const int operator_set_;
-  const Weights weights_;
+  const ConstantChecksum checksum_;
   onnx::ModelProto model_;
+  std::map<int, HostTensor> weights_;
   absl::flat_hash_set<std::string> names_;
   absl::flat_hash_map<std::string, int> suffixes_;       // last suffix tried, by name
   absl::flat_hash_map<int, std::string> values_;         // by var

@@ -1,9 +1,11 @@
 #include "serialization/onnx/export/writer.h"
 
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -11,11 +13,15 @@
 #include "graph/passes/pass.h"
 #include "graph/state.h"
 #include "graph/status.h"
+#include "graph/stored_tensor.h"
 #include "serialization/file_writer.h"
 #include "serialization/onnx/export/model.h"
+#include "serialization/onnx/export/model_file.h"
 #include "serialization/onnx/export/open_sizes.h"
 #include "serialization/onnx/export/operators.h"
 #include "serialization/onnx/import/reader.h"
+#include "serialization/same_values.h"
+#include "serialization/tensor_checksum.h"
 
 namespace ashlar {
 namespace {
@@ -40,8 +46,9 @@ std::vector<bool> NeededVars(const Graph& graph) {
   return needed;
 }
 
-absl::StatusOr<onnx::ModelProto> Convert(const Graph& graph, int operator_set, Weights weights) {
-  OnnxModel model(graph, operator_set, weights);
+absl::StatusOr<OnnxModelAndWeights> Convert(const Graph& graph, int operator_set,
+                                            const ConstantChecksum& checksum) {
+  OnnxModel model(graph, operator_set, checksum);
   const std::vector<bool> needed = NeededVars(graph);
   const std::vector<bool> updates = FindStateUse(graph).updates;
   std::vector<std::string> problems;
@@ -76,13 +83,13 @@ absl::StatusOr<onnx::ModelProto> Convert(const Graph& graph, int operator_set, W
                                                " operators:\n  ", absl::StrJoin(problems, "\n  ")));
 }
 
-absl::StatusOr<onnx::ModelProto> ToOnnx(const Graph& graph, Weights weights) {
+absl::StatusOr<OnnxModelAndWeights> ToOnnx(const Graph& graph, const ConstantChecksum& checksum) {
   // Replaces operators that ONNX lacks by their compositions, if they have one.
   ASHLAR_ASSIGN_OR_RETURN(const Graph composed, Compose(graph, [](const Operator& op) {
                             return FindOnnxFunction(op.type()) != nullptr;
                           }));
-  absl::StatusOr<onnx::ModelProto> model = Convert(composed, kWidestOnnxSet, weights);
-  if (absl::IsUnimplemented(model.status())) model = Convert(composed, kRichestOnnxSet, weights);
+  absl::StatusOr<OnnxModelAndWeights> model = Convert(composed, kWidestOnnxSet, checksum);
+  if (absl::IsUnimplemented(model.status())) model = Convert(composed, kRichestOnnxSet, checksum);
   return model;
 }
 
@@ -94,56 +101,84 @@ int64_t ConstantBytes(const Graph& graph) {
   return bytes;
 }
 
-// A stream through which protobuf writes to a FileWriter.
-class Stream final : public google::protobuf::io::CopyingOutputStream {
+// Checksums of constants. Reads each constant of `graph` once, although the graph is converted at
+// many sizes.
+class Checksums {
  public:
-  explicit Stream(FileWriter& file) : file_(file) {}
-  bool Write(const void* data, int bytes) override {
-    status_ = file_.Write(data, static_cast<size_t>(bytes));
-    return status_.ok();
+  Checksums(const Graph& graph, const DoneWith& done_with) : done_with_(done_with) {
+    for (const OperatorNode& node : graph.nodes()) {
+      if (node.constant == nullptr || !node.constant->has_data()) continue;
+      known_[node.constant->source().raw()].push_back({*node.constant, std::nullopt});
+    }
   }
-  const absl::Status& status() const { return status_; }
+  uint64_t operator()(const HostTensor& constant) {
+    for (auto& [tensor, checksum] : known_[constant.source().raw()]) {
+      if (!ShareBytes(tensor, constant)) continue;
+      if (!checksum) checksum = ChecksumOf(constant, done_with_);
+      return *checksum;
+    }
+    return ChecksumOf(constant, done_with_);
+  }
 
  private:
-  FileWriter& file_;
-  absl::Status status_;
+  const DoneWith& done_with_;
+  // By address of the source, which the tensors keep alive.
+  std::map<const void*, std::vector<std::pair<HostTensor, std::optional<uint64_t>>>> known_;
 };
 
 }  // namespace
 
-absl::Status WriteOnnx(const Graph& graph, const std::string& path, const FileAxes& axes) {
+absl::Status WriteOnnx(const Graph& graph, const std::string& path, const FileAxes& axes,
+                       const DoneWith& done_with) {
   const auto too_large = [&](int64_t bytes) {
     return absl::InvalidArgumentError(absl::StrCat(
         path, ": the model has ", bytes, " bytes; an ONNX file holds at most ", kMaxMessageBytes));
   };
-  // Checked before the weights are copied into the message.
+  // Checked before constants are read.
   if (const int64_t bytes = ConstantBytes(graph); bytes > kMaxMessageBytes) return too_large(bytes);
-  absl::StatusOr<onnx::ModelProto> model = ToOnnx(graph, Weights::kWritten);
-  if (!model.ok()) return Annotate(model.status(), path);
-  const auto sizes_alone = [](const Graph& other) { return ToOnnx(other, Weights::kChecksums); };
+  absl::StatusOr<OnnxModelAndWeights> made = ToOnnx(graph, nullptr);
+  if (!made.ok()) return Annotate(made.status(), path);
+  onnx::ModelProto& model = made->model;
+  Checksums checksums(graph, done_with);
+  const auto sizes_alone = [&](const Graph& other) -> absl::StatusOr<onnx::ModelProto> {
+    ASHLAR_ASSIGN_OR_RETURN(OnnxModelAndWeights all, ToOnnx(other, [&](const HostTensor& constant) {
+                              return checksums(constant);
+                            }));
+    return std::move(all.model);
+  };
   FileAxes all = axes;
-  std::string bytes_to_read;
+  std::shared_ptr<std::string> bytes_to_read;
   const auto read = [&](const InputShapes& shapes) -> absl::StatusOr<Graph> {
-    if (ConstantBytes(graph) > kMostReadAgain) return absl::ResourceExhaustedError("a large model");
-    if (bytes_to_read.empty()) bytes_to_read = model->SerializeAsString();
+    if (ConstantBytes(graph) > kMostReadAgain || !IsCheap(graph)) {
+      return absl::ResourceExhaustedError("a large model");
+    }
+    if (bytes_to_read == nullptr) {
+      bytes_to_read = std::make_shared<std::string>();
+      const auto append = [&](absl::string_view bytes) {
+        bytes_to_read->append(bytes.data(), bytes.size());
+        return absl::OkStatus();
+      };
+      ASHLAR_RETURN_IF_ERROR(OnnxModelFile(*made).Write(append, done_with));
+    }
     OnnxReadOptions options;
     options.shapes = shapes;
     return ReadOnnxFromBytes(
-        {reinterpret_cast<const uint8_t*>(bytes_to_read.data()), bytes_to_read.size()}, path,
-        options);
+        {reinterpret_cast<const uint8_t*>(bytes_to_read->data()), bytes_to_read->size()}, path,
+        options, bytes_to_read);
   };
   for (FixedAxis& axis : FixedByWriting(graph, axes, sizes_alone, read)) {
     all.fixed.push_back(std::move(axis));
   }
-  DeclareOpen(graph, all, sizes_alone, *model);
+  bytes_to_read.reset();
+  DeclareOpen(graph, all, sizes_alone, model);
   const auto note = [&](const char* key, size_t i, std::string text) {
-    onnx::StringStringEntryProto* const entry = model->add_metadata_props();
+    onnx::StringStringEntryProto* const entry = model.add_metadata_props();
     entry->set_key(absl::StrCat(key, ".", i));  // keys are unique in ONNX
     entry->set_value(std::move(text));
   };
   for (size_t i = 0; i < all.fixed.size(); ++i) note(kFixedAxisKey, i, ToText(all.fixed[i]));
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
-    const onnx::ValueInfoProto& input = model->graph().input(static_cast<int>(i));
+    const onnx::ValueInfoProto& input = model.graph().input(static_cast<int>(i));
     const auto& dims = input.type().tensor_type().shape().dim();
     if (std::all_of(dims.begin(), dims.end(), [](auto& dim) { return dim.has_dim_value(); })) {
       continue;
@@ -151,15 +186,12 @@ absl::Status WriteOnnx(const Graph& graph, const std::string& path, const FileAx
     const Shape& shape = graph.var(graph.inputs()[i].var).type.shape;
     note(kInputShapeKey, i, absl::StrCat(absl::StrJoin(shape.dims(), "x"), "\n", input.name()));
   }
-  const size_t bytes = model->ByteSizeLong();
-  if (bytes > kMaxMessageBytes) return too_large(static_cast<int64_t>(bytes));
+  const OnnxModelFile content(*std::move(made));
+  if (content.bytes() > kMaxMessageBytes) return too_large(content.bytes());
 
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<FileWriter> file, FileWriter::Create(path));
-  Stream stream(*file);
-  google::protobuf::io::CopyingOutputStreamAdaptor adaptor(&stream);
-  const bool written = model->SerializeToZeroCopyStream(&adaptor) && adaptor.Flush();
-  ASHLAR_RETURN_IF_ERROR(stream.status());
-  if (!written) return absl::InternalError(absl::StrCat(path, ": protobuf cannot write the model"));
+  ASHLAR_RETURN_IF_ERROR(
+      content.Write([&](absl::string_view bytes) { return file->Write(bytes); }, done_with));
   return file->Commit();
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "graph/graph.h"
+#include "runtime/plan/record/packed_model.h"
 #include "serialization/fixed_axes.h"
 
 namespace ashlar {
@@ -21,7 +22,10 @@ namespace ashlar {
 // `axes.fixed`: the reader refuses other sizes of them. The others of `axes.open` are declared by
 // their symbols (open_sizes.h), and the metadata has the graph's sizes, which the reader takes if
 // no others are given.
-absl::Status WriteOnnx(const Graph& graph, const std::string& path, const FileAxes& axes = {});
+//
+// Calls `done_with` for pieces of the constants after reading them, once or several times.
+absl::Status WriteOnnx(const Graph& graph, const std::string& path, const FileAxes& axes = {},
+                       const DoneWith& done_with = nullptr);
 
 }  // namespace ashlar
 

@@ -4,6 +4,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include "graph/graph.h"
 #include "serialization/onnx/external_data.h"
 #include "serialization/onnx/import/read_options.h"
 

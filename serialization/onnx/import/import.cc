@@ -86,7 +86,7 @@ std::optional<std::vector<HostTensor>> OnnxImport::Operands(
   for (size_t i = 0; i < inputs.size(); ++i) {
     const RecordedGraph<OnnxVar>::Var& var = graph_.at(inputs[i]);
     if (var.constant) {
-      operands.push_back(*var.constant);
+      operands.push_back(var.constant->Computed());
     } else if (op.input_use(static_cast<int>(i)) == InputUse::kShape) {
       operands.push_back(HostTensor::ShapeOnly(var.type.dtype, var.type.shape));
     } else {

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "graph/tensor.h"
 #include "serialization/files_in_memory.h"
+#include "serialization/mapped_files.h"
 
 namespace ashlar {
 
@@ -32,8 +34,12 @@ struct OnnxReadOptions {
   int64_t most_folded_operations = int64_t{1} << 32;
   // The files of external data of a model in memory, to which constants refer.
   FilesInMemory files = {};
+  // Tensors of so many bytes stay in the file; smaller ones are copied into messages.
+  int64_t least_in_file = 1 << 14;
   // Follows symbolic links to files of external data.
   bool follow_links = false;
+  // Shares the mapped files with other readings of the model. May be null.
+  std::shared_ptr<MappedFiles> mapped = nullptr;
   // Called with notes for the user about a model that can be read. May be empty.
   std::function<void(const std::string&)> note = {};
   // Receives the notes about values that are computed otherwise than the file says. May be null.

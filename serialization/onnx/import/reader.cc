@@ -16,6 +16,7 @@
 #include "serialization/input_shapes.h"
 #include "serialization/onnx/external_data.h"
 #include "serialization/onnx/import/graph_reader.h"
+#include "serialization/onnx/large_tensors.h"
 #include "serialization/onnx/shown.h"
 #include "serialization/onnx/tensors.h"
 
@@ -27,51 +28,90 @@ constexpr size_t kMostBytes = std::numeric_limits<int32_t>::max();  // size of a
 // tables; and per node of the file, its message and the resulting operators.
 constexpr int64_t kReading = 1 << 20, kReadingNode = 4 << 10;
 
-// A stream that passes a file on block by block, and drops the pages of blocks that were read. So
-// weights are in memory once while they are copied into the message.
+// A stream of pieces of a file, passed on block by block. Drops the pages of blocks that were read,
+// so that bytes that are copied into messages are in memory once.
 class Blocks final : public google::protobuf::io::ZeroCopyInputStream {
  public:
   // `file` holds the bytes; null if the caller does.
-  Blocks(absl::Span<const uint8_t> bytes, const MappedFile* file) : bytes_(bytes), file_(file) {}
+  Blocks(absl::Span<const absl::string_view> pieces, const MappedFile* file)
+      : pieces_(pieces), file_(file) {}
   bool Next(const void** data, int* size) override {
-    if (file_ != nullptr) file_->DropResidentPages(bytes_.data(), static_cast<int64_t>(at_));
-    const absl::Span<const uint8_t> block = bytes_.subspan(at_, kBlockBytes);
-    at_ += block.size();
-    *data = block.data();
-    *size = static_cast<int>(block.size());
-    return !block.empty();
+    if (file_ != nullptr)
+      file_->DropResidentPages(block_.data(), static_cast<int64_t>(block_.size()));
+    while (!pieces_.empty() && at_ == pieces_[0].size()) {
+      pieces_.remove_prefix(1);
+      at_ = 0;
+    }
+    if (pieces_.empty()) return false;
+    block_ = pieces_[0].substr(at_, kBlockBytes);
+    at_ += block_.size();
+    read_ += static_cast<int64_t>(block_.size());
+    *data = block_.data();
+    *size = static_cast<int>(block_.size());
+    return true;
   }
-  void BackUp(int count) override { at_ -= static_cast<size_t>(count); }
+  void BackUp(int count) override {
+    at_ -= static_cast<size_t>(count);
+    read_ -= count;
+  }
   bool Skip(int count) override {
-    const size_t step = std::min(static_cast<size_t>(count), bytes_.size() - at_);
-    at_ += step;
-    return step == static_cast<size_t>(count);
+    const void* data;
+    int size = 0;
+    while (count > 0 && Next(&data, &size)) {
+      const int back = std::max(size - count, 0);
+      BackUp(back);
+      count -= size - back;
+    }
+    return count == 0;
   }
-  int64_t ByteCount() const override { return static_cast<int64_t>(at_); }
+  int64_t ByteCount() const override { return read_; }
 
  private:
   static constexpr size_t kBlockBytes = 1 << 20;
-  const absl::Span<const uint8_t> bytes_;
+  absl::Span<const absl::string_view> pieces_;  // the first one is read from at_ on
   const MappedFile* const file_;
+  absl::string_view block_;
   size_t at_ = 0;
+  int64_t read_ = 0;
 };
 
-// `name` is for errors.
-absl::StatusOr<onnx::ModelProto> Parse(absl::Span<const uint8_t> bytes, const MappedFile* file,
-                                       const std::string& name) {
+// A model, and the elements of its large tensors, which stay where they are.
+struct Parsed {
+  onnx::ModelProto model;
+  OnnxFileParts parts;
+};
+
+// `file` holds the bytes; null if the caller does. `name` is for errors.
+absl::StatusOr<Parsed> Parse(absl::Span<const uint8_t> bytes, const MappedFile* file,
+                             const std::string& name, const OnnxReadOptions& options = {}) {
   const size_t size = bytes.size();
   if (size > kMostBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": ", size, " bytes; an ONNX file holds at most ", kMostBytes,
                      ": weights this large must lie in external data"));
   }
-  onnx::ModelProto model;
-  Blocks blocks(bytes, file);
-  if (size == 0 || !model.ParseFromZeroCopyStream(&blocks)) {
+  Parsed parsed;
+  parsed.parts = FindLargeTensors({reinterpret_cast<const char*>(bytes.data()), size},
+                                  static_cast<size_t>(options.least_in_file));
+  if (file != nullptr) file->DropResidentPages();
+  Blocks blocks(parsed.parts.messages, file);
+  if (size == 0 || !parsed.model.ParseFromZeroCopyStream(&blocks)) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": no ONNX model, or a damaged one (", size, " bytes)"));
   }
-  return model;
+  return parsed;
+}
+
+// Tells where the elements are that are in no message; `owner` keeps them alive.
+void AddApart(const Parsed& parsed, const std::shared_ptr<const void>& owner,
+              ExternalData& external) {
+  const onnx::GraphProto& graph = parsed.model.graph();
+  for (const auto& [index, tensor] : parsed.parts.initializers) {
+    external.AddApart(graph.initializer(index), {tensor, owner});
+  }
+  for (const auto& [at, tensor] : parsed.parts.attributes) {
+    external.AddApart(graph.node(at.first).attribute(at.second).t(), {tensor, owner});
+  }
 }
 
 // Returns the shapes of inputs with open dimensions that Ashlar has written beside them.
@@ -111,10 +151,13 @@ absl::Status CheckFixed(const onnx::ModelProto& model, const InputShapes& writte
   return absl::OkStatus();
 }
 
-absl::StatusOr<Graph> ReadMessage(onnx::ModelProto model, const OnnxReadOptions& options,
-                                  ExternalData& external, const std::string& name, int64_t* taken) {
+absl::StatusOr<Graph> ReadParsed(Parsed parsed, const std::shared_ptr<const void>& owner,
+                                 const OnnxReadOptions& options, ExternalData& external,
+                                 const std::string& name, int64_t* taken) {
+  onnx::ModelProto& model = parsed.model;
   const int64_t in_message = kReading + kReadingNode * model.graph().node_size();
   int64_t folded_bytes = 0;
+  AddApart(parsed, owner, external);
   const InputShapes written = WrittenShapes(model);
   if (absl::Status fixed = CheckFixed(model, written, options); !fixed.ok()) {
     return Annotate(fixed, name);
@@ -163,31 +206,39 @@ absl::StatusOr<OnnxSignature> SignatureOf(const onnx::ModelProto& model) {
 absl::StatusOr<Graph> ReadOnnx(const std::string& path, const OnnxReadOptions& options,
                                std::vector<std::shared_ptr<const MappedFile>>* files,
                                int64_t* taken) {
-  ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
-  ASHLAR_ASSIGN_OR_RETURN(onnx::ModelProto model, Parse(file->bytes(), file.get(), path));
-  ExternalData external(path, options.follow_links);
-  absl::StatusOr<Graph> graph = ReadMessage(std::move(model), options, external, path, taken);
-  if (graph.ok() && files != nullptr) *files = external.files();
+  const std::shared_ptr<MappedFiles> mapped =
+      options.mapped != nullptr ? options.mapped : std::make_shared<MappedFiles>();
+  // No file beside the model has this name.
+  ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file,
+                          mapped->Get("/", [&] { return MappedFile::Open(path); }));
+  ASHLAR_ASSIGN_OR_RETURN(Parsed parsed, Parse(file->bytes(), file.get(), path, options));
+  ExternalData external(path, options.follow_links, {}, mapped);
+  absl::StatusOr<Graph> graph = ReadParsed(std::move(parsed), file, options, external, path, taken);
+  if (graph.ok() && files != nullptr) {
+    *files = external.files();
+    files->push_back(file);
+  }
   return graph;
 }
 
 absl::StatusOr<Graph> ReadOnnxFromBytes(absl::Span<const uint8_t> bytes, const std::string& name,
-                                        const OnnxReadOptions& options, int64_t* taken) {
-  ASHLAR_ASSIGN_OR_RETURN(onnx::ModelProto model, Parse(bytes, nullptr, name));
+                                        const OnnxReadOptions& options,
+                                        const std::shared_ptr<const void>& owner, int64_t* taken) {
+  ASHLAR_ASSIGN_OR_RETURN(Parsed parsed, Parse(bytes, nullptr, name, options));
   ExternalData external("", options.follow_links, options.files);
-  return ReadMessage(std::move(model), options, external, name, taken);
+  return ReadParsed(std::move(parsed), owner, options, external, name, taken);
 }
 
 absl::StatusOr<OnnxSignature> ReadOnnxSignature(const std::string& path) {
   ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
-  ASHLAR_ASSIGN_OR_RETURN(const onnx::ModelProto model, Parse(file->bytes(), file.get(), path));
-  return SignatureOf(model);
+  ASHLAR_ASSIGN_OR_RETURN(const Parsed parsed, Parse(file->bytes(), file.get(), path));
+  return SignatureOf(parsed.model);
 }
 
 absl::StatusOr<OnnxSignature> ReadOnnxSignatureFromBytes(absl::Span<const uint8_t> bytes,
                                                          const std::string& name) {
-  ASHLAR_ASSIGN_OR_RETURN(const onnx::ModelProto model, Parse(bytes, nullptr, name));
-  return SignatureOf(model);
+  ASHLAR_ASSIGN_OR_RETURN(const Parsed parsed, Parse(bytes, nullptr, name));
+  return SignatureOf(parsed.model);
 }
 
 }  // namespace ashlar

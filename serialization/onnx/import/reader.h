@@ -25,7 +25,10 @@ namespace ashlar {
 // - FailedPrecondition: the options do not suit the model (an unknown name, a dimension that is not
 //   fixed).
 //
-// `files` receives the files of external data, to which constants refer. `taken` receives the
+// Large tensors stay in their files; a tensor of 16-bit floats, or at an odd address, is copied
+// when it is used.
+//
+// `files` receives the files to which constants refer. `taken` receives the
 // temporary bytes used while reading, in addition to the graph; they depend only on the file and
 // the options. Both may be null.
 absl::StatusOr<Graph> ReadOnnx(const std::string& path, const OnnxReadOptions& options = {},
@@ -33,8 +36,10 @@ absl::StatusOr<Graph> ReadOnnx(const std::string& path, const OnnxReadOptions& o
                                int64_t* taken = nullptr);
 
 // The same for a file in memory, which errors call `name`. Its external data are options.files.
+// Constants refer to the bytes if `owner` keeps them alive; otherwise they are copied.
 absl::StatusOr<Graph> ReadOnnxFromBytes(absl::Span<const uint8_t> bytes, const std::string& name,
                                         const OnnxReadOptions& options = {},
+                                        const std::shared_ptr<const void>& owner = nullptr,
                                         int64_t* taken = nullptr);
 
 // A tensor as a file declares it; no dims if the file states no shape.
