@@ -118,7 +118,7 @@ absl::StatusOr<std::vector<double>> BiasCorrection::ExcessOf(const Layer& layer,
   const auto constant = [&](int input) -> absl::StatusOr<HostTensor> {
     ASHLAR_ASSIGN_OR_RETURN(
         const std::vector<HostTensor> floats,
-        TypeCvt({DType::kFloat32}).Evaluate({*bytes.constant(node.inputs[input])}));
+        TypeCvt({DType::kFloat32}).Evaluate({bytes.constant(node.inputs[input])->Computed()}));
     return floats[0];
   };
   ASHLAR_ASSIGN_OR_RETURN(const HostTensor filter, constant(ConvBiasForward::kFilter));

@@ -170,7 +170,7 @@ class Equaliser {
         }
         ASHLAR_ASSIGN_OR_RETURN(
             const std::vector<int> constant,
-            rewriter.builder().Add(Operators().MakeConstant(operand.constant.Computed()), {}));
+            rewriter.builder().Add(Operators().MakeConstant(operand.constant), {}));
         operands.push_back(constant[0]);
       }
       op = by->op;

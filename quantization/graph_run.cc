@@ -4,10 +4,14 @@
 #include <utility>
 
 #include "graph/status.h"
+#include "runtime/plan/plan_graph.h"
+#include "runtime/session/pool_file.h"
 #include "runtime/session/run_values.h"
 
 namespace ashlar {
 namespace {
+
+constexpr int64_t kLargeWeights = 16 << 20;  // smaller ones stay in memory
 
 // Visits a var that is a view of an input, such as its Reshape.
 absl::Status VisitView(const PlannedGraph& planned, int var, const InputTensors& inputs,
@@ -24,12 +28,23 @@ absl::Status VisitView(const PlannedGraph& planned, int var, const InputTensors&
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<GraphRun>> GraphRun::Create(Graph graph, const PlanTarget& target,
-                                                           const std::string& passes) {
+                                                           const std::string& passes,
+                                                           const RunMemory& memory) {
   PlanRequest request;
   request.target = target;
   request.planning.passes = passes;
-  ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const Executable> executable,
-                          Executable::Compile(std::move(graph), request));
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
+                          PlanGraph(std::move(graph), request));
+  std::shared_ptr<const Executable> executable;
+  if (!memory.folder.empty() && planned->weights.bytes >= kLargeWeights) {
+    ASHLAR_ASSIGN_OR_RETURN(PackedModel packed,
+                            Executable::ToPacked(std::move(planned), memory.done_with));
+    ASHLAR_RETURN_IF_ERROR(PackIntoFile(memory.folder, packed));
+    ASHLAR_ASSIGN_OR_RETURN(executable, Executable::FromPacked(std::move(packed), request));
+  } else {
+    ASHLAR_ASSIGN_OR_RETURN(
+        executable, Executable::FromPlan(std::move(planned), {.done_with = memory.done_with}));
+  }
   auto run = std::make_unique<GraphRun>();
   ASHLAR_ASSIGN_OR_RETURN(run->session_, Session::Create(executable));
   run->outputs_ = OutputTensors(executable->graph());

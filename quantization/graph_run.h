@@ -15,11 +15,18 @@ namespace ashlar {
 
 using ValueVisitor = absl::FunctionRef<absl::Status(const Var& var, const HostTensor& value)>;
 
+// The places of weights that are packed to run a graph.
+struct RunMemory {
+  std::string folder;            // for files without a name of large ones; empty: in memory
+  DoneWith done_with = nullptr;  // for constants that were packed; may be empty
+};
+
 class GraphRun {
  public:
   // Passes as in PlanningOptions::passes. Vars that passes merge are not shown.
   static absl::StatusOr<std::unique_ptr<GraphRun>> Create(Graph graph, const PlanTarget& target,
-                                                          const std::string& passes);
+                                                          const std::string& passes,
+                                                          const RunMemory& memory = {});
 
   // Returns the outputs, in the order of the graph. Valid until the next run.
   absl::StatusOr<const std::vector<HostTensor>*> Run(const InputTensors& inputs,

@@ -13,7 +13,6 @@
 #include "opr/table.h"
 #include "quantization/bias_correction.h"
 #include "quantization/equalise.h"
-#include "quantization/graph_run.h"
 #include "quantization/noise.h"
 #include "quantization/rewrite.h"
 #include "runtime/device/device.h"
@@ -133,7 +132,7 @@ class Quantizer {
   // visit(var, value), of all runs of the graph in floats.
   absl::Status Observe(absl::string_view what, ValueVisitor visit) {
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<GraphRun> run,
-                            GraphRun::Create(graph_, options_.target, "layout"));
+                            GraphRun::Create(graph_, options_.target, "layout", options_.memory));
     for (int64_t i = 0; i < data_.runs(); ++i) {
       Progress(what, i);
       ASHLAR_ASSIGN_OR_RETURN(const CalibrationRun inputs, data_.Run(i));
@@ -292,9 +291,10 @@ class Quantizer {
   // Noise of layers and outputs, by runs of both graphs.
   absl::Status Measure() {
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<GraphRun> floats,
-                            GraphRun::Create(graph_, options_.target, "layout"));
-    ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<GraphRun> bytes,
-                            GraphRun::Create(model_.graph, options_.target, "all"));
+                            GraphRun::Create(graph_, options_.target, "layout", options_.memory));
+    ASHLAR_ASSIGN_OR_RETURN(
+        const std::unique_ptr<GraphRun> bytes,
+        GraphRun::Create(model_.graph, options_.target, "all", options_.memory));
     std::map<int, Noise> noise;  // by var id
     OutputNoise outputs;
     for (int64_t i = 0; i < data_.runs(); ++i) {

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "quantization/calibration.h"
+#include "quantization/graph_run.h"
 #include "quantization/layers.h"
 #include "quantization/noise.h"
 #include "quantization/range.h"
@@ -38,6 +39,7 @@ struct QuantizeOptions {
   std::vector<std::string> keep;   // names of operators that stay in floats
   int keep_worst = 0;  // this many more stay in floats: the layers with weights that lose most
   PlanTarget target;   // device and threads of the runs
+  RunMemory memory;    // for their weights
   std::function<void(const std::string&)> progress;  // may be empty
 };
 

@@ -75,15 +75,32 @@ std::vector<double> ValuesOf(const HostTensor& tensor) {
 HostTensor FilterOfMatrix(const HostTensor& matrix, bool transposed) {
   const int64_t rows = matrix.shape()[0], columns = matrix.shape()[1];
   if (transposed) return matrix.Reshaped({rows, columns, 1, 1});
-  HostTensor filter = HostTensor::Zeros(DType::kFloat32, {columns, rows, 1, 1});
-  const absl::Span<const float> from = matrix.data<float>();
-  const absl::Span<float> to = filter.mutable_data<float>();
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = 0; c < columns; ++c) {
-      to[static_cast<size_t>(c * rows + r)] = from[static_cast<size_t>(r * columns + c)];
+  const Shape shape = {columns, rows, 1, 1};
+  const auto transpose = [=](const HostTensor& source) {
+    HostTensor filter = HostTensor::Zeros(DType::kFloat32, shape);
+    const absl::Span<const float> from = source.data<float>();
+    const absl::Span<float> to = filter.mutable_data<float>();
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < columns; ++c) {
+        to[static_cast<size_t>(c * rows + r)] = from[static_cast<size_t>(r * columns + c)];
+      }
     }
+    return filter;
+  };
+  return HostTensor::Deferred(matrix, transpose).Reshaped(shape);
+}
+
+// Rounds weights to steps of their channels' scales.
+HostTensor Rounded(const HostTensor& filter, size_t channels, absl::Span<const float> scales) {
+  const absl::Span<const float> weights = filter.data<float>();
+  HostTensor bytes = HostTensor::Zeros(DType::kInt8, filter.shape());
+  const absl::Span<int8_t> to = bytes.mutable_data<int8_t>();
+  const size_t run = weights.size() / channels;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const float steps = std::nearbyint(weights[i] / scales[i / run % scales.size()]);
+    to[i] = static_cast<int8_t>(std::clamp<float>(steps, -kMostWeight, kMostWeight));
   }
-  return filter;
+  return bytes;
 }
 
 absl::StatusOr<int> AddConvolution(Composition& graph, ConvBiasParam param, int src,
@@ -104,8 +121,7 @@ absl::StatusOr<QuantizedWeights> QuantizeWeights(const HostTensor& filter,
                                                  absl::Span<const double> bias,
                                                  const Quantization& src, bool by_channel) {
   const int64_t channels = static_cast<int64_t>(bias.size());
-  const absl::Span<const float> weights = filter.data<float>();
-  const std::vector<double> largest = LargestWeights(weights, channels);
+  const std::vector<double> largest = LargestWeights(filter.Computed().data<float>(), channels);
   std::vector<float> scales;
   for (size_t c = 0; c < bias.size(); ++c) {
     const double for_bias = std::abs(bias[c]) / (src.scale() * kMostBias);
@@ -117,13 +133,11 @@ absl::StatusOr<QuantizedWeights> QuantizeWeights(const HostTensor& filter,
                           Quantization::Make(DType::kQuantizedS8, scales));
   ASHLAR_ASSIGN_OR_RETURN(const Quantization of_sums,
                           Quantization::Make(DType::kQuantizedS32, SumScales(src, of_filter)));
-  HostTensor bytes = HostTensor::Zeros(DType::kInt8, filter.shape());
-  const absl::Span<int8_t> to = bytes.mutable_data<int8_t>();
-  const size_t run = weights.size() / bias.size();
-  for (size_t i = 0; i < weights.size(); ++i) {
-    const float steps = std::nearbyint(weights[i] / scales[i / run % scales.size()]);
-    to[i] = static_cast<int8_t>(std::clamp<float>(steps, -kMostWeight, kMostWeight));
-  }
+  // Rounded when they are packed or written, so that memory holds no copy of all weights.
+  const HostTensor bytes =
+      HostTensor::Deferred(filter, [scales, channels = bias.size()](const HostTensor& source) {
+        return Rounded(source, channels, scales);
+      });
   HostTensor addends = HostTensor::Zeros(DType::kInt32, {1, channels, 1, 1});
   const absl::Span<const float> sums = of_sums.scales();
   for (size_t c = 0; c < bias.size(); ++c) {
@@ -174,7 +188,8 @@ std::vector<double> ChannelSharesOf(const ConvBiasParam& param,
   const FilterAxes axes(param, filter.shape());
   std::vector<double> shares(static_cast<size_t>(axes.groups * axes.inputs), 0);
   if (axes.inputs == 1) return shares;
-  const absl::Span<const float> weights = filter.data<float>();
+  const HostTensor computed = filter.Computed();
+  const absl::Span<const float> weights = computed.data<float>();
   const std::vector<double> largest = LargestWeights(weights, axes.groups * axes.outputs);
   axes.ForEach([&](size_t i, size_t input, size_t output) {
     if (largest[output] == 0) return;
@@ -189,14 +204,19 @@ std::optional<Replacement> AbsorbInputScalesInto(std::shared_ptr<const Operator>
                                                  absl::Span<const double> scales) {
   if (ChannelSharesOf(param, inputs).size() != scales.size()) return std::nullopt;
   const HostTensor& filter = *inputs[ConvBiasForward::kFilter].value;
-  HostTensor scaled = HostTensor::Zeros(DType::kFloat32, filter.shape());
-  const absl::Span<const float> from = filter.data<float>();
-  const absl::Span<float> to = scaled.mutable_data<float>();
-  FilterAxes(param, filter.shape()).ForEach([&](size_t i, size_t input, size_t) {
-    to[i] = static_cast<float>(from[i] * scales[input]);
-  });
+  const FilterAxes axes(param, filter.shape());
+  const auto scale = [axes, factors = std::vector<double>(scales.begin(), scales.end())](
+                         const HostTensor& source) {
+    HostTensor scaled = HostTensor::Zeros(DType::kFloat32, source.shape());
+    const absl::Span<const float> from = source.data<float>();
+    const absl::Span<float> to = scaled.mutable_data<float>();
+    axes.ForEach([&](size_t i, size_t input, size_t) {
+      to[i] = static_cast<float>(from[i] * factors[input]);
+    });
+    return scaled;
+  };
   Replacement result{std::move(op), OwnOperands(inputs.size())};
-  result.operands[ConvBiasForward::kFilter] = ConstantOperand(std::move(scaled));
+  result.operands[ConvBiasForward::kFilter] = ConstantOperand(HostTensor::Deferred(filter, scale));
   return result;
 }
 

@@ -15,6 +15,7 @@
 #include "runtime/cpu/cpu_device.h"
 #include "tests/support/command/command_path.h"
 #include "tests/support/command/command_process.h"
+#include "tests/support/command/memory_group.h"
 #include "tests/support/status.h"
 #include "tests/tools/streamed_session.h"
 
@@ -159,34 +160,6 @@ TEST_F(StreamedFileTest, PicturesShowTheWindow) {
   EXPECT_THAT(CommandTest::Read("w.html"), HasSubstr("streamed.ash: weights"));
 }
 
-// A memory control group of either version; false: none can be made.
-class MemoryGroup {
- public:
-  explicit MemoryGroup(int64_t bytes) {
-    const std::string name = absl::StrCat("/ashlar-test-", getpid());
-    for (const auto& [mount, limit] : {std::pair{"/sys/fs/cgroup/memory", "memory.limit_in_bytes"},
-                                       std::pair{"/sys/fs/cgroup", "memory.max"}}) {
-      std::error_code error;
-      path_ = mount + name;
-      if (!std::filesystem::create_directory(path_, error)) continue;
-      std::ofstream file(path_ + "/" + limit);
-      if (std::filesystem::exists(path_ + "/" + limit, error) && file << bytes << std::flush)
-        return;
-      std::filesystem::remove(path_, error);
-    }
-    path_.clear();
-  }
-  ~MemoryGroup() {
-    std::error_code error;
-    if (!path_.empty()) std::filesystem::remove(path_, error);
-  }
-  explicit operator bool() const { return !path_.empty(); }
-  std::string procs() const { return path_ + "/cgroup.procs"; }
-
- private:
-  std::string path_;
-};
-
 // Charged for its anonymous memory, and for the pages of files that it is the first to read.
 TEST_F(StreamedFileTest, RunsInAControlGroupOfThePlannedTotal) {
   ASSERT_EQ(Ashlar("zoo resnet18 --image 64 -o wide.ash").exit_code, 0);
@@ -203,10 +176,7 @@ TEST_F(StreamedFileTest, RunsInAControlGroupOfThePlannedTotal) {
   ASSERT_LT(2 * limit, streamed) << "the weights would not fit";
   const MemoryGroup group(limit);
   if (!group) GTEST_SKIP() << "no memory control group can be made here";
-  const std::string inside =
-      absl::StrCat("echo $$ > ", group.procs(), " && cd '", Path(""), "' && exec '", CommandPath(),
-                   "' run ", options, " -q -o inside.npz");
-  EXPECT_EQ(std::system(inside.c_str()), 0);
+  EXPECT_TRUE(AshlarInside(group, Path(""), absl::StrCat("run ", options, " -q -o inside.npz")));
   const ProcessResult same = Ashlar("compare wide.ash --ref inside.npz");
   EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
 }
@@ -220,10 +190,7 @@ TEST_F(StreamedFileTest, PacksInLessMemoryThanTheWeightsTake) {
   ASSERT_GT(std::filesystem::file_size(Path("many.ash")), kLimit);
   const MemoryGroup group(kLimit);
   if (!group) GTEST_SKIP() << "no memory control group can be made here";
-  const std::string inside =
-      absl::StrCat("echo $$ > ", group.procs(), " && cd '", Path(""), "' && exec '", CommandPath(),
-                   "' convert many.ash -o inside.ash -q", options);
-  EXPECT_EQ(std::system(inside.c_str()), 0);
+  EXPECT_TRUE(AshlarInside(group, Path(""), "convert many.ash -o inside.ash -q" + options));
   EXPECT_TRUE(CommandTest::Read("inside.ash") == CommandTest::Read("outside.ash"));
 }
 

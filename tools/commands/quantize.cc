@@ -1,6 +1,7 @@
 // ashlar quantize: converts a float model to 8 bits, by its values on data.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <utility>
 
@@ -125,6 +126,8 @@ class QuantizeCommand final : public Command {
     }
     if (!keep_.empty()) options_.keep = absl::StrSplit(keep_, ',');
     options_.target.threads = threads_;
+    const std::string folder = std::filesystem::path(output_).parent_path().string();
+    options_.memory = {folder.empty() ? "." : folder, LettingGoOf(model)};
     options_.progress = [&](const std::string& what) { console.Progress(what); };
     absl::StatusOr<QuantizedModel> made = QuantizeModel(model.graph, *data, options_);
     if (!made.ok()) {
@@ -136,8 +139,10 @@ class QuantizeCommand final : public Command {
     }
     console.Progress(absl::StrCat("writing ", output_));
     const FileAxes axes = FileAxesOf(model);
-    ASHLAR_RETURN_IF_ERROR(HasEnding(output_, ".onnx") ? WriteOnnx(made->graph, output_, axes)
-                                                       : WriteModel(made->graph, output_, axes));
+    const DoneWith& done_with = options_.memory.done_with;
+    ASHLAR_RETURN_IF_ERROR(HasEnding(output_, ".onnx")
+                               ? WriteOnnx(made->graph, output_, axes, done_with)
+                               : WriteModel(made->graph, output_, axes, done_with));
     PlanRequest request;
     request.target = options_.target;
     PlannedModel before, after;
