@@ -98,9 +98,12 @@ absl::StatusOr<std::vector<TensorType>> CheckCount::Infer(
 }
 
 absl::Status CheckCount::Check(const CheckCountParam& param, int64_t count, int64_t other) {
-  if (param.at_most ? count <= other : count == other) return absl::OkStatus();
+  if (param.at_most ? count >= 0 && count <= other : count == other) return absl::OkStatus();
   return absl::OutOfRangeError(absl::StrCat(param.what, " is ", count, ", expected ",
-                                            param.at_most ? "at most " : "", other));
+                                            !param.at_most ? ""
+                                            : count < 0    ? "0 to "
+                                                           : "at most ",
+                                            other));
 }
 
 absl::StatusOr<std::vector<HostTensor>> CheckCount::Evaluate(

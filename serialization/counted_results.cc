@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "opr/host_io.h"
 
@@ -33,7 +34,7 @@ std::vector<CountedOutput> CountedOutputsOf(const Graph& graph) {
   std::map<std::string, size_t> places;
   for (size_t i = 0; i < outputs.size(); ++i) places.emplace(outputs[i].name, i);
   std::vector<CountedOutput> counted;
-  std::set<size_t> found;
+  std::set<std::pair<size_t, int64_t>> found;  // outputs and axes
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto* const output =
         dynamic_cast<const OutputCallback*>(graph.node(outputs[i].node).op.get());
@@ -44,7 +45,7 @@ std::vector<CountedOutput> CountedOutputsOf(const Graph& graph) {
     const int64_t axis = output->param().axis;
     if (axis < 0 || axis >= graph.var(outputs[of->second].var).type.shape.rank()) continue;
     // In joined models, the first one keeps its names.
-    if (!found.insert(of->second).second) continue;
+    if (!found.insert({of->second, axis}).second) continue;
     counted.push_back({of->second, i, static_cast<int>(axis)});
   }
   return counted;

@@ -124,10 +124,10 @@ OnnxVars EyeLike(OnnxNode& node) {
 
 constexpr OnnxRow kConstantRows[] = {
     OnnxRow("Constant", 0, 0, nullptr).Folded(Constant),
-    OnnxRow("ConstantOfShape", 1, 1, ConstantOfShape).Counted(CountedFilling),
+    OnnxRow("ConstantOfShape", 1, 1, ConstantOfShape).Counted(CountedFilling).Bounded(),
     OnnxRow("EyeLike", 1, 1, EyeLike).OfShapes(),
-    OnnxRow("Range", 3, 3, RangeOfNumbers).Counted(CountedNumbers),
-    OnnxRow("Shape", 1, 1, ShapeOf).OfShapes().Counted(CountedShape),
+    OnnxRow("Range", 3, 3, RangeOfNumbers).Counted(CountedNumbers).Bounded(),
+    OnnxRow("Shape", 1, 1, ShapeOf).OfShapes().CountedTwice(CountedShape),
     OnnxRow("Size", 1, 1, Size).OfShapes().Counted(CountedSize),
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "opr/counted.h"
 #include "opr/subtensor.h"
@@ -29,8 +31,7 @@ OnnxVar Checked(OnnxNode& node, OnnxVar count, OnnxVar other, const std::string&
 namespace {
 
 // Returns 1 at places before the count and 0 after it, of a shape that broadcasts to the var's.
-OnnxVar Valid(OnnxNode& node, OnnxVar var) {
-  const OnnxCount count = *node.count(var);
+OnnxVar Valid(OnnxNode& node, OnnxVar var, const OnnxCount& count) {
   std::vector<int64_t> along(static_cast<size_t>(node.rank(var)), 1);
   along[static_cast<size_t>(count.axis)] = node.shape(var)[count.axis];
   std::optional<HostTensor> places = node.NewTensor(DType::kInt64, along);
@@ -42,14 +43,19 @@ OnnxVar Valid(OnnxNode& node, OnnxVar var) {
 }  // namespace
 
 OnnxVar Filled(OnnxNode& node, OnnxVar var, double value) {
-  if (!node.ok() || node.count(var) == nullptr) return var;
+  const std::vector<OnnxCount> counts = node.counts(var);
   const DType dtype = node.dtype(var);
-  if (dtype == DType::kBool) {  // no kernel chooses between them
-    return node.Converted(node.Product(node.Converted(var, DType::kInt64), Valid(node, var)),
-                          dtype);
+  for (const OnnxCount& count : counts) {
+    if (!node.ok()) return var;
+    const OnnxVar valid = Valid(node, var, count);
+    if (dtype == DType::kBool) {  // no kernel chooses between them
+      var = node.Converted(node.Product(node.Converted(var, DType::kInt64), valid), dtype);
+    } else {
+      var =
+          node.Function(F::kSelect, {node.Converted(valid, dtype), var, node.Scalar(value, dtype)});
+    }
   }
-  return node.Function(F::kSelect,
-                       {node.Converted(Valid(node, var), dtype), var, node.Scalar(value, dtype)});
+  return var;
 }
 
 OnnxVar FirstPlaces(OnnxNode& node, OnnxVar var, int axis, int64_t size) {
@@ -99,6 +105,7 @@ OnnxVar EitherOf(OnnxNode& node, OnnxVar condition, OnnxVar a, OnnxVar b) {
   if (IsQuantized(dtype)) return node.Unsupported("the branches are quantised");
   int along = -1;
   for (const OnnxVar var : {a, b}) {
+    if (node.counts(var).size() > 1) return node.Unsupported("sizes of two axes depend on data");
     if (const OnnxCount* const count = node.count(var)) {
       if (along >= 0 && along != count->axis) return node.Unsupported("sizes of two axes differ");
       along = count->axis;
@@ -145,51 +152,79 @@ void RefuseOutputs(OnnxNode& node, int first) {
   }
 }
 
-OnnxVars CountedElements(OnnxNode& node, OnnxImportFunction run) {
-  RefuseOutputs(node, 1);
-  int rank = 0, axis = -1;
-  for (const OnnxVar input : node.inputs()) {
-    if (input != kNoOnnxVar) rank = std::max(rank, node.rank(input));
+namespace {
+
+// An input of a function of elements.
+struct CountedInput {
+  int index = 0;  // of the node
+  OnnxVar var = kNoOnnxVar;
+  std::vector<OnnxCount> counts;
+  int shift = 0;  // axis of the result - axis of the input
+  const OnnxCount* CountOf(int axis) const {
+    for (const OnnxCount& count : counts) {
+      if (count.axis + shift == axis) return &count;
+    }
+    return nullptr;
   }
-  for (const OnnxVar input : node.inputs()) {
-    const OnnxCount* const count = node.count(input);
-    if (count == nullptr) continue;
-    const int along = rank - node.rank(input) + count->axis;
-    if (axis >= 0 && along != axis) return node.Unsupported("sizes of two axes depend on data");
-    axis = along;
-  }
-  if (axis < 0) return run(node);
-  if (node.num_inputs() > 1 && node.version() < 7) {
-    return node.Unsupported("of inputs whose sizes depend on data, below operator set 7");
-  }
-  // All sizes along the axis but 1 of known sizes must agree.
+};
+
+// Makes the sizes of all inputs along an axis of the result agree, and returns the count. All but
+// known sizes of 1 must be equal in the run.
+OnnxCount Agreed(OnnxNode& node, const std::vector<CountedInput>& inputs, int axis) {
   OnnxVar agreed = kNoOnnxVar;
   int64_t size = 0;
   for (const bool with_count : {true, false}) {
-    for (const OnnxVar input : node.inputs()) {
-      if (input == kNoOnnxVar || (node.count(input) != nullptr) != with_count) continue;
-      const int own = axis - rank + node.rank(input);
-      if (own < 0 || (!with_count && node.shape(input)[own] == 1)) continue;
-      const OnnxVar count = CountAlong(node, input, own);
-      size = agreed == kNoOnnxVar ? node.shape(input)[own] : std::min(size, node.shape(input)[own]);
+    for (const CountedInput& input : inputs) {
+      const int own = axis - input.shift;
+      const OnnxCount* const counted = input.CountOf(axis);
+      if ((counted != nullptr) != with_count || own < 0) continue;
+      const int64_t most = node.shape(input.var)[own];
+      if (!with_count && most == 1) continue;
+      const OnnxVar count = with_count ? counted->count : node.Integer(most);
+      size = agreed == kNoOnnxVar ? most : std::min(size, most);
       agreed = agreed == kNoOnnxVar ? count : Checked(node, agreed, count, "a size");
     }
   }
-  for (int i = 0; i < node.num_inputs(); ++i) {
-    if (!node.has(i)) continue;
-    const OnnxVar input = node.input(i);
-    const int own = axis - rank + node.rank(input);
-    if (own < 0) continue;
-    if (node.count(input) != nullptr) {
-      node.SetInput(i, FirstPlaces(node, input, own, size));
-    } else if (node.shape(input)[own] != 1 && node.shape(input)[own] != size) {
-      return node.Unsupported(
-          absl::StrCat("size ", node.shape(input)[own], " meets at most ", size));
+  for (const CountedInput& input : inputs) {
+    const int own = axis - input.shift;
+    if (own < 0 || !node.ok()) continue;
+    const int64_t most = node.shape(input.var)[own];
+    if (input.CountOf(axis) != nullptr) {
+      node.SetInput(input.index, FirstPlaces(node, node.input(input.index), own, size));
+    } else if (most != 1 && most != size) {
+      node.Unsupported(absl::StrCat("size ", most, " meets at most ", size));
     }
   }
+  return {agreed, axis};
+}
+
+}  // namespace
+
+OnnxVars CountedElements(OnnxNode& node, OnnxImportFunction run) {
+  RefuseOutputs(node, 1);
+  int rank = 0;
+  std::vector<CountedInput> inputs;
+  for (int i = 0; i < node.num_inputs(); ++i) {
+    if (!node.has(i)) continue;
+    const OnnxVar var = node.input(i);
+    if (!node.ok()) return kNoOnnxVar;
+    inputs.push_back({i, var, node.counts(var)});
+    rank = std::max(rank, node.rank(var));
+  }
+  std::set<int> axes;  // of the result
+  for (CountedInput& input : inputs) {
+    input.shift = rank - node.rank(input.var);
+    for (const OnnxCount& count : input.counts) axes.insert(count.axis + input.shift);
+  }
+  if (axes.empty()) return run(node);
+  if (node.num_inputs() > 1 && node.version() < 7) {
+    return node.Unsupported("of inputs whose sizes depend on data, below operator set 7");
+  }
+  std::vector<OnnxCount> counts;
+  for (const int axis : axes) counts.push_back(Agreed(node, inputs, axis));
   const OnnxVars outputs = run(node);
-  if (!node.ok()) return kNoOnnxVar;
-  return node.Counted(outputs[0], {agreed, axis});
+  return node.ok() ? OnnxVars(node.WithCounts(outputs[0], std::move(counts)))
+                   : OnnxVars(kNoOnnxVar);
 }
 
 OnnxVars CountedBatch(OnnxNode& node, OnnxImportFunction run) {

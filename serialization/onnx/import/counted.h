@@ -4,6 +4,7 @@
 #define ASHLAR_SERIALIZATION_ONNX_IMPORT_COUNTED_H_
 
 #include <string>
+#include <vector>
 
 #include "serialization/onnx/import/node.h"
 
@@ -33,6 +34,7 @@ OnnxVars CountedTranspose(OnnxNode& node, OnnxImportFunction run);
 OnnxVars CountedConcat(OnnxNode& node, OnnxImportFunction run);
 OnnxVars CountedSplit(OnnxNode& node, OnnxImportFunction run);
 OnnxVars CountedSlice(OnnxNode& node, OnnxImportFunction run);
+OnnxVars CountedTile(OnnxNode& node, OnnxImportFunction run);
 OnnxVars CountedExpand(OnnxNode& node, OnnxImportFunction run);
 OnnxVars CountedFilling(OnnxNode& node, OnnxImportFunction run);  // ConstantOfShape
 OnnxVars CountedNumbers(OnnxNode& node, OnnxImportFunction run);  // Range
@@ -43,6 +45,17 @@ OnnxVars CountedScatterElements(OnnxNode& node, OnnxImportFunction run);
 OnnxVars CountedScatterND(OnnxNode& node, OnnxImportFunction run);
 OnnxVars CountedTopK(OnnxNode& node, OnnxImportFunction run);
 OnnxVars CountedBoxes(OnnxNode& node, OnnxImportFunction run);  // RoiAlign
+
+// The shape that an input asks for: the most of each size, and the sizes that depend on data, whose
+// axes are indices in `dims`.
+struct AskedShape {
+  std::vector<int64_t> dims;
+  std::vector<OnnxCount> open;
+};
+// Returns the shape that input i asks for, in which at most `most_open` sizes depend on data. What
+// they may be at most follows from counts, or is a bound that is given for the node.
+AskedShape AskedFor(OnnxNode& node, int i, int most_open);
+std::vector<int64_t> IntegersOf(const HostTensor& tensor);
 
 // Returns the count of a var along an axis: its own, or the size as a constant.
 OnnxVar CountAlong(OnnxNode& node, OnnxVar var, int axis);

@@ -1,4 +1,4 @@
-// How counts pass through operators that move elements, and that read or give shapes.
+// How counts pass through operators that move elements, and that read shapes.
 #include <algorithm>
 
 #include "opr/concat.h"
@@ -12,56 +12,18 @@ namespace {
 
 using F = ScalarFunction;
 
-// Runs a node that keeps the axis of input 0's count, or moves it.
-OnnxVars Moved(OnnxNode& node, OnnxImportFunction run, int axis) {
-  const OnnxCount count = *node.count(node.input(0));
+// Runs a node that moves the axes of input 0's counts; `moved` returns the new one.
+template <typename AxisMap>
+OnnxVars Moved(OnnxNode& node, OnnxImportFunction run, const AxisMap& moved) {
+  const std::vector<OnnxCount> counts = node.counts(node.input(0));
   OnnxVars outputs = run(node);
   if (!node.ok()) return kNoOnnxVar;
-  for (OnnxVar& output : outputs) output = node.Counted(output, {count.count, axis});
+  for (OnnxVar& output : outputs) {
+    std::vector<OnnxCount> own;
+    for (const OnnxCount& count : counts) own.push_back({count.count, moved(count.axis)});
+    output = node.WithCounts(output, std::move(own));
+  }
   return outputs;
-}
-
-// The only element of a range that is not known; -1 if all are, nullopt if there are several.
-std::optional<int> OpenElement(const OnnxRange& range) {
-  int open = -1;
-  for (int64_t i = 0; i < range.most.num_elements(); ++i) {
-    if (range.least.IntegerAt(i) == range.most.IntegerAt(i)) continue;
-    if (open >= 0) return std::nullopt;
-    open = static_cast<int>(i);
-  }
-  return open;
-}
-
-std::vector<int64_t> IntegersOf(const HostTensor& tensor) {
-  std::vector<int64_t> integers;
-  for (int64_t i = 0; i < tensor.num_elements(); ++i) integers.push_back(tensor.IntegerAt(i));
-  return integers;
-}
-
-// The shape that input i asks for: the most of each dimension, and the one that depends on data.
-struct AskedShape {
-  std::vector<int64_t> dims;
-  int open = -1;               // -1: none
-  OnnxVar count = kNoOnnxVar;  // of `open`
-};
-
-AskedShape AskedFor(OnnxNode& node, int i) {
-  AskedShape asked;
-  const OnnxVar var = node.input(i);
-  const OnnxRange* const range = node.ok() ? node.range(var) : nullptr;
-  if (range == nullptr) {
-    asked.dims = node.KnownInts(i, "the shape");
-    return asked;
-  }
-  const std::optional<int> open = OpenElement(*range);
-  if (!open) {
-    node.Unsupported("several sizes of its shape depend on data");
-    return asked;
-  }
-  asked.dims = IntegersOf(range->most);
-  asked.open = *open;
-  if (asked.open >= 0) asked.count = ElementOf(node, var, asked.open);
-  return asked;
 }
 
 // Returns the elements of input 0 under another shape. Its valid elements are the first ones of
@@ -106,28 +68,28 @@ OnnxVars ReshapedTo(OnnxNode& node, OnnxImportFunction run, std::vector<int64_t>
 
 OnnxVars CountedShape(OnnxNode& node, OnnxImportFunction run) {
   const OnnxVar x = node.input(0);
-  const OnnxCount* const count = node.count(x);
+  const std::vector<OnnxCount> counts = node.counts(x);
   const OnnxVar most = run(node)[0];
-  if (!node.ok() || count == nullptr) return most;
+  if (!node.ok() || counts.empty()) return most;
   const int64_t rank = node.rank(x), length = node.shape(most)[0];
   int64_t start = node.Int("start", 0);
   start = std::clamp<int64_t>(start < 0 ? start + rank : start, 0, rank);
-  const int64_t at = count->axis - start;
-  if (at < 0 || at >= length) return most;
   const HostTensor known = *node.constant(most);
-  const auto part = [&](int64_t begin, int64_t end) {
-    return node.IntVector(known.data<int64_t>().subspan(static_cast<size_t>(begin),
-                                                        static_cast<size_t>(end - begin)));
-  };
+  std::vector<int64_t> least = IntegersOf(known);
   std::vector<OnnxVar> parts;
-  if (at > 0) parts.push_back(part(0, at));
-  parts.push_back(node.Reshaped(count->count, {1}));
-  if (at + 1 < length) parts.push_back(part(at + 1, length));
+  for (int64_t i = 0; i < length; ++i) {
+    OnnxVar size = node.IntVector({known.IntegerAt(i)});
+    for (const OnnxCount& count : counts) {
+      if (count.axis != start + i) continue;
+      size = node.Reshaped(count.count, {1});
+      least[static_cast<size_t>(i)] = 0;
+    }
+    parts.push_back(size);
+  }
+  if (least == IntegersOf(known)) return most;
   const OnnxVar shape = parts.size() == 1 ? parts[0] : node.Add<Concat>({0}, parts);
-  std::vector<int64_t> dims = IntegersOf(known);
-  dims[static_cast<size_t>(at)] = 0;
   node.SetRange(shape,
-                {HostTensor::FromValues<int64_t>(DType::kInt64, known.shape(), dims), known});
+                {HostTensor::FromValues<int64_t>(DType::kInt64, known.shape(), least), known});
   return shape;
 }
 
@@ -154,20 +116,21 @@ OnnxVars CountedReshape(OnnxNode& node, OnnxImportFunction run) {
   }
   RefuseCounts(node, 1);
   if (!node.ok()) return kNoOnnxVar;
-  AskedShape asked = AskedFor(node, 1);
+  AskedShape asked = AskedFor(node, 1, 1);
+  const int open = asked.open.empty() ? -1 : asked.open[0].axis;
   const OnnxCount* const count = node.count(x);
   if (!node.ok()) return kNoOnnxVar;
   if (count == nullptr) {
-    if (asked.open >= 0) return node.Unsupported("to a size that depends on data");
+    if (open >= 0) return node.Unsupported("to a size that depends on data");
     node.SetInput(1, node.IntVector(asked.dims));
     return run(node);
   }
   const bool allow_zero = node.Int("allowzero", 0) != 0;
-  int axis = asked.open, deduced = -1;
+  int axis = open, deduced = -1;
   for (size_t i = 0; i < asked.dims.size(); ++i) {
     const int at = static_cast<int>(i);
     if (asked.dims[i] == -1) deduced = at;
-    if (asked.dims[i] != 0 || allow_zero || at == asked.open) continue;
+    if (asked.dims[i] != 0 || allow_zero || at == open) continue;
     if (at >= node.rank(x)) return node.Invalid("a dimension is to be copied that the input lacks");
     asked.dims[i] = node.shape(x)[at];
     if (at == count->axis) axis = at;
@@ -184,7 +147,8 @@ OnnxVars CountedReshape(OnnxNode& node, OnnxImportFunction run) {
     if (known < 1 || size % known != 0) return node.Unsupported("-1 cannot be deduced");
     asked.dims[static_cast<size_t>(deduced)] = size / known;
   }
-  return ReshapedTo(node, run, std::move(asked.dims), axis, asked.count);
+  return ReshapedTo(node, run, std::move(asked.dims), axis,
+                    open >= 0 ? asked.open[0].count : kNoOnnxVar);
 }
 
 OnnxVars CountedFlatten(OnnxNode& node, OnnxImportFunction run) {
@@ -229,7 +193,7 @@ OnnxVars CountedSqueeze(OnnxNode& node, OnnxImportFunction run) {
     }
     before += axis < count->axis && node.shape(x)[axis] == 1;
   }
-  return Moved(node, run, count->axis - before);
+  return Moved(node, run, [&](int axis) { return axis - before; });
 }
 
 OnnxVars CountedUnsqueeze(OnnxNode& node, OnnxImportFunction run) {
@@ -242,12 +206,14 @@ OnnxVars CountedUnsqueeze(OnnxNode& node, OnnxImportFunction run) {
   std::vector<bool> added(static_cast<size_t>(rank), false);
   for (const int64_t axis : axes) added[static_cast<size_t>(node.Axis(axis, rank))] = true;
   if (!node.ok()) return kNoOnnxVar;
-  int place = 0;
-  for (int left = count->axis; place < rank; ++place) {
-    if (added[static_cast<size_t>(place)]) continue;
-    if (left-- == 0) break;
-  }
-  return Moved(node, run, place);
+  return Moved(node, run, [&](int axis) {
+    int place = 0;
+    for (int left = axis; place < rank; ++place) {
+      if (added[static_cast<size_t>(place)]) continue;
+      if (left-- == 0) break;
+    }
+    return place;
+  });
 }
 
 OnnxVars CountedTranspose(OnnxNode& node, OnnxImportFunction run) {
@@ -255,12 +221,17 @@ OnnxVars CountedTranspose(OnnxNode& node, OnnxImportFunction run) {
   const OnnxCount* const count = node.count(x);
   if (!node.ok() || count == nullptr) return run(node);
   const int rank = node.rank(x);
-  const std::vector<int64_t> perm = node.Ints("perm");
-  int place = perm.empty() ? rank - 1 - count->axis : -1;
-  for (size_t i = 0; i < perm.size(); ++i) {
-    if (perm[i] == count->axis || perm[i] + rank == count->axis) place = static_cast<int>(i);
+  std::vector<int64_t> perm = node.Ints("perm");
+  if (perm.empty()) {
+    for (int axis = rank - 1; axis >= 0; --axis) perm.push_back(axis);
   }
-  return place < 0 ? run(node) : Moved(node, run, place);
+  std::vector<int> places(static_cast<size_t>(rank), 0);
+  for (size_t i = 0; i < perm.size(); ++i) {
+    const int64_t from = perm[i] < 0 ? perm[i] + rank : perm[i];
+    if (from < 0 || from >= rank) return run(node);  // reports it
+    places[static_cast<size_t>(from)] = static_cast<int>(i);
+  }
+  return Moved(node, run, [&](int axis) { return places[static_cast<size_t>(axis)]; });
 }
 
 OnnxVars CountedConcat(OnnxNode& node, OnnxImportFunction run) {
@@ -339,72 +310,7 @@ OnnxVars CountedSplit(OnnxNode& node, OnnxImportFunction run) {
   RefuseCounts(node, 1);
   if (!node.ok() || count == nullptr) return run(node);
   if (axis == count->axis) return node.Unsupported("the size to split depends on data");
-  return Moved(node, run, count->axis);
-}
-
-OnnxVars CountedExpand(OnnxNode& node, OnnxImportFunction run) {
-  RefuseCounts(node, 1);
-  const OnnxVar x = node.input(0);
-  if (!node.ok()) return kNoOnnxVar;
-  AskedShape asked = AskedFor(node, 1);
-  const OnnxCount* const count = node.count(x);
-  if (!node.ok()) return kNoOnnxVar;
-  const int rank = std::max(node.rank(x), static_cast<int>(asked.dims.size()));
-  const int shift = rank - node.rank(x), moved = rank - static_cast<int>(asked.dims.size());
-  std::optional<OnnxCount> result;
-  if (count != nullptr) {
-    result = OnnxCount{count->count, count->axis + shift};
-    const int at = result->axis - moved;  // of the shape
-    const bool fixed = at >= 0 && at != asked.open && asked.dims[static_cast<size_t>(at)] != 1;
-    if (fixed || (asked.open >= 0 && at != asked.open)) {
-      return node.Unsupported("sizes that depend on data meet other ones");
-    }
-    if (asked.open >= 0) {
-      result->count = Checked(node, count->count, asked.count, "a size to expand");
-      const int64_t size =
-          std::min(node.shape(x)[count->axis], asked.dims[static_cast<size_t>(at)]);
-      node.SetInput(0, FirstPlaces(node, x, count->axis, size));
-      asked.dims[static_cast<size_t>(at)] = size;
-    }
-  } else if (asked.open >= 0) {
-    const int own = asked.open + moved - shift;
-    if (own >= 0 && node.shape(x)[own] != 1) {
-      return node.Unsupported("a size that depends on data meets one that does not");
-    }
-    result = OnnxCount{asked.count, asked.open + moved};
-  }
-  node.SetInput(1, node.IntVector(asked.dims));
-  const OnnxVars outputs = run(node);
-  if (!node.ok() || !result) return node.ok() ? outputs : OnnxVars(kNoOnnxVar);
-  return node.Counted(outputs[0], *result);
-}
-
-OnnxVars CountedFilling(OnnxNode& node, OnnxImportFunction run) {
-  RefuseCounts(node, 0);
-  if (!node.ok()) return kNoOnnxVar;
-  const AskedShape asked = AskedFor(node, 0);
-  node.SetInput(0, node.IntVector(asked.dims));
-  const OnnxVars outputs = run(node);
-  if (!node.ok() || asked.open < 0) return node.ok() ? outputs : OnnxVars(kNoOnnxVar);
-  return node.Counted(outputs[0], {asked.count, asked.open});
-}
-
-OnnxVars CountedNumbers(OnnxNode& node, OnnxImportFunction run) {
-  RefuseCounts(node, 0);
-  const double start = node.KnownNumber(0, "start"), delta = node.KnownNumber(2, "delta");
-  const OnnxVar limit = node.input(1);
-  const OnnxRange* const range = node.ok() ? node.range(limit) : nullptr;
-  if (!node.ok()) return kNoOnnxVar;
-  if (range == nullptr || IsFloat(node.dtype(limit)) || delta != 1 ||
-      range->most.num_elements() != 1) {
-    return node.Unsupported("a limit that depends on data, of a step other than 1");
-  }
-  const OnnxVar end = ElementOf(node, limit, 0);
-  const OnnxVar from = node.Integer(static_cast<int64_t>(start));
-  const OnnxVar count = node.Function(F::kMax, {node.Difference(end, from), node.Integer(0)});
-  node.SetInput(1, node.Constant(range->most));
-  const OnnxVars outputs = run(node);
-  return node.ok() ? OnnxVars(node.Counted(outputs[0], {count, 0})) : OnnxVars(kNoOnnxVar);
+  return Moved(node, run, [](int axis) { return axis; });
 }
 
 }  // namespace ashlar

@@ -26,6 +26,9 @@ absl::StatusOr<OnnxVar> OnnxFloatTypes::Converted(OnnxVar var, DType dtype) {
                           import_.Add(std::make_shared<const TypeCvt>(std::move(param)), {var}));
   conversion->second = outputs[0];
   if (const OnnxCount* const count = import_.count(var)) import_.SetCount(outputs[0], *count);
+  if (const OnnxCount* const second = import_.second_count(var)) {
+    import_.SetSecondCount(outputs[0], *second);
+  }
   // Back again, exactly.
   if (dtype == DType::kFloat64) conversions_.insert({{outputs[0], DType::kFloat32}, var});
   return outputs[0];

@@ -205,13 +205,15 @@ absl::StatusOr<Graph> Reader::Read() {
   // Counts come last, so that all other outputs keep their places.
   for (const std::string& name : outputs) {
     ASHLAR_ASSIGN_OR_RETURN(const OnnxVar var, nodes_.Find(name, scope));
-    const OnnxCount* const count = nodes_.import().count(var);
-    if (count == nullptr) continue;
-    // The number of the dimension follows, unless it is the first.
-    std::string beside =
-        absl::StrCat(name, ".count", count->axis == 0 ? "" : absl::StrCat(count->axis));
-    while (!seen.insert(beside).second) beside += "_";
-    bound.push_back({beside, count->count, {name, count->axis}});
+    for (const OnnxCount* const count :
+         {nodes_.import().count(var), nodes_.import().second_count(var)}) {
+      if (count == nullptr) continue;
+      // The number of the dimension follows, unless it is the first.
+      std::string beside =
+          absl::StrCat(name, ".count", count->axis == 0 ? "" : absl::StrCat(count->axis));
+      while (!seen.insert(beside).second) beside += "_";
+      bound.push_back({beside, count->count, {name, count->axis}});
+    }
   }
   for (const onnx::ValueInfoProto& output : graph.output()) {
     const auto var = scope.vars.find(output.name());

@@ -114,6 +114,12 @@ class OnnxImport {
     return found != counts_.end() ? &found->second : nullptr;
   }
   void SetCount(OnnxVar var, const OnnxCount& count) { counts_[var] = count; }
+  // The same of a second size that depends on data, along a later axis.
+  const OnnxCount* second_count(OnnxVar var) const {
+    const auto found = second_counts_.find(var);
+    return found != second_counts_.end() ? &found->second : nullptr;
+  }
+  void SetSecondCount(OnnxVar var, const OnnxCount& count) { second_counts_[var] = count; }
   // Returns null if the var does not depend on counts alone.
   const OnnxRange* range(OnnxVar var) const {
     const auto found = ranges_.find(var);
@@ -186,7 +192,7 @@ class OnnxImport {
   RecordedGraph<OnnxVar> graph_;
   std::deque<VarInfo> vars_;  // of the graph; references stay valid
   absl::flat_hash_map<OnnxVar, OnnxQuantity> quantities_;
-  std::map<OnnxVar, OnnxCount> counts_;  // pointers into these stay valid
+  std::map<OnnxVar, OnnxCount> counts_, second_counts_;  // pointers into these stay valid
   std::map<OnnxVar, OnnxRange> ranges_;
   std::map<std::string, int64_t> bounds_;
   std::set<std::string> used_bounds_;

@@ -215,15 +215,49 @@ OnnxVar OnnxNode::Counted(OnnxVar var, const OnnxCount& count) {
     return Resized(var, count.axis, known->IntegerAt(0));
   }
   const OnnxCount* const before = this->count(var);
-  if (before != nullptr && before->count == count.count && before->axis == count.axis) return var;
-  const bool read_elsewhere =
-      before != nullptr || std::find(inputs_.begin(), inputs_.end(), var) != inputs_.end();
-  if (read_elsewhere && constant(var) != nullptr) {
-    var = CopyConstant(var);
-  } else if (read_elsewhere) {
-    var = Add<Reshape>({}, {var, IntVector(shape(var).dims())});
+  if (before != nullptr && before->count == count.count && before->axis == count.axis &&
+      import_.second_count(var) == nullptr) {
+    return var;
   }
+  var = Unread(var);
   if (ok()) import_.SetCount(var, count);
+  return var;
+}
+
+OnnxVar OnnxNode::Unread(OnnxVar var) {
+  const bool read_elsewhere =
+      count(var) != nullptr || std::find(inputs_.begin(), inputs_.end(), var) != inputs_.end();
+  if (!read_elsewhere) return var;
+  if (constant(var) != nullptr) return CopyConstant(var);
+  return Add<Reshape>({}, {var, IntVector(shape(var).dims())});
+}
+
+std::vector<OnnxCount> OnnxNode::counts(OnnxVar var) const {
+  std::vector<OnnxCount> counts;
+  if (const OnnxCount* const first = count(var)) counts.push_back(*first);
+  const OnnxCount* const second = counts.empty() ? nullptr : import_.second_count(var);
+  if (second != nullptr) counts.push_back(*second);
+  return counts;
+}
+
+OnnxVar OnnxNode::WithCounts(OnnxVar var, std::vector<OnnxCount> counts) {
+  for (size_t i = 0; ok() && i < counts.size();) {
+    const HostTensor* const known = constant(counts[i].count);
+    if (known == nullptr) {
+      ++i;
+      continue;
+    }
+    var = Resized(var, counts[i].axis, known->IntegerAt(0));
+    counts.erase(counts.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  if (!ok() || counts.empty()) return var;
+  if (counts.size() == 1) return Counted(var, counts[0]);
+  if (counts.size() > 2) return Unsupported("sizes of three axes depend on data");
+  if (counts[0].axis > counts[1].axis) std::swap(counts[0], counts[1]);
+  var = Unread(var);
+  if (!ok()) return var;
+  import_.SetCount(var, counts[0]);
+  import_.SetSecondCount(var, counts[1]);
   return var;
 }
 

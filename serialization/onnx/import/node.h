@@ -160,14 +160,20 @@ class OnnxNode {
   // Returns the var with a count, or of that size if it is known before the run; another var if
   // readers of this one must not see it.
   OnnxVar Counted(OnnxVar var, const OnnxCount& count);
+  // The same for up to two counts.
+  std::vector<OnnxCount> counts(OnnxVar var) const;
+  OnnxVar WithCounts(OnnxVar var, std::vector<OnnxCount> counts);
   void SetRange(OnnxVar var, OnnxRange range) {
     if (ok()) import_.SetRange(var, std::move(range));
   }
   OnnxVar guard() const { return import_.guard(); }
   // Computes with another var instead of the input.
   void SetInput(int i, OnnxVar var) { inputs_[static_cast<size_t>(i)] = var; }
+  // Whether the option --bound names this node or an output of it.
+  bool has_bound() { return Bound(kNoBound) != kNoBound; }
   // Returns how many places to plan for: the option --bound for an output of this node, or all.
   int64_t Bound(int64_t all);
+  static constexpr int64_t kNoBound = std::numeric_limits<int64_t>::max();
   const OnnxQuantity* quantity(OnnxVar var) const { return import_.quantity(var); }
   void SetQuantity(OnnxVar var, const OnnxQuantity& quantity) {
     if (ok()) import_.SetQuantity(var, quantity);
@@ -183,6 +189,8 @@ class OnnxNode {
         external_(other.external_),
         exact_(true) {}
 
+  // Returns the var, or another one with its value if this one is read elsewhere.
+  OnnxVar Unread(OnnxVar var);
   const onnx::AttributeProto* Find(absl::string_view name) const;
   // Returns the attribute if it exists with this type.
   const onnx::AttributeProto* Read(absl::string_view name,

@@ -152,6 +152,11 @@ absl::Status OnnxNodeReader::ReadNode(const NodeProto& node, const Read& read, O
   if (function != nullptr && !unknown) return ReadCall(node, *function, inputs, scope);
   const std::string domain = OnnxDomain(node.domain());
   const NodeRule rule = RuleOf(node);
+  for (const OnnxVar input : inputs) {
+    if (rule == nullptr || unknown || import_.second_count(input) == nullptr) continue;
+    Miss(node, false, "the sizes of two axes of an input depend on data", scope);
+    return absl::OkStatus();
+  }
   if (rule != nullptr && !unknown) return (this->*rule)(node, inputs, scope);
   if (rule != nullptr || function != nullptr) {  // of something that is missing
     DefineUnknown(node, foldable, scope);
@@ -171,10 +176,14 @@ absl::Status OnnxNodeReader::ReadNode(const NodeProto& node, const Read& read, O
     return absl::OkStatus();
   }
   // The others would take fill for elements, or the largest size for the size.
-  for (size_t i = 0; i < inputs.size() && !unknown && row->counted == nullptr; ++i) {
+  for (size_t i = 0; i < inputs.size() && !unknown; ++i) {
     if (inputs[i] == kNoOnnxVar || import_.count(inputs[i]) == nullptr) continue;
+    const bool two = import_.second_count(inputs[i]) != nullptr;
+    if (row->counted != nullptr && (row->two_counts || !two)) continue;
+    const std::string name = Shown(node.input(static_cast<int>(i)));
     Miss(node, false,
-         absl::StrCat("the size of '", Shown(node.input(static_cast<int>(i))), "' depends on data"),
+         two ? absl::StrCat("the sizes of two axes of '", name, "' depend on data")
+             : absl::StrCat("the size of '", name, "' depends on data"),
          scope);
     return absl::OkStatus();
   }
@@ -224,7 +233,8 @@ absl::Status OnnxNodeReader::ReadOperator(const NodeProto& node, const std::vect
   const bool constant = reading.all_constant() && !counted;
   const OnnxImportFunction function =
       row.run == nullptr || (constant && row.fold != nullptr) ? row.fold : row.run;
-  const bool by_rule = (counted || ranged) && row.counted != nullptr;
+  const bool by_rule =
+      (counted || ranged || (row.takes_bound && reading.has_bound())) && row.counted != nullptr;
   OnnxVars vars = by_rule ? row.counted(reading, function) : function(reading);
   if (reading.ok() && domain.empty() && !vars.empty()) NoteQuantities(reading, function, vars);
   const absl::Status status = reading.Finish();

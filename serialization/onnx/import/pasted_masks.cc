@@ -158,7 +158,8 @@ absl::StatusOr<OnnxVar> OnnxNodeReader::PastedMasks(Unrolled& loop, OnnxScope& s
   if (masks == kNoOnnxVar || boxes == kNoOnnxVar) return kNoOnnxVar;
   for (const OnnxVar var : {masks, boxes}) {
     const OnnxCount* const count = import_.count(var);
-    if (count != nullptr && count->axis != 0) return kNoOnnxVar;
+    const bool two = import_.second_count(var) != nullptr;
+    if (two || (count != nullptr && count->axis != 0)) return kNoOnnxVar;
   }
   const int64_t rows = import_.type(masks).shape[2], columns = import_.type(masks).shape[3];
 

@@ -89,19 +89,26 @@ OnnxVars Filled(OnnxNode& node, double value, const Reduction& reduction, OnnxVa
 // Otherwise the count passes on to the result.
 struct CountedReduction {
   OnnxVar x;
-  std::optional<OnnxCount> passes;
-  OnnxVar reduced = kNoOnnxVar;  // the count of elements along that axis
+  std::vector<OnnxCount> passes;
+  bool reduced = false;
 };
 
 CountedReduction CountedOf(OnnxNode& node, OnnxVar x, const Reduction& reduction, double neutral) {
-  const OnnxCount* const count = node.ok() ? node.count(x) : nullptr;
-  if (count == nullptr) return {x, std::nullopt};
-  int before = 0;
-  for (const int64_t axis : reduction.axes) {
-    if (axis == count->axis) return {Filled(node, x, neutral), std::nullopt, count->count};
-    before += axis < count->axis;
+  CountedReduction result = {x, {}};
+  if (!node.ok()) return result;
+  for (const OnnxCount& count : node.counts(x)) {
+    int before = 0;
+    bool reduced = false;
+    for (const int64_t axis : reduction.axes) {
+      reduced = reduced || axis == count.axis;
+      before += axis < count.axis;
+    }
+    result.reduced = result.reduced || reduced;
+    if (reduced) continue;
+    result.passes.push_back({count.count, count.axis - (reduction.keepdims ? 0 : before)});
   }
-  return {x, OnnxCount{count->count, count->axis - (reduction.keepdims ? 0 : before)}};
+  if (result.reduced) result.x = Filled(node, x, neutral);
+  return result;
 }
 
 OnnxVar Log(OnnxNode& node, OnnxVar x) { return node.Function(F::kLog, {x}); }
@@ -125,13 +132,11 @@ OnnxVars ReduceAs(OnnxNode& node, const ReductionKind& kind) {
   const CountedReduction counted = CountedOf(node, x, reduction, mean ? 0 : kind.of_nothing);
   const bool logarithm = kind.of_nothing == -kInfinity && kind.mode != ReduceMode::kMax;
   const bool all_true = dtype == DType::kBool && kind.mode == ReduceMode::kMin;
-  if (counted.reduced != kNoOnnxVar && (mean || logarithm || all_true)) {
+  if (counted.reduced && (mean || logarithm || all_true)) {
     return node.Unsupported("along an axis whose size depends on data");
   }
   x = counted.x;
-  const auto result = [&](OnnxVar y) {
-    return node.ok() && counted.passes ? node.Counted(y, *counted.passes) : y;
-  };
+  const auto result = [&](OnnxVar y) { return node.ok() ? node.WithCounts(y, counted.passes) : y; };
   if (reduction.of_nothing && !reduction.noop) {
     const bool truth = dtype == DType::kBool;  // Bool has no infinity
     return Filled(node, truth ? kind.of_nothing > 0 : kind.of_nothing, reduction, x);
@@ -183,18 +188,18 @@ OnnxVars ReduceLogSumExp(OnnxNode& node) {
 }
 
 constexpr OnnxRow kReductionRows[] = {
-    OnnxRow("ReduceL1", 1, 2, ReduceL1).Counted(CountedByItself),
-    OnnxRow("ReduceL2", 1, 2, ReduceL2).Counted(CountedByItself),
-    OnnxRow("ReduceLogSum", 1, 2, ReduceLogSum).Counted(CountedByItself),
+    OnnxRow("ReduceL1", 1, 2, ReduceL1).CountedTwice(CountedByItself),
+    OnnxRow("ReduceL2", 1, 2, ReduceL2).CountedTwice(CountedByItself),
+    OnnxRow("ReduceLogSum", 1, 2, ReduceLogSum).CountedTwice(CountedByItself),
     OnnxRow("ReduceLogSumExp", 1, 2, ReduceLogSumExp),
-    OnnxRow("ReduceMax", 1, 2, ReduceMax).Counted(CountedByItself).Rising(),
-    OnnxRow("ReduceMean", 1, 2, ReduceMean).Counted(CountedByItself),
-    OnnxRow("ReduceMin", 1, 2, ReduceMin).Counted(CountedByItself).Rising(),
+    OnnxRow("ReduceMax", 1, 2, ReduceMax).CountedTwice(CountedByItself).Rising(),
+    OnnxRow("ReduceMean", 1, 2, ReduceMean).CountedTwice(CountedByItself),
+    OnnxRow("ReduceMin", 1, 2, ReduceMin).CountedTwice(CountedByItself).Rising(),
     OnnxRow("ReduceProd", 1, 2, ReduceProd)
-        .Counted(CountedByItself)
+        .CountedTwice(CountedByItself)
         .Ranged(OnnxRangeRule::kProduct),
-    OnnxRow("ReduceSum", 1, 2, ReduceSum).Counted(CountedByItself).Rising(),
-    OnnxRow("ReduceSumSquare", 1, 2, ReduceSumSquare).Counted(CountedByItself),
+    OnnxRow("ReduceSum", 1, 2, ReduceSum).CountedTwice(CountedByItself).Rising(),
+    OnnxRow("ReduceSumSquare", 1, 2, ReduceSumSquare).CountedTwice(CountedByItself),
 };
 
 }  // namespace

@@ -336,7 +336,8 @@ constexpr OnnxRow kShapeRows[] = {
     OnnxRow("Concat", 1, OnnxRow::kAny, ImportConcat).Counted(CountedConcat).Rising(),
     OnnxRow("DepthToSpace", 1, 1, DepthToSpace),
     OnnxRow("Expand", 2, 2, ImportExpand)
-        .Counted(CountedExpand)
+        .CountedTwice(CountedExpand)
+        .Bounded()
         .Rising()
         .Limits("to a shape known before the run"),
     OnnxRow("Flatten", 1, 1, Flatten).Counted(CountedFlatten).Rising(),
@@ -356,9 +357,9 @@ constexpr OnnxRow kShapeRows[] = {
         .Rising()
         .Limits("sizes known before the run"),
     OnnxRow("Squeeze", 1, 2, Squeeze).Counted(CountedSqueeze).Rising(),
-    OnnxRow("Tile", 2, 3, Tile).Limits("counts known before the run"),
-    OnnxRow("Transpose", 1, 1, Transpose).Counted(CountedTranspose).Rising(),
-    OnnxRow("Unsqueeze", 1, 2, Unsqueeze).Counted(CountedUnsqueeze).Rising(),
+    OnnxRow("Tile", 2, 3, Tile).Counted(CountedTile).Bounded().Limits("counts known, or bounded"),
+    OnnxRow("Transpose", 1, 1, Transpose).CountedTwice(CountedTranspose).Rising(),
+    OnnxRow("Unsqueeze", 1, 2, Unsqueeze).CountedTwice(CountedUnsqueeze).Rising(),
 };
 
 }  // namespace

@@ -51,7 +51,8 @@ const std::vector<OnnxRow>& Rows() {
       for (const OnnxRow& row : family()) all->push_back(row.OfDoubles());
     }
     for (const Family family : kFamiliesOfElements) {
-      for (const OnnxRow& row : family()) all->push_back(row.OfDoubles().Counted(CountedElements));
+      for (const OnnxRow& row : family())
+        all->push_back(row.OfDoubles().CountedTwice(CountedElements));
     }
     const size_t explicit_rows = all->size();
     for (const ScalarRow& row : scalar_rows::kRows) {
@@ -64,7 +65,7 @@ const std::vector<OnnxRow>& Rows() {
       if (listed) continue;
       all->push_back(OnnxRow(row.onnx, row.arity, row.arity, ScalarFunctionOf)
                          .OfDoubles()
-                         .Counted(CountedElements));
+                         .CountedTwice(CountedElements));
     }
     return all;
   }();

@@ -29,6 +29,8 @@ struct OnnxRow {
   const char* domain = "";                // "" is ai.onnx
   bool of_sequence = false;               // input 0 is a sequence of tensors
   OnnxCountedFunction counted = nullptr;  // null: refuses inputs whose sizes depend on data
+  bool two_counts = false;   // `counted` takes inputs with two sizes that depend on data
+  bool takes_bound = false;  // `counted` also plans for a bound that is given
   OnnxRangeRule ranged = OnnxRangeRule::kUnknown;
   bool shape_only = false;          // reads only the shapes of its inputs
   bool doubles = false;             // takes Float64; otherwise it is converted to Float32
@@ -62,6 +64,10 @@ struct OnnxRow {
   constexpr OnnxRow Counted(OnnxCountedFunction function) const {
     return With(&OnnxRow::counted, function);
   }
+  constexpr OnnxRow CountedTwice(OnnxCountedFunction function) const {
+    return Counted(function).With(&OnnxRow::two_counts, true);
+  }
+  constexpr OnnxRow Bounded() const { return With(&OnnxRow::takes_bound, true); }
   constexpr OnnxRow Ranged(OnnxRangeRule rule) const { return With(&OnnxRow::ranged, rule); }
   constexpr OnnxRow Rising() const { return Ranged(OnnxRangeRule::kRising); }
   constexpr OnnxRow OfShapes() const { return With(&OnnxRow::shape_only, true); }

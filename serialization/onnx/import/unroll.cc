@@ -10,6 +10,7 @@
 
 namespace ashlar {
 
+using onnx::GraphProto;
 using F = ScalarFunction;
 
 namespace {
@@ -182,6 +183,10 @@ absl::Status OnnxNodeReader::Unroll(Unrolled& loop, OnnxScope& scope) {
                             }));
     import_.BeginNode(absl::StrCat(scope.prefix, NameOfOnnx(loop.node)));
     for (const OnnxVar output : outputs) {
+      if (import_.second_count(output) != nullptr) {
+        at.Unsupported("sizes of two axes of what an iteration makes depend on data");
+        return absl::OkStatus();
+      }
       if (!import_.unknown(output)) continue;
       loop.states.assign(num_states, import_.AddUnknown(false));
       loop.results.assign(num_results, import_.AddUnknown(false));

@@ -351,7 +351,7 @@ TEST(CountedResults, ABoundThatIsTooSmallIsAnErrorOfTheRun) {
 
 // They would take the count of elements for 6, or fill for elements.
 TEST(CountedResults, OtherReadersAreRefusedByName) {
-  for (const char* reader : {"Det", "ReverseSequence", "Tile", "Softmax", "ArgMax"}) {
+  for (const char* reader : {"Det", "ReverseSequence", "Softmax", "ArgMax"}) {
     const auto graph =
         ReadText(CountedModel(absl::StrCat(NonZeroText("z"), "node { op_type: '", reader,
                                            "' input: 'z' output: 'y' name: 'after' } "),
