@@ -5,6 +5,7 @@
 #include "serialization/onnx/import/reader.h"
 #include "serialization/onnx/import/table.h"
 #include "tests/fuzz/onnx_mutation.h"
+#include "tests/fuzz/onnx_seeds.h"
 #include "tests/fuzz/plan.h"
 #include "tests/fuzz/target.h"
 #include "tests/serialization/files.h"
@@ -20,6 +21,7 @@ std::vector<std::string> Seeds() {
   for (const SampleGraph& sample : SampleGraphs()) {
     if (WriteOnnx(sample.graph, path).ok()) seeds.push_back(ReadWholeFile(path));
   }
+  for (std::string& model : ModelsOfSubgraphsAndCounts()) seeds.push_back(std::move(model));
   return seeds;
 }
 
@@ -38,6 +40,7 @@ void Run(absl::Span<const uint8_t> file) {
   OnnxReadOptions options;
   options.most_folded_bytes = 1 << 24;
   options.most_folded_operations = 1 << 24;
+  options.least_in_file = 8;
   options.note = [](const std::string& note) { Expect(!note.empty(), "a note says something"); };
   PlanWhatWasRead(ReadOnnx(ModelPath(), options));
 }
