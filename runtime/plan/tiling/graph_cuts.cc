@@ -17,7 +17,7 @@ namespace {
 
 // Cuts at several vars: at most so many, of at most so many vars, if so many operators have no cut
 // at a single one.
-constexpr size_t kMostWide = 12, kMostVars = 8;
+constexpr size_t kMostWide = 4, kMostVars = 8;
 constexpr int kFar = 16;
 
 // The input of a graph between cuts, of any type that a var can have, quantised ones included.

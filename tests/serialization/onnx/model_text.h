@@ -29,6 +29,9 @@ inline std::string IntsText(const std::string& name, const std::vector<int64_t>&
 }
 
 // Returns an attribute of a node.
+inline std::string IntAttribute(const std::string& name, int64_t value) {
+  return absl::StrCat("attribute { name: '", name, "' type: INT i: ", value, " } ");
+}
 inline std::string IntsAttribute(const char* name, const std::vector<int64_t>& values) {
   return absl::StrCat("attribute { name: '", name, "' type: INTS ints: [",
                       absl::StrJoin(values, ","), "] } ");

@@ -98,7 +98,7 @@ std::optional<Graph> NetworkOf(int64_t seed, const PlanTarget& target) {
   return *std::move(twin);
 }
 
-PlanRequest Request() {
+PlanRequest MonotoneRequest() {
   PlanRequest request;
   request.target.processor = Value(Processor::Parse("avx2/32K/512K"));
   request.planning.planner.limits.work = 500'000;  // plans may be far from the best
@@ -122,7 +122,7 @@ void ForEachNetwork(const PlanRequest& request, const char* name, int64_t usual,
 }
 
 TEST(MonotonePlan, MoreOperationsNeverTakeMoreBytes) {
-  PlanRequest request = Request();
+  PlanRequest request = MonotoneRequest();
   int smaller = 0;
   const auto test = [&](const Graph& graph, int64_t) {
     int64_t bytes = std::numeric_limits<int64_t>::max();
@@ -149,7 +149,7 @@ TEST(MonotonePlan, MoreOperationsNeverTakeMoreBytes) {
 }
 
 TEST(MonotonePlan, MorePlanningTimeNeverTakesMoreBytes) {
-  PlanRequest request = Request();
+  PlanRequest request = MonotoneRequest();
   const auto test = [&](const Graph& graph, int64_t) {
     int64_t before = std::numeric_limits<int64_t>::max();
     for (const int64_t multiple : {1, 4, 20}) {
@@ -164,7 +164,7 @@ TEST(MonotonePlan, MorePlanningTimeNeverTakesMoreBytes) {
 }
 
 TEST(MonotonePlan, MoreBytesNeverTakeMoreOperationsOrTime) {
-  PlanRequest request = Request();
+  PlanRequest request = MonotoneRequest();
   request.debug.keep_untiled = true;
   const auto test = [&](const Graph& graph, int64_t seed) {
     const double limit = std::array{0.0, 0.3, kEndless}[static_cast<size_t>(seed % 3)];

@@ -17,7 +17,7 @@
 namespace ashlar::testing {
 namespace {
 
-constexpr int kOnnxInt64 = 7;
+constexpr int kCodeOfInt64 = 7;
 constexpr int64_t kElements = 6;
 
 std::string NodeText(const std::string& type, const std::vector<std::string>& inputs,
@@ -25,10 +25,6 @@ std::string NodeText(const std::string& type, const std::vector<std::string>& in
   std::string text = absl::StrCat("node { op_type: '", type, "' name: 'node_", output, "' ");
   for (const std::string& input : inputs) absl::StrAppend(&text, "input: '", input, "' ");
   return absl::StrCat(text, "output: '", output, "' ", attributes, "} ");
-}
-
-std::string IntAttribute(const char* name, int64_t value) {
-  return absl::StrCat("attribute { name: '", name, "' type: INT i: ", value, " } ");
 }
 
 // Finds `n` {1}, the number of elements of x that are not 0; `v` {n}, these; `m` {1} and `w` {m},
@@ -53,7 +49,7 @@ std::string Found() {
 std::string SizesModel(const std::string& nodes) {
   return absl::StrCat("ir_version: 8 opset_import { version: 17 } graph { name: 'g' ", nodes,
                       "input ", ValueText("x", {kElements}), "input ",
-                      ValueText("s", {1}, kOnnxInt64), "output { name: 'y' } }");
+                      ValueText("s", {1}, kCodeOfInt64), "output { name: 'y' } }");
 }
 
 // A result: its shape, and its elements in row-major order.
@@ -82,12 +78,12 @@ Result Vector(size_t size, const std::function<double(size_t)>& at) {
   return result;
 }
 
-using Values = std::vector<double>;
+using Numbers = std::vector<double>;
 
 struct SizesCase {
   const char* name;
   std::string nodes;
-  Result (*expected)(const Values& v, const Values& w);
+  Result (*expected)(const Numbers& v, const Numbers& w);
 };
 
 std::vector<SizesCase> Cases() {
@@ -97,38 +93,38 @@ std::vector<SizesCase> Cases() {
                     pairs = columns + row + NodeText("Sub", {"vc", "wr"}, "d");
   const std::string fill =
       "attribute { name: 'value' type: TENSOR t { data_type: 7 dims: 1 int64_data: 5 } } ";
-  const auto difference = [](const Values& v, const Values& w) {
+  const auto difference = [](const Numbers& v, const Numbers& w) {
     return Matrix(v.size(), w.size(), [&](size_t i, size_t j) {
       return static_cast<double>(static_cast<float>(v[i]) - static_cast<float>(w[j]));
     });
   };
   return {
       {"fill", NodeText("ConstantOfShape", {"n"}, "y", fill),
-       [](const Values& v, const Values&) { return Vector(v.size(), [](size_t) { return 5; }); }},
+       [](const Numbers& v, const Numbers&) { return Vector(v.size(), [](size_t) { return 5; }); }},
       {"fill a matrix",
        NodeText("Concat", {"n", "m"}, "both", concat) +
            NodeText("ConstantOfShape", {"both"}, "y", fill),
-       [](const Values& v, const Values& w) {
+       [](const Numbers& v, const Numbers& w) {
          return Matrix(v.size(), w.size(), [](size_t, size_t) { return 5; });
        }},
       {"expand",
        NodeText("Concat", {"n", "three"}, "to", concat) + NodeText("Expand", {"some", "to"}, "y"),
-       [](const Values& v, const Values&) {
+       [](const Numbers& v, const Numbers&) {
          return Matrix(v.size(), 3, [](size_t, size_t j) { return 7 + static_cast<double>(j); });
        }},
       {"expand a counted row",
        NodeText("Concat", {"m", "n"}, "to", concat) + NodeText("Expand", {"v", "to"}, "y"),
-       [](const Values& v, const Values& w) {
+       [](const Numbers& v, const Numbers& w) {
          return Matrix(w.size(), v.size(), [&](size_t, size_t j) { return v[j]; });
        }},
       {"range",
        NodeText("Squeeze", {"n"}, "end") + NodeText("Range", {"nought", "end", "unit"}, "y"),
-       [](const Values& v, const Values&) {
+       [](const Numbers& v, const Numbers&) {
          return Vector(v.size(), [](size_t i) { return static_cast<double>(i); });
        }},
       {"range down by two",
        NodeText("Squeeze", {"n"}, "end") + NodeText("Range", {"end", "nought", "minus"}, "y"),
-       [](const Values& v, const Values&) {
+       [](const Numbers& v, const Numbers&) {
          return Vector((v.size() + 1) / 2, [&](size_t i) {
            return static_cast<double>(v.size()) - 2 * static_cast<double>(i);
          });
@@ -136,31 +132,31 @@ std::vector<SizesCase> Cases() {
       {"range between two counts",
        NodeText("Squeeze", {"m"}, "begin") + NodeText("Squeeze", {"n"}, "end") +
            NodeText("Range", {"begin", "end", "unit"}, "y"),
-       [](const Values& v, const Values& w) {
+       [](const Numbers& v, const Numbers& w) {
          return Vector(v.size() - w.size(),
                        [&](size_t i) { return static_cast<double>(w.size() + i); });
        }},
       {"tile by a count", NodeText("Tile", {"some", "n"}, "y"),
-       [](const Values& v, const Values&) {
+       [](const Numbers& v, const Numbers&) {
          return Vector(3 * v.size(), [](size_t i) { return 7 + static_cast<double>(i % 3); });
        }},
       {"tile a counted vector", NodeText("Tile", {"v", "three"}, "y"),
-       [](const Values& v, const Values&) {
+       [](const Numbers& v, const Numbers&) {
          return Vector(3 * v.size(), [&](size_t i) { return v[i % v.size()]; });
        }},
       {"tile a counted vector by a count", NodeText("Tile", {"v", "m"}, "y"),
-       [](const Values& v, const Values& w) {
+       [](const Numbers& v, const Numbers& w) {
          return Vector(w.size() * v.size(), [&](size_t i) { return v[i % v.size()]; });
        }},
       {"tile another axis by a count",
        columns + NodeText("Concat", {"two", "m"}, "to", concat) +
            NodeText("Tile", {"vc", "to"}, "y"),
-       [](const Values& v, const Values& w) {
+       [](const Numbers& v, const Numbers& w) {
          return Matrix(2 * v.size(), w.size(), [&](size_t i, size_t) { return v[i % v.size()]; });
        }},
       {"pairs", pairs + NodeText("Identity", {"d"}, "y"), difference},
       {"pairs, then a function", pairs + NodeText("Abs", {"d"}, "y"),
-       [](const Values& v, const Values& w) {
+       [](const Numbers& v, const Numbers& w) {
          return Matrix(v.size(), w.size(), [&](size_t i, size_t j) {
            return std::abs(
                static_cast<double>(static_cast<float>(v[i]) - static_cast<float>(w[j])));
@@ -171,7 +167,7 @@ std::vector<SizesCase> Cases() {
            NodeText("Sub", {"f", "e"}, "y"),
        nullptr},
       {"turned pairs", pairs + NodeText("Transpose", {"d"}, "y"),
-       [](const Values& v, const Values& w) {
+       [](const Numbers& v, const Numbers& w) {
          return Matrix(w.size(), v.size(), [&](size_t i, size_t j) {
            return static_cast<double>(static_cast<float>(v[j]) - static_cast<float>(w[i]));
          });
@@ -179,7 +175,7 @@ std::vector<SizesCase> Cases() {
       {"largest of each row",
        pairs + NodeText("ReduceMax", {"d"}, "y",
                         IntsAttribute("axes", {1}) + IntAttribute("keepdims", 0)),
-       [](const Values& v, const Values& w) {
+       [](const Numbers& v, const Numbers& w) {
          return Vector(v.size(), [&](size_t i) {
            double most = -INFINITY;
            for (const double b : w) {
@@ -191,9 +187,9 @@ std::vector<SizesCase> Cases() {
       {"number of pairs above 0",
        pairs + "initializer { name: 'nil' data_type: 1 float_data: 0 } " +
            NodeText("Greater", {"d", "nil"}, "above") +
-           NodeText("Cast", {"above"}, "numbers", IntAttribute("to", kOnnxInt64)) +
+           NodeText("Cast", {"above"}, "numbers", IntAttribute("to", kCodeOfInt64)) +
            NodeText("ReduceSum", {"numbers"}, "y", IntAttribute("keepdims", 0)),
-       [](const Values& v, const Values& w) {
+       [](const Numbers& v, const Numbers& w) {
          double number = 0;
          for (const double a : v) {
            for (const double b : w) number += a > b;
@@ -201,7 +197,7 @@ std::vector<SizesCase> Cases() {
          return Result{{}, {number}};
        }},
       {"shape of pairs", pairs + NodeText("Shape", {"d"}, "y"),
-       [](const Values& v, const Values& w) {
+       [](const Numbers& v, const Numbers& w) {
          return Result{{2}, {static_cast<double>(v.size()), static_cast<double>(w.size())}};
        }},
   };
@@ -230,7 +226,7 @@ TEST(CountedSizes, ArePlannedForTheMostWithTheirCounts) {
     for (const float share : {0.0F, 0.3F, 0.7F, 1.0F}) {
       SCOPED_TRACE(absl::StrCat(c.name, ", share ", share));
       HostTensor x = HostTensor::Zeros(DType::kFloat32, {kElements});
-      Values v, w;
+      Numbers v, w;
       for (int64_t i = 0; i < kElements; ++i) {
         if (uniform(random) >= share) continue;
         x.Set(i, 0.1 + 1.8 * uniform(random));

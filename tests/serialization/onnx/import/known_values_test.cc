@@ -62,9 +62,6 @@ std::string NodeText(const std::string& type, const std::string& inputs,
   return absl::StrCat("node { op_type: '", type, "' input: [", inputs, "] output: [", outputs, "] ",
                       attributes, " } ");
 }
-std::string IntAttribute(const std::string& name, int64_t value) {
-  return absl::StrCat("attribute { name: '", name, "' type: INT i: ", value, " } ");
-}
 std::string TextAttribute(const std::string& name, const std::string& value) {
   return absl::StrCat("attribute { name: '", name, "' type: STRING s: '", value, "' } ");
 }
