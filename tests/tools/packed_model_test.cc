@@ -198,7 +198,7 @@ TEST_F(PackedModelTest, TheCommandSaysWhyItPacksAnew) {
 TEST_F(PackedModelTest, PartsArePackedAndUsed) {
   ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o squeezenet.ash").exit_code, 0);
   for (const std::string options :
-       {"--memory-budget min --plan-time 20ms", "--memory-budget 290000 --max-extra-flops 0.5",
+       {"--memory-budget min", "--memory-budget 290000 --max-extra-flops 0.5",
         "--tile 0-54:lines4 --prefer memory", "--tile 0-54:rows2 --exact", "--prefer memory",
         "--exact --inplace off", "--passes fold_constants,fold_scale"}) {
     SCOPED_TRACE(options);

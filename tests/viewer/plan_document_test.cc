@@ -119,7 +119,7 @@ TEST(PlanPageTest, HoldsTheDocumentsAndEndsNoScriptEarly) {
 // One file contains everything.
 TEST(PlanPageTest, NamesNothingOutsideOfItself) {
   std::string page = PlanPage({SmallPlan()});
-  EXPECT_LT(page.size(), 80'000u);
+  EXPECT_LT(page.size(), 100'000u);
   // The name of SVG's format is an address that is never requested.
   const std::string svg = "http://www.w3.org/2000/svg";
   page.erase(page.find(svg), svg.size());

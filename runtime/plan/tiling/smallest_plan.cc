@@ -82,6 +82,7 @@ class Stages {
   // Plans the smallest plans within the limit again, with more and more work.
   absl::Status WorkOn(int64_t work) {
     const int64_t usual = rewrites_[0]->usual_work();
+    if (usual <= 0) return absl::OkStatus();  // the planner searches for nothing
     std::vector<VisitedPlan> smallest;
     for (const VisitedPlan& plan : visited_) {
       const auto place =

@@ -86,13 +86,17 @@ TEST_F(PlanCommandTest, BuffersOfAModelCanBePlannedAgain) {
     const ProcessResult csv = Ashlar(absl::StrCat("plan ", options, " --format csv"));
     ASSERT_EQ(csv.exit_code, 0) << csv.err;
     EXPECT_THAT(csv.out, StartsWith("id,name,lower,upper,size,alignment,group,inside,at,offset\n"));
-    // With the offsets, which are then prescribed, and without them.
+    // With the offsets, which are then prescribed, and without them: then less may be found, as the
+    // plan had little time.
     Write("buffers.csv", csv.out);
     for (const char* source : {"plan buffers.csv --json", "plan - --json < problem.csv"}) {
       Write("problem.csv", WithoutLastColumn(csv.out));
       const ProcessResult again = Ashlar(source);
       ASSERT_EQ(again.exit_code, 0) << again.err;
-      EXPECT_EQ(again.Json()["arena_bytes"], model["pools"]["arena"]["planned_bytes"]) << source;
+      const int64_t arena = again.Json()["arena_bytes"];
+      const int64_t planned = model["pools"]["arena"]["planned_bytes"];
+      const bool free = std::string(source).starts_with("plan -");
+      EXPECT_TRUE(free ? arena <= planned : arena == planned) << source << ": " << arena;
       EXPECT_EQ(again.Json()["lower_bound_bytes"].get<int64_t>() <=
                     model["pools"]["arena"]["planned_bytes"].get<int64_t>(),
                 true);
