@@ -1,10 +1,10 @@
 #include "runtime/plan/record/packed_parts.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "absl/container/flat_hash_set.h"
 #include "graph/status.h"
+#include "graph/stored_tensor.h"
 #include "runtime/plan/record/packing_options.h"
 #include "runtime/plan/record/plan_as_recorded.h"
 #include "runtime/plan/stages/rewrite.h"
@@ -28,15 +28,10 @@ bool AreAlike(const Graph& a, const Graph& b) {
          std::equal(a.vars().begin(), a.vars().end(), b.vars().begin(), b.vars().end(), same_var);
 }
 
-// Returns whether two constants have the same type and bytes. Deferred ones are computed for that,
-// and not saved.
+// Returns whether two constants have the same type and bytes.
 bool AreEqual(const HostTensor& a, const HostTensor& b) {
-  if (a.dtype() != b.dtype() || a.shape() != b.shape() || a.quantization() != b.quantization()) {
-    return false;
-  }
-  const auto computed = [](const HostTensor& t) { return &t.source() == &t ? t : t.Computed(); };
-  const HostTensor x = computed(a), y = computed(b);
-  return x.raw() == y.raw() || std::memcmp(x.raw(), y.raw(), static_cast<size_t>(x.bytes())) == 0;
+  return a.dtype() == b.dtype() && a.shape() == b.shape() && a.quantization() == b.quantization() &&
+         HaveSameBytes(a, b);
 }
 
 // Returns whether a graph has the operators of a packed one, which read the same weights. Shapes,
