@@ -94,7 +94,7 @@ class Builder {
       const OperatorNode& node = graph_.node(i);
       if (!aliasing_[i].updates.empty()) continue;  // FindMadeInStates
       for (const Aliasing::Placement& placement : aliasing_[i].placements) {
-        const bool is_callers = IsOutput(node.outputs[placement.output]);
+        const bool is_callers = IsOutput(graph_, node.outputs[placement.output]);
         if (!is_callers) placed[node.inputs[placement.input]] = true;
       }
       for (const Aliasing::Overwrite& overwrite : aliasing_[i].overwrites) {
@@ -172,18 +172,13 @@ class Builder {
                        });
   }
 
-  bool IsOutput(int var) const {
-    return std::any_of(graph_.outputs().begin(), graph_.outputs().end(),
-                       [&](const Binding& output) { return output.var == var; });
-  }
-
   // Returns whether a var has a computed storage of its own without placements, and this node reads
   // it once, as its only reader.
   bool IsReadOnceBy(int index, int var) const {
     const std::vector<int>& inputs = graph_.node(index).inputs;
     const int producer = graph_.var(var).producer;
     return graph_.readers(var).size() == 1 && std::count(inputs.begin(), inputs.end(), var) == 1 &&
-           !IsOutput(var) && graph_.node(producer).op->role() == Role::kCompute &&
+           !IsOutput(graph_, var) && graph_.node(producer).op->role() == Role::kCompute &&
            aliasing_[producer].placements.empty();
   }
 
@@ -404,6 +399,12 @@ class Builder {
 };
 
 }  // namespace
+
+bool IsOutput(const Graph& graph, int var) {
+  const auto& outputs = graph.outputs();
+  return std::any_of(outputs.begin(), outputs.end(),
+                     [&](const Binding& output) { return output.var == var; });
+}
 
 std::vector<bool> ScheduledNodes(const Graph& graph) {
   std::vector<bool> scheduled = FindStateUse(graph).updates;

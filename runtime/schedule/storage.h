@@ -37,6 +37,9 @@ struct PartEnds {
 StorageModel BuildPartStorageModel(const Graph& graph, const StorageOptions& options,
                                    const PartEnds& ends);
 
+// Returns whether the caller gets this var.
+bool IsOutput(const Graph& graph, int var);
+
 // Returns the nodes in comp_seq: all whose device values an output or an update of state needs, and
 // all inputs.
 std::vector<bool> ScheduledNodes(const Graph& graph);

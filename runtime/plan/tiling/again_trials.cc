@@ -166,14 +166,14 @@ std::vector<TilingTrial> AgainTrials(const Graph& graph, absl::Span<const int> o
   for (const int64_t strips : {rows, rows / 2}) {
     counts.insert(std::min({strips, read, kMostAgainStrips}));
   }
+  TileSegment segment = SegmentBetween(graph, order, cuts[i], cuts[j]);
+  segment.kind = kind;
   for (const int64_t strips : counts) {
     if (strips < 2) continue;
+    segment.count = strips;
     for (const std::set<int>& again : AgainChoice(steps, strips).Sets(most)) {
-      TileSegment segment = SegmentBetween(graph, order, cuts[i], cuts[j]);
-      segment.kind = kind;
-      segment.count = strips;
       segment.again.assign(again.begin(), again.end());
-      trials.push_back({i, j, kind, strips, 1, images, std::move(segment)});
+      trials.push_back({i, j, kind, strips, 1, images, segment});
     }
   }
   return trials;

@@ -11,6 +11,7 @@
 #include "opr/base/operands.h"
 #include "opr/host_io.h"
 #include "opr/table.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 namespace {
@@ -83,6 +84,16 @@ std::vector<int> PositionsOf(const Graph& graph, absl::Span<const int> order) {
   return position;
 }
 
+// Returns a cut at several vars; var is -1 if there are none.
+GraphCut CutAt(int position, std::vector<int> vars) {
+  GraphCut cut{-1, position};
+  if (vars.empty()) return cut;
+  cut.var = vars.back();
+  vars.pop_back();
+  cut.also = std::move(vars);
+  return cut;
+}
+
 // Returns the cut after each computing node of an order: the vars that later ones read.
 std::vector<GraphCut> CutsAfterNodes(const Graph& graph, absl::Span<const int> order) {
   const std::vector<int> position = PositionsOf(graph, order);
@@ -101,13 +112,10 @@ std::vector<GraphCut> CutsAfterNodes(const Graph& graph, absl::Span<const int> o
       live.emplace_back(var, last);
     }
     std::erase_if(live, [&](const auto& entry) { return entry.second <= at; });
-    GraphCut cut{-1, at};
-    for (const auto& [var, last] : live) cut.also.push_back(var);
-    if (!live.empty()) {
-      cut.var = cut.also.back();
-      cut.also.pop_back();
-    }
-    if (node.op->role() == Role::kCompute) cuts.push_back(std::move(cut));
+    if (node.op->role() != Role::kCompute) continue;
+    std::vector<int> vars;
+    for (const auto& [var, last] : live) vars.push_back(var);
+    cuts.push_back(CutAt(at, std::move(vars)));
   }
   return cuts;
 }
@@ -119,12 +127,6 @@ bool IsImage(const Graph& graph, int node) {
 }
 
 }  // namespace
-
-bool IsOutput(const Graph& graph, int var) {
-  const auto& outputs = graph.outputs();
-  return std::any_of(outputs.begin(), outputs.end(),
-                     [&](const Binding& output) { return output.var == var; });
-}
 
 std::vector<int> GraphCut::vars() const {
   std::vector<int> all = {var};
@@ -167,11 +169,9 @@ std::vector<GraphCut> FindWideCuts(const Graph& graph, absl::Span<const int> ord
   const std::vector<GraphCut> after = CutsAfterNodes(graph, order);
   if (after.empty()) return narrow;
   if (narrow.back().position < after.back().position) {
-    GraphCut end{-1, after.back().position};
-    for (const Binding& output : graph.outputs()) end.also.push_back(output.var);
-    end.var = end.also.back();
-    end.also.pop_back();
-    narrow.push_back(std::move(end));
+    std::vector<int> outputs;
+    for (const Binding& output : graph.outputs()) outputs.push_back(output.var);
+    narrow.push_back(CutAt(after.back().position, std::move(outputs)));
   }
   const auto bytes = [&](const GraphCut& cut) {
     int64_t sum = 0;

@@ -31,9 +31,6 @@ std::vector<GraphCut> FindCuts(const Graph& graph, absl::Span<const int> order);
 // outputs of the graph.
 std::vector<GraphCut> FindWideCuts(const Graph& graph, absl::Span<const int> order);
 
-// Returns whether the caller gets this var.
-bool IsOutput(const Graph& graph, int var);
-
 // Returns by node whether no image depends on it, and it makes none: such as the decoding of a
 // detector's boxes. Segments leave these nodes out.
 std::vector<bool> NodesAfterImages(const Graph& graph);

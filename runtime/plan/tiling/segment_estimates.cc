@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/region.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 

@@ -12,6 +12,7 @@
 #include "runtime/plan/tiling/again_trials.h"
 #include "runtime/schedule/ordered_plan.h"
 #include "runtime/schedule/scheduler.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 namespace {
