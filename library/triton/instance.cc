@@ -58,20 +58,31 @@ struct Instance::Job {
   void NewOutputs(List<ashlar_tensor> tensors, bool batched, int64_t planned_rows);
 };
 
+namespace {
+
+// The properties of an input, as Triton gives them.
+struct InputProperties {
+  explicit InputProperties(TRITONBACKEND_Input* input) {
+    const char* name = nullptr;
+    Check(TRITONBACKEND_InputProperties(input, &name, &type, &shape, &rank, &bytes, &buffers));
+  }
+  TRITONSERVER_DataType type = TRITONSERVER_TYPE_INVALID;
+  const int64_t* shape = nullptr;
+  uint32_t rank = 0, buffers = 0;
+  uint64_t bytes = 0;
+};
+
+}  // namespace
+
 ashlar_shape Instance::Job::ShapeOf(const char* name) const {
   TRITONBACKEND_Input* input = nullptr;
   Check(TRITONBACKEND_RequestInput(request, name, &input));
-  const char* given = nullptr;
-  TRITONSERVER_DataType type = TRITONSERVER_TYPE_INVALID;
-  const int64_t* dims = nullptr;
-  uint32_t rank = 0, buffers = 0;
-  uint64_t bytes = 0;
-  Check(TRITONBACKEND_InputProperties(input, &given, &type, &dims, &rank, &bytes, &buffers));
+  const InputProperties given(input);
   ashlar_shape shape = {};
   shape.input = name;
-  if (rank > ASHLAR_MAX_RANK) return shape;
-  shape.rank = static_cast<int32_t>(rank);
-  std::copy(dims, dims + rank, shape.shape);
+  if (given.rank > ASHLAR_MAX_RANK) return shape;
+  shape.rank = static_cast<int32_t>(given.rank);
+  std::copy(given.shape, given.shape + given.rank, shape.shape);
   return shape;
 }
 
@@ -79,29 +90,25 @@ int64_t Instance::Job::RowsOf(const ashlar_tensor& expected, bool batched, int64
   TRITONBACKEND_Input* input = nullptr;
   Check(TRITONBACKEND_RequestInput(request, expected.name, &input));
   inputs.push_back(input);
-  const char* name = nullptr;
-  TRITONSERVER_DataType type = TRITONSERVER_TYPE_INVALID;
-  const int64_t* shape = nullptr;
-  uint32_t rank = 0, buffers = 0;
-  uint64_t bytes = 0;
-  Check(TRITONBACKEND_InputProperties(input, &name, &type, &shape, &rank, &bytes, &buffers));
+  const InputProperties given(input);
+  const int64_t* const shape = given.shape;
   const int fixed = batched ? 1 : 0;
-  const bool same = static_cast<int32_t>(rank) == expected.rank &&
-                    std::equal(shape + fixed, shape + rank, expected.shape + fixed);
-  if (type != DataTypeOf(expected.dtype) || !same ||
+  const bool same = static_cast<int32_t>(given.rank) == expected.rank &&
+                    std::equal(shape + fixed, shape + given.rank, expected.shape + fixed);
+  if (given.type != DataTypeOf(expected.dtype) || !same ||
       (batched && (shape[0] < 1 || shape[0] > most))) {
     throw InvalidArgument("input '" + std::string(expected.name) + "': got type " +
-                          std::to_string(type) + ", shape " + Text(shape, rank) + "; planned is " +
-                          std::to_string(DataTypeOf(expected.dtype)) + ", " +
+                          std::to_string(given.type) + ", shape " + Text(shape, given.rank) +
+                          "; planned is " + std::to_string(DataTypeOf(expected.dtype)) + ", " +
                           Text(expected.shape, static_cast<uint32_t>(expected.rank)) +
                           (batched ? " or fewer rows" : ""));
   }
-  const int64_t given = batched ? shape[0] : 1;
-  if (static_cast<int64_t>(bytes) != expected.bytes / most * given) {
+  const int64_t rows = batched ? shape[0] : 1;
+  if (static_cast<int64_t>(given.bytes) != expected.bytes / most * rows) {
     throw InvalidArgument("input '" + std::string(expected.name) + "' has " +
-                          std::to_string(bytes) + " bytes");
+                          std::to_string(given.bytes) + " bytes");
   }
-  return given;
+  return rows;
 }
 
 void Instance::Job::CopyInput(size_t index, const char* name, std::byte* to, int64_t bytes) const {
@@ -120,20 +127,15 @@ void Instance::Job::CopyInput(size_t index, const char* name, std::byte* to, int
 }
 
 const void* Instance::Job::InputInPlace(size_t index, const char* name) const {
-  const int64_t* shape = nullptr;
-  TRITONSERVER_DataType type = TRITONSERVER_TYPE_INVALID;
-  uint32_t rank = 0, buffers = 0;
-  uint64_t bytes = 0, size = 0;
-  const char* given = nullptr;
-  Check(
-      TRITONBACKEND_InputProperties(inputs[index], &given, &type, &shape, &rank, &bytes, &buffers));
-  if (buffers != 1) return nullptr;
+  const InputProperties given(inputs[index]);
+  if (given.buffers != 1) return nullptr;
+  uint64_t size = 0;
   const void* data = nullptr;
   TRITONSERVER_MemoryType memory = TRITONSERVER_MEMORY_CPU;
   int64_t memory_id = 0;
   Check(TRITONBACKEND_InputBuffer(inputs[index], 0, &data, &size, &memory, &memory_id));
   CheckHost(memory, name);
-  return size == bytes && Aligned(data) ? data : nullptr;
+  return size == given.bytes && Aligned(data) ? data : nullptr;
 }
 
 void Instance::Job::NewOutputs(List<ashlar_tensor> tensors, bool batched, int64_t planned_rows) {
