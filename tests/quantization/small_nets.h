@@ -14,11 +14,11 @@
 #include "opr/matrix_mul.h"
 #include "opr/pooling.h"
 #include "opr/reshape.h"
-#include "opr/resize.h"
 #include "opr/softmax.h"
 #include "opr/split.h"
 #include "quantization/calibration.h"
 #include "tests/support/graph_maker.h"
+#include "tests/support/skip_networks.h"
 #include "tests/support/tensors.h"
 
 namespace ashlar::testing {
@@ -81,17 +81,7 @@ class NetOfFloats {
     return maker_.AddSeveral(std::make_shared<const Split>(SplitParam{1, std::move(channels)}),
                              {x});
   }
-  // Repeats each row and column, as detectors do before they join images of two sizes.
-  int Doubled(int x) {
-    ResizeParam param;
-    param.axes = {2, 3};
-    param.mode = ResizeMode::kNearest;
-    param.coordinates = ResizeCoordinates::kAsymmetric;
-    param.rounding = ResizeRounding::kFloor;
-    const int scales =
-        maker_.Constant(HostTensor::FromValues<float>(DType::kFloat32, {2}, {2.0f, 2.0f}));
-    return maker_.Add<Resize>(param, {x, scales}, Name("up"));
-  }
+  int Doubled(int x) { return AddDoubled(maker_, x, Name("up")); }
   int Pool(int x, PoolingMode mode, int64_t window_h, int64_t window_w) {
     PoolingParam param;
     param.mode = mode;

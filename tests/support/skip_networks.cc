@@ -11,6 +11,18 @@
 #include "tests/support/tensors.h"
 
 namespace ashlar::testing {
+
+int AddDoubled(GraphMaker& maker, int x, const std::string& name) {
+  ResizeParam param;
+  param.axes = {2, 3};
+  param.mode = ResizeMode::kNearest;
+  param.coordinates = ResizeCoordinates::kAsymmetric;
+  param.rounding = ResizeRounding::kFloor;
+  const int scales =
+      maker.Constant(HostTensor::FromValues<float>(DType::kFloat32, {2}, {2.0f, 2.0f}));
+  return maker.Add<Resize>(param, {x, scales}, name);
+}
+
 namespace {
 
 class NetworkMaker {
@@ -30,16 +42,6 @@ class NetworkMaker {
     PoolingParam pool;
     pool.window_h = pool.window_w = pool.stride_h = pool.stride_w = 2;
     return maker.Add<PoolingForward>(pool, {x});
-  }
-  int Twice(int x) {
-    ResizeParam param;
-    param.axes = {2, 3};
-    param.mode = ResizeMode::kNearest;
-    param.coordinates = ResizeCoordinates::kAsymmetric;
-    param.rounding = ResizeRounding::kFloor;
-    const int scales =
-        maker.Constant(HostTensor::FromValues<float>(DType::kFloat32, {2}, {2.0f, 2.0f}));
-    return maker.Add<Resize>(param, {x, scales});
   }
 
   GraphMaker maker;
@@ -65,7 +67,7 @@ Graph MakeSkipNetwork(std::mt19937_64& random, const SkipNetwork& network) {
   }
   for (int64_t level = network.levels - 1; level-- > 0;) {
     if (network.heads) m.maker.Output(m.Convolution(x, 4, 3));
-    x = m.Twice(m.Convolution(x, channels(level), 1));
+    x = AddDoubled(m.maker, m.Convolution(x, channels(level), 1));
     x = network.sums ? m.maker.Add<Elemwise>({ScalarFunction::kAdd}, {x, skips[level]})
                      : m.maker.Add<Concat>({.axis = 1}, {skips[level], x});
     x = m.Convolution(x, channels(level), 3);

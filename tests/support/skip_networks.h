@@ -3,10 +3,15 @@
 #define ASHLAR_TESTS_SUPPORT_SKIP_NETWORKS_H_
 
 #include <random>
+#include <string>
 
 #include "graph/graph.h"
+#include "tests/support/graph_maker.h"
 
 namespace ashlar::testing {
+
+// Repeats each row and column, as detectors do before they join images of two sizes.
+int AddDoubled(GraphMaker& maker, int x, const std::string& name = "");
 
 struct SkipNetwork {
   int64_t levels = 3;    // resolutions, each half of the one before

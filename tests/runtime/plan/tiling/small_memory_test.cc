@@ -180,6 +180,13 @@ PlanRequest InTiles(const std::string& tiles, bool sums_apart = true) {
   return request;
 }
 
+// Requests `--memory-budget min --max-extra-flops 0`.
+PlanRequest ForTheLeast() {
+  PlanRequest request = InTiles("");
+  request.target.budget = MemoryBudget{0, /*max_extra_flops=*/0};
+  return request;
+}
+
 int64_t ArenaOf(const json& net, const std::string& tiles = "", bool sums_apart = true) {
   return Value(PlanGraph(NetMaker(net).Make(), InTiles(tiles, sums_apart)))->plan.plan.arena;
 }
@@ -262,8 +269,7 @@ TEST_P(TiledSmallMemory, TheSmallestIsFoundAsWell) {
   }
   cpu::RegisterDevice();
   const json nets = Nets();
-  PlanRequest request = InTiles("");
-  request.target.budget = MemoryBudget{0, /*max_extra_flops=*/0};
+  const PlanRequest request = ForTheLeast();
   const auto planned = Value(PlanGraph(NetMaker(nets[net.name]).Make(), request));
   EXPECT_LE(planned->plan.plan.arena, ArenaOf(nets[net.name], net.tiles, net.sums_apart));
 }
@@ -274,8 +280,7 @@ TEST(SmallMemory, SmallestArenasInEightBits) {
   if (testing::kSanitized) GTEST_SKIP() << "takes long";
   cpu::RegisterDevice();
   const json nets = Nets();
-  PlanRequest request = InTiles("");
-  request.target.budget = MemoryBudget{0, /*max_extra_flops=*/0};
+  const PlanRequest request = ForTheLeast();
   const std::pair<const char*, int64_t> kArenas[] = {
       {"mcunet-in2", 56320},     {"mcunet-in3", 59840}, {"mcunet-in4", 72000},
       {"mbv2-1.0-224", 87136},   {"tiny-vww", 10816},   {"tiny-ic", 11264},
@@ -296,8 +301,7 @@ TEST(SmallMemory, SmallestArenasInFloats) {
   if (testing::kSanitized) GTEST_SKIP() << "takes long";
   cpu::RegisterDevice();
   const json nets = Nets();
-  PlanRequest request = InTiles("");
-  request.target.budget = MemoryBudget{0, /*max_extra_flops=*/0};
+  const PlanRequest request = ForTheLeast();
   const std::pair<const char*, int64_t> kArenas[] = {
       {"tiny-ic", 59392}, {"tiny-vww", 49152}, {"tiny-kws", 42240}};
   for (const auto& [name, bytes] : kArenas) {
