@@ -22,6 +22,11 @@ class Choice(NamedTuple):
     padding: float  # the part of the inputs' elements that is padding: 0 without padding
 
 
+def _declared(shapes: Mapping[str, str]) -> str:
+    """Return the sizes as the library's text."""
+    return " ".join(f"{name}={text}" for name, text in shapes.items())
+
+
 def planned_family(model: Model, shapes: Mapping[str, str], plan: Dict[str, Any]) -> Tuple[c.Handle, List[Plan]]:
     """Return a family of the library, and its plans. Nothing is allocated yet."""
     if not isinstance(shapes, Mapping) or not shapes:
@@ -29,12 +34,11 @@ def planned_family(model: Model, shapes: Mapping[str, str], plan: Dict[str, Any]
     for name, text in shapes.items():
         if not isinstance(text, str) or " " in text or " " in name:
             raise c.InvalidArgument(f"the sizes of '{name}' are {text!r}; expected a text such as '1..8x3x{{224,320}}x224'")
-    declared = " ".join(f"{name}={text}" for name, text in shapes.items())
     given = dict(plan)
     progress = given.pop("progress", None)
     options = _plan_options(**given)
     handle = watched(
-        options, lambda: c.Handle("family", "model_family", model._handle.pointer, _encoded(declared), ctypes.byref(options)), progress)
+        options, lambda: c.Handle("family", "model_family", model._handle.pointer, _encoded(_declared(shapes)), ctypes.byref(options)), progress)
     first, count = ctypes.POINTER(ctypes.c_void_p)(), ctypes.c_size_t()
     c.call("family_plans", handle.pointer, ctypes.byref(first), ctypes.byref(count))
     return handle, [Plan._of_family(model, given, handle, first[i]) for i in range(count.value)]
@@ -67,7 +71,7 @@ class Family:
     def __init__(self, model: Model, shapes: Mapping[str, str], pad: bool = False, **plan: Any) -> None:
         self._handle, self.plans = planned_family(model, shapes, plan)
         self.shapes, self.pad = dict(shapes), pad
-        self._declared = " ".join(f"{name}={text}" for name, text in shapes.items())
+        self._declared = _declared(shapes)
         memory = c.Memory()
         c.call("family_memory", self._handle.pointer, ctypes.byref(memory))
         self.memory = _memory(memory)
