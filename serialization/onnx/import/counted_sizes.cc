@@ -72,6 +72,15 @@ OnnxVar RepeatedWithoutFill(OnnxNode& node, OnnxVar x, const OnnxCount& count, i
   return node.Add<Gather>({count.axis}, {x, from});
 }
 
+// Runs the node for the most of each size, which input i asks for.
+OnnxVars OfSizes(OnnxNode& node, OnnxImportFunction run, int i, const std::vector<int64_t>& most,
+                 std::vector<OnnxCount> counts) {
+  node.SetInput(i, node.IntVector(most));
+  const OnnxVars outputs = run(node);
+  return node.ok() ? OnnxVars(node.WithCounts(outputs[0], std::move(counts)))
+                   : OnnxVars(kNoOnnxVar);
+}
+
 // Returns the most or the least that the only element of a var may be, if that is known.
 std::optional<int64_t> BoundOf(OnnxNode& node, OnnxVar var, bool most) {
   if (const HostTensor* const value = node.constant(var)) return value->IntegerAt(0);
@@ -115,10 +124,7 @@ OnnxVars CountedTile(OnnxNode& node, OnnxImportFunction run) {
     }
     counts.push_back({node.Product(own[0].count, times), along});
   }
-  node.SetInput(1, node.IntVector(asked.dims));
-  const OnnxVars outputs = run(node);
-  return node.ok() ? OnnxVars(node.WithCounts(outputs[0], std::move(counts)))
-                   : OnnxVars(kNoOnnxVar);
+  return OfSizes(node, run, 1, asked.dims, std::move(counts));
 }
 
 OnnxVars CountedExpand(OnnxNode& node, OnnxImportFunction run) {
@@ -159,19 +165,14 @@ OnnxVars CountedExpand(OnnxNode& node, OnnxImportFunction run) {
     }
     if (!node.ok()) return kNoOnnxVar;
   }
-  node.SetInput(1, node.IntVector(asked.dims));
-  const OnnxVars outputs = run(node);
-  return node.ok() ? OnnxVars(node.WithCounts(outputs[0], std::move(counts)))
-                   : OnnxVars(kNoOnnxVar);
+  return OfSizes(node, run, 1, asked.dims, std::move(counts));
 }
 
 OnnxVars CountedFilling(OnnxNode& node, OnnxImportFunction run) {
   RefuseCounts(node, 0);
   if (!node.ok()) return kNoOnnxVar;
   const AskedShape asked = AskedFor(node, 0, 2);
-  node.SetInput(0, node.IntVector(asked.dims));
-  const OnnxVars outputs = run(node);
-  return node.ok() ? OnnxVars(node.WithCounts(outputs[0], asked.open)) : OnnxVars(kNoOnnxVar);
+  return OfSizes(node, run, 0, asked.dims, asked.open);
 }
 
 // The numbers start + i * delta; a start that depends on data is added in the run.
