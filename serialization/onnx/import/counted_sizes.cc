@@ -1,6 +1,7 @@
 // How counts arise and pass where a node asks for sizes: Tile, Expand, ConstantOfShape and Range. A
 // size that depends on data is planned for the most that it may be.
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -179,17 +180,19 @@ OnnxVars CountedFilling(OnnxNode& node, OnnxImportFunction run) {
 OnnxVars CountedNumbers(OnnxNode& node, OnnxImportFunction) {
   RefuseCounts(node, 0);
   const OnnxVar start = node.input(0), limit = node.input(1);
-  const double delta = node.KnownNumber(2, "delta");
+  node.KnownNumber(2, "delta");
   if (!node.ok()) return kNoOnnxVar;
+  const OnnxVar delta = node.input(2);
   const DType dtype = node.dtype(limit);
   if (IsFloat(dtype)) return node.Unsupported("of floats that depend on data");
-  const auto step = static_cast<int64_t>(delta);
-  if (step == 0) return node.Invalid("delta is 0");
-  for (const OnnxVar var : {start, limit}) {
+  for (const OnnxVar var : {start, limit, delta}) {
     if (node.type_of(var).shape.num_elements() != 1 || node.dtype(var) != dtype) {
       return node.Invalid("start, limit and delta: expected one element each, of one dtype");
     }
   }
+  const int64_t step = node.constant(delta)->IntegerAt(0);
+  if (step == 0) return node.Invalid("delta is 0");
+  if (step == std::numeric_limits<int64_t>::min()) return node.Unsupported("of this delta");
   const OnnxVar low = step > 0 ? start : limit, high = step > 0 ? limit : start;
   const int64_t stride = std::abs(step);
   const std::optional<int64_t> least = BoundOf(node, low, false), most = BoundOf(node, high, true);

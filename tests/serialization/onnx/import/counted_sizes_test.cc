@@ -288,6 +288,22 @@ TEST(CountedSizes, OfDataNeedABound) {
   }
 }
 
+// Regression: delta was read as a double and cut to an integer, so 1.5 counted as 1, and the
+// smallest integer has no absolute value.
+TEST(CountedSizes, DeltasOfRangeAreIntegersOfItsDType) {
+  const std::pair<const char*, const char*> deltas[] = {
+      {"data_type: 1 float_data: 1.5", "of one dtype"},
+      {"data_type: 7 int64_data: -9223372036854775808", "of this delta"},
+      {"data_type: 7 int64_data: 0", "delta is 0"}};
+  for (const auto& [delta, error] : deltas) {
+    SCOPED_TRACE(delta);
+    const std::string text = SizesModel(
+        Found() + absl::StrCat("initializer { name: 'delta' ", delta, " } ") +
+        NodeText("Squeeze", {"n"}, "end") + NodeText("Range", {"nought", "end", "delta"}, "y"));
+    EXPECT_TRUE(FailsWith(ReadText(text).status(), error));
+  }
+}
+
 // They would take fill for elements.
 TEST(CountedSizes, OtherReadersOfTwoAreRefusedByName) {
   const std::string pairs = NodeText("Unsqueeze", {"v", "one"}, "vc") +
