@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/file_mapping.h"
 #include "graph/status.h"
 
 namespace ashlar {
@@ -34,7 +35,12 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateOperator(const Operator& op,
                                                          absl::Span<const HostTensor> inputs,
                                                          absl::Span<const TensorType> outputs) {
   const auto has_elements = [](const TensorType& type) { return type.shape.num_elements() > 0; };
-  if (std::any_of(outputs.begin(), outputs.end(), has_elements)) return op.Evaluate(inputs);
+  if (std::any_of(outputs.begin(), outputs.end(), has_elements)) {
+    for (const HostTensor& input : inputs) {
+      ASHLAR_RETURN_IF_ERROR(LoadIfMapped(input.source().raw(), input.source().bytes()));
+    }
+    return op.Evaluate(inputs);
+  }
   std::vector<HostTensor> values;
   for (const TensorType& type : outputs) values.push_back(HostTensor::Zeros(type));
   return values;

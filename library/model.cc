@@ -331,6 +331,7 @@ absl::StatusOr<Model> OpenModel(const ModelSource& source, const OpenOptions& op
     std::shared_ptr<const MappedFile> file = piped;
     if (file == nullptr) {
       ASHLAR_ASSIGN_OR_RETURN(file, MappedFile::Open(path));
+      ASHLAR_RETURN_IF_ERROR(file->LoadAll());
     }
     ASHLAR_ASSIGN_OR_RETURN(Model model, OpenTflite(file->bytes(), file, path, options));
     model.origin = OriginOf(

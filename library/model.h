@@ -64,9 +64,6 @@ enum class WeightsUse {
   kNone,
 };
 
-// A payload of errors that are found in a model's file after it was opened.
-inline constexpr char kDamagedFile[] = "ashlar/damaged_file";
-
 // Receives notes for the user ("packing anew, as ..."). May be empty.
 using NoteListener = std::function<void(const std::string&)>;
 

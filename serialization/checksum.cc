@@ -29,18 +29,6 @@ uint64_t RunningChecksum::Value() const { return XXH3_64bits_digest(StateOf(stat
 
 uint64_t Checksum(const void* data, size_t bytes) { return XXH3_64bits(data, bytes); }
 
-uint64_t Checksum(const void* data, size_t bytes, size_t piece,
-                  const std::function<void(const void*, size_t)>& done_with) {
-  RunningChecksum checksum;
-  const char* const begin = static_cast<const char*>(data);
-  for (size_t at = 0; at < bytes; at += piece) {
-    const size_t size = std::min(piece, bytes - at);
-    checksum.Add(begin + at, size);
-    done_with(begin + at, size);
-  }
-  return checksum.Value();
-}
-
 absl::StatusOr<uint64_t> ChecksumOfReads(
     size_t bytes, size_t piece,
     const std::function<absl::Status(size_t at, size_t bytes, void* to)>& read) {

@@ -25,9 +25,6 @@ class RunningChecksum {
 
 // Returns the 64-bit XXH3 hash (Collet, xxhash.com) by libxxhash.
 uint64_t Checksum(const void* data, size_t bytes);
-// The same, piece by piece; calls `done_with` after reading each piece.
-uint64_t Checksum(const void* data, size_t bytes, size_t piece,
-                  const std::function<void(const void*, size_t)>& done_with);
 
 // The same for bytes that `read` copies to memory, piece by piece; its errors are returned.
 absl::StatusOr<uint64_t> ChecksumOfReads(

@@ -13,7 +13,9 @@
 namespace ashlar {
 namespace {
 
-constexpr int64_t kPiece = 1 << 20;  // bytes that one read adds to the system's cache
+// Bytes that one read of the disk adds to the system's cache meanwhile. A control group is charged
+// for all reads in flight, and cannot drop these bytes.
+constexpr int64_t kPiece = 256 << 10;
 constexpr int64_t kPieceAmongCached = 64 << 10;
 constexpr int64_t kPage = 4096;
 

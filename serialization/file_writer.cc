@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/file_mapping.h"
 #include "graph/status.h"
 
 namespace ashlar {
@@ -109,7 +110,11 @@ absl::Status FileWriter::Write(const void* data, size_t bytes) {
   while (bytes > 0) {
     const ssize_t written = write(fd_, next, std::min<size_t>(bytes, 1 << 30));
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return Error(errno, "cannot write");
+    if (written < 0) {
+      const int error = errno;
+      if (error == EFAULT) ASHLAR_RETURN_IF_ERROR(LoadIfMapped(next, static_cast<int64_t>(bytes)));
+      return Error(error, "cannot write");
+    }
     next += written;
     bytes -= static_cast<size_t>(written);
   }

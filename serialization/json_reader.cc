@@ -81,7 +81,7 @@ absl::StatusOr<Json> ParseJson(absl::string_view text, const JsonLimits& limits)
 }
 
 absl::StatusOr<Json> ReadJsonFile(const std::string& path, const JsonLimits& limits) {
-  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::OpenLoaded(path));
   const absl::string_view text(reinterpret_cast<const char*>(file->bytes().data()),
                                file->bytes().size());
   absl::StatusOr<Json> document = ParseJson(text, limits);

@@ -36,23 +36,36 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Map(int fd, const 
   }
   close(fd);
   if (!status.ok()) return status;
-  return std::shared_ptr<const MappedFile>(new MappedFile(
-      absl::MakeConstSpan(static_cast<const uint8_t*>(data), static_cast<size_t>(info.st_size)),
-      StampOf(info)));
+  return std::shared_ptr<const MappedFile>(new MappedFile(data, path, StampOf(info)));
 }
 
-MappedFile::~MappedFile() {
-  if (!bytes_.empty()) munmap(const_cast<uint8_t*>(bytes_.data()), bytes_.size());
+absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::OpenLoaded(const std::string& path) {
+  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, Open(path));
+  ASHLAR_RETURN_IF_ERROR(file->Load(file->mapping_.data(), file->mapping_.bytes()));
+  return file;
+}
+
+absl::Status MappedFile::LoadAll() const {
+  constexpr size_t kPiece = 1 << 20;
+  const absl::Span<const uint8_t> all = bytes();
+  for (size_t at = 0; at < all.size(); at += kPiece) {
+    const absl::Span<const uint8_t> piece = all.subspan(at, kPiece);
+    ASHLAR_RETURN_IF_ERROR(Load(piece.data(), static_cast<int64_t>(piece.size())));
+    DropResidentPages(piece.data(), static_cast<int64_t>(piece.size()));
+  }
+  return absl::OkStatus();
 }
 
 void MappedFile::DropResidentPages() const {
   // Nothing is lost, because the mapping is private and never written.
-  if (!bytes_.empty()) madvise(const_cast<uint8_t*>(bytes_.data()), bytes_.size(), MADV_DONTNEED);
+  if (mapping_.bytes() == 0) return;
+  madvise(const_cast<void*>(mapping_.data()), static_cast<size_t>(mapping_.bytes()), MADV_DONTNEED);
 }
 
 void MappedFile::DropResidentPages(const void* data, int64_t bytes) const {
   const uint8_t* const first = static_cast<const uint8_t*>(data);
-  if (bytes <= 0 || first < bytes_.data() || first + bytes > bytes_.data() + bytes_.size()) return;
+  const absl::Span<const uint8_t> all = this->bytes();
+  if (bytes <= 0 || first < all.data() || first + bytes > all.data() + all.size()) return;
   const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const uintptr_t begin = reinterpret_cast<uintptr_t>(first) / page * page;
   const uintptr_t end = reinterpret_cast<uintptr_t>(first) + static_cast<uintptr_t>(bytes);

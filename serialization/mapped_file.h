@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "graph/file_mapping.h"
 #include "serialization/file_reader.h"
 
 namespace ashlar {
@@ -16,16 +17,24 @@ class MappedFile {
  public:
   // Maps a regular file. It must not be shortened while it is mapped.
   static absl::StatusOr<std::shared_ptr<const MappedFile>> Open(const std::string& path);
+  // The same for a file that is read at once: loads all of it.
+  static absl::StatusOr<std::shared_ptr<const MappedFile>> OpenLoaded(const std::string& path);
   // Maps an open descriptor, and closes it in any case. Errors name `path`.
   static absl::StatusOr<std::shared_ptr<const MappedFile>> Map(int fd, const std::string& path);
-  ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
   // Starts at a page boundary.
-  absl::Span<const uint8_t> bytes() const { return bytes_; }
+  absl::Span<const uint8_t> bytes() const {
+    return {static_cast<const uint8_t*>(mapping_.data()), static_cast<size_t>(mapping_.bytes())};
+  }
   // The file when it was mapped.
   const FileStamp& stamp() const { return stamp_; }
+
+  // Brings bytes of the file into memory before they are read: see FileMapping.
+  absl::Status Load(const void* data, int64_t bytes) const { return mapping_.Load(data, bytes); }
+  // Loads all bytes, of which a megabyte is resident at once.
+  absl::Status LoadAll() const;
 
   // Removes the pages from the process's resident set. Reading them loads them from the file again.
   void DropResidentPages() const;
@@ -34,9 +43,9 @@ class MappedFile {
   void DropResidentPages(const void* data, int64_t bytes) const;
 
  private:
-  MappedFile(absl::Span<const uint8_t> bytes, const FileStamp& stamp)
-      : bytes_(bytes), stamp_(stamp) {}
-  absl::Span<const uint8_t> bytes_;
+  MappedFile(const void* data, const std::string& path, const FileStamp& stamp)
+      : mapping_(data, stamp[2], path), stamp_(stamp) {}
+  const FileMapping mapping_;
   const FileStamp stamp_;
 };
 

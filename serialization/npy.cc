@@ -184,7 +184,7 @@ absl::StatusOr<HostTensor> ParseNpy(absl::Span<const uint8_t> bytes, absl::strin
 }
 
 absl::StatusOr<HostTensor> ReadNpy(const std::string& path) {
-  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::OpenLoaded(path));
   return ParseNpy(file->bytes(), path);
 }
 

@@ -236,7 +236,7 @@ absl::StatusOr<NamedTensors> ParseNpz(absl::Span<const uint8_t> bytes, absl::str
 }
 
 absl::StatusOr<NamedTensors> ReadNpz(const std::string& path) {
-  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::OpenLoaded(path));
   return ParseNpz(file->bytes(), path);
 }
 

@@ -68,7 +68,7 @@ bool IsPipe(const std::string& path) {
 
 absl::StatusOr<std::shared_ptr<const MappedFile>> MapFileOrPipe(const std::string& path,
                                                                 int64_t most) {
-  if (!IsPipe(path)) return MappedFile::Open(path);
+  if (!IsPipe(path)) return MappedFile::OpenLoaded(path);
   const int from = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (from < 0) return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot open"));
   absl::StatusOr<std::shared_ptr<const MappedFile>> file = MapPipe(from, most, path);

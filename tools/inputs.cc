@@ -285,7 +285,7 @@ class InputReader {
   absl::StatusOr<InputFile> Open(const std::string& path) {
     const bool standard_input = path == "-" || path == "/dev/stdin";
     if (!standard_input && !IsPipe(path)) {
-      ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+      ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::OpenLoaded(path));
       return InputFile{path, KindByEnding(path), std::move(file)};
     }
     if (standard_input && read_standard_input_) {

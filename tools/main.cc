@@ -36,6 +36,7 @@
 #include "tools/option_words.h"
 #include "tools/options.h"
 #include "tools/output_files.h"
+#include "tools/read_faults.h"
 #include "tools/version.h"
 
 namespace ashlar {
@@ -291,5 +292,6 @@ int main(int argc, char** argv) {
   // A heap reserves 64 MiB of address space.
   struct rlimit limit = {};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) ashlar::UseOneHeap();
+  ashlar::ExitOnReadFaults();
   return ashlar::Main(argc, argv);
 }

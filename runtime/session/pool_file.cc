@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "graph/file_mapping.h"
 #include "graph/status.h"
 
 namespace ashlar {
@@ -68,8 +69,7 @@ absl::Status PackIntoFile(const std::string& folder, PackedModel& packed) {
   void* const data =
       mmap(nullptr, static_cast<size_t>(bytes), PROT_READ, MAP_SHARED, file.get(), 0);
   if (data == MAP_FAILED) return Error(folder, bytes);
-  packed.owner = std::shared_ptr<const void>(
-      data, [bytes](const void* at) { munmap(const_cast<void*>(at), static_cast<size_t>(bytes)); });
+  packed.owner = std::make_shared<const FileMapping>(data, bytes, folder);
   packed.pool = data;
   packed.pack = nullptr;
   return absl::OkStatus();

@@ -163,11 +163,15 @@ absl::Status CheckSection(absl::string_view what, absl::Span<const uint8_t> sect
 absl::Status CheckMappedSection(absl::string_view what, absl::Span<const uint8_t> section,
                                 uint64_t checksum, const MappedFile& file) {
   constexpr size_t kPiece = 1 << 20;
-  const uint64_t made =
-      Checksum(section.data(), section.size(), kPiece, [&file](const void* piece, size_t bytes) {
-        file.DropResidentPages(piece, static_cast<int64_t>(bytes));
-      });
-  return CompareChecksums(what, section, made, checksum);
+  RunningChecksum made;
+  for (size_t at = 0; at < section.size(); at += kPiece) {
+    const absl::Span<const uint8_t> piece = section.subspan(at, kPiece);
+    const auto bytes = static_cast<int64_t>(piece.size());
+    ASHLAR_RETURN_IF_ERROR(file.Load(piece.data(), bytes));
+    made.Add(piece.data(), piece.size());
+    file.DropResidentPages(piece.data(), bytes);
+  }
+  return CompareChecksums(what, section, made.Value(), checksum);
 }
 
 }  // namespace ashlar

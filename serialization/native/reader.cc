@@ -184,6 +184,9 @@ class GraphReader {
                     ", expected inside the weights section of ", weights_.size(),
                     " bytes at a multiple of ", kWeightAlignment);
     }
+    if (bytes <= kMostSizesBytes) {
+      ASHLAR_RETURN_IF_ERROR(LoadIfMapped(weights_.data() + offset, static_cast<int64_t>(bytes)));
+    }
     const HostTensor value =
         HostTensor::Borrow(type.dtype, type.shape, owner_, weights_.data() + offset)
             .As(type.dtype, type.quantization);
@@ -323,11 +326,20 @@ std::vector<FixedAxis> FixedAxesOf(const fbs::Model& model) {
   return axes;
 }
 
-absl::StatusOr<Graph> Read(absl::Span<const uint8_t> bytes, std::shared_ptr<const void> owner,
-                           NativeHeader* header, std::vector<FixedAxis>* fixed) {
+// `file` holds the bytes; null if the caller does.
+absl::Status LoadSection(const MappedFile* file, absl::Span<const uint8_t> section) {
+  return file == nullptr ? absl::OkStatus()
+                         : file->Load(section.data(), static_cast<int64_t>(section.size()));
+}
+
+absl::StatusOr<Graph> Read(absl::Span<const uint8_t> bytes, const MappedFile* file,
+                           std::shared_ptr<const void> owner, NativeHeader* header,
+                           std::vector<FixedAxis>* fixed) {
+  ASHLAR_RETURN_IF_ERROR(LoadSection(file, bytes.subspan(0, kNativeHeaderBytes)));
   ASHLAR_ASSIGN_OR_RETURN(*header, DecodeHeader(bytes));
   const absl::Span<const uint8_t> section =
       bytes.subspan(header->graph_offset, header->graph_bytes);
+  ASHLAR_RETURN_IF_ERROR(LoadSection(file, section));
   ASHLAR_ASSIGN_OR_RETURN(const fbs::Model* const model,
                           VerifiedRoot<fbs::Model>(section, "graph section"));
   GraphReader reader(static_cast<int64_t>(section.size()),
@@ -366,11 +378,15 @@ absl::Span<const uint8_t> PackedFront(absl::Span<const uint8_t> bytes, const Nat
 }
 
 absl::StatusOr<std::optional<PackedModel>> ReadPacked(absl::Span<const uint8_t> bytes,
+                                                      const MappedFile* file,
                                                       std::shared_ptr<const void> owner) {
   ASHLAR_ASSIGN_OR_RETURN(const NativeHeader header, DecodeHeader(bytes));
   if (header.packed_offset == 0) return std::optional<PackedModel>();
+  ASHLAR_RETURN_IF_ERROR(
+      LoadSection(file, bytes.subspan(header.packed_offset, sizeof(PackedHeader))));
   ASHLAR_ASSIGN_OR_RETURN(const PackedHeader packed_header, DecodePackedHeader(bytes, header));
   const absl::Span<const uint8_t> front = PackedFront(bytes, header, packed_header);
+  ASHLAR_RETURN_IF_ERROR(LoadSection(file, front));
   const absl::Span<const uint8_t> index = front.subspan(sizeof(packed_header));
   ASHLAR_ASSIGN_OR_RETURN(const fbs::Packed* const root,
                           VerifiedRoot<fbs::Packed>(index, "packed section's index"));
@@ -387,9 +403,14 @@ absl::StatusOr<std::optional<PackedModel>> ReadPacked(absl::Span<const uint8_t> 
   return std::optional<PackedModel>(*std::move(packed));
 }
 
+// An error of the disk names the file already.
+absl::Status Named(const std::string& name, const absl::Status& status) {
+  return absl::IsDataLoss(status) ? status : Annotate(status, name);
+}
+
 template <typename T>
 absl::StatusOr<T> Named(absl::string_view name, absl::StatusOr<T> result) {
-  if (result.ok()) return result;
+  if (result.ok() || absl::IsDataLoss(result.status())) return result;
   return Reject(name, ": ", result.status().message());
 }
 
@@ -409,7 +430,8 @@ absl::StatusOr<Graph> ReadMappedModel(std::shared_ptr<const MappedFile> mapping,
                                       const std::string& name, ModelFile* file) {
   NativeHeader header;
   std::vector<FixedAxis> fixed;
-  absl::StatusOr<Graph> graph = Named(name, Read(mapping->bytes(), mapping, &header, &fixed));
+  absl::StatusOr<Graph> graph =
+      Named(name, Read(mapping->bytes(), mapping.get(), mapping, &header, &fixed));
   if (graph.ok() && file != nullptr) {
     *file = {std::move(mapping), static_cast<int64_t>(header.weights_bytes), name,
              std::move(fixed)};
@@ -422,7 +444,7 @@ absl::StatusOr<Graph> ReadModelFromBytes(absl::Span<const uint8_t> bytes,
                                          std::vector<FixedAxis>* fixed) {
   ASHLAR_RETURN_IF_ERROR(CheckAligned(bytes, name));
   NativeHeader header;
-  return Named(name, Read(bytes, std::move(owner), &header, fixed));
+  return Named(name, Read(bytes, nullptr, std::move(owner), &header, fixed));
 }
 
 ConstantChecksums RecordedChecksums(const ModelFile& file) {
@@ -443,11 +465,10 @@ absl::Status CheckWeights(const ModelFile& file, const absl::flat_hash_set<const
   const absl::Span<const uint8_t> bytes = file.mapping->bytes();
   ASHLAR_ASSIGN_OR_RETURN(const NativeHeader header, DecodeHeader(bytes));
   if (!header.has_checksums) return absl::OkStatus();
-  return Annotate(
-      CheckConstants(*flatbuffers::GetRoot<fbs::Model>(bytes.data() + header.graph_offset),
-                     bytes.subspan(header.weights_offset, header.weights_bytes), *file.mapping,
-                     unread),
-      file.name);
+  return Named(file.name,
+               CheckConstants(*flatbuffers::GetRoot<fbs::Model>(bytes.data() + header.graph_offset),
+                              bytes.subspan(header.weights_offset, header.weights_bytes),
+                              *file.mapping, unread));
 }
 
 absl::Status CheckPackedWeights(const ModelFile& file) {
@@ -456,24 +477,23 @@ absl::Status CheckPackedWeights(const ModelFile& file) {
   if (!header.has_checksums || header.packed_offset == 0) return absl::OkStatus();
   ASHLAR_ASSIGN_OR_RETURN(const PackedHeader packed, DecodePackedHeader(bytes, header));
   const uint8_t* const index = PackedFront(bytes, header, packed).data() + sizeof(packed);
-  ASHLAR_RETURN_IF_ERROR(Annotate(
+  ASHLAR_RETURN_IF_ERROR(Named(
+      file.name,
       CheckConstants(*flatbuffers::GetRoot<fbs::Packed>(index)->model(),
-                     bytes.subspan(header.weights_offset, header.weights_bytes), *file.mapping),
-      file.name));
-  return Annotate(CheckMappedSection("pool of packed weights",
-                                     bytes.subspan(packed.pool_offset, packed.pool_bytes),
-                                     packed.pool_checksum, *file.mapping),
-                  file.name);
+                     bytes.subspan(header.weights_offset, header.weights_bytes), *file.mapping)));
+  return Named(file.name, CheckMappedSection("pool of packed weights",
+                                             bytes.subspan(packed.pool_offset, packed.pool_bytes),
+                                             packed.pool_checksum, *file.mapping));
 }
 
 absl::StatusOr<std::optional<PackedModel>> ReadPackedModel(const ModelFile& file) {
-  return ReadPackedModelFromBytes(file.mapping->bytes(), file.mapping, file.name);
+  return Named(file.name, ReadPacked(file.mapping->bytes(), file.mapping.get(), file.mapping));
 }
 
 absl::StatusOr<std::optional<PackedModel>> ReadPackedModelFromBytes(
     absl::Span<const uint8_t> bytes, std::shared_ptr<const void> owner, absl::string_view name) {
   ASHLAR_RETURN_IF_ERROR(CheckAligned(bytes, name));
-  return Named(name, ReadPacked(bytes, std::move(owner)));
+  return Named(name, ReadPacked(bytes, nullptr, std::move(owner)));
 }
 
 }  // namespace ashlar

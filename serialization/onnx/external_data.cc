@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "graph/file_mapping.h"
 #include "graph/status.h"
 #include "serialization/onnx/shown.h"
 
@@ -148,7 +149,10 @@ absl::StatusOr<ExternalData::Bytes> ExternalData::Find(const onnx::TensorProto& 
     return absl::InvalidArgumentError(absl::StrCat(
         "external data has ", length.value_or(size - offset), " bytes, the shape needs ", bytes));
   }
-  return Bytes{file.owner, file.bytes.data() + offset};
+  const uint8_t* const data = file.bytes.data() + offset;
+  // Values of sizes are read at once. Weights are loaded when they are used.
+  if (bytes <= kMostSizesBytes) ASHLAR_RETURN_IF_ERROR(LoadIfMapped(data, bytes));
+  return Bytes{file.owner, data};
 }
 
 std::vector<std::shared_ptr<const MappedFile>> ExternalData::files() const {

@@ -19,10 +19,11 @@ struct WireField {
 // Reads the fields of a message in order.
 class Fields {
  public:
-  explicit Fields(absl::string_view message) : left_(message) {}
+  Fields(absl::string_view message, const LoadBytes& load) : left_(message), load_(load) {}
 
   bool Next(WireField& field) {
     if (left_.empty() || damaged_) return false;
+    if (load_ && !load_(left_.substr(0, kMostTagBytes))) return Damaged();
     const absl::string_view begin = left_;
     uint64_t tag = 0, bytes = 0;
     if (!Varint(tag)) return Damaged();
@@ -55,6 +56,7 @@ class Fields {
   bool damaged() const { return damaged_; }
 
  private:
+  static constexpr size_t kMostTagBytes = 20;  // with a length after it
   bool Damaged() {
     damaged_ = true;
     return false;
@@ -74,6 +76,7 @@ class Fields {
   }
 
   absl::string_view left_;
+  const LoadBytes& load_;
   bool damaged_ = false;
 };
 
@@ -105,7 +108,8 @@ constexpr uint64_t kModelGraph = 7, kGraphNode = 1, kGraphInitializer = 5, kNode
 
 class Splitter {
  public:
-  Splitter(size_t least_bytes, OnnxFileParts& parts) : least_bytes_(least_bytes), parts_(parts) {}
+  Splitter(size_t least_bytes, const LoadBytes& load, OnnxFileParts& parts)
+      : least_bytes_(least_bytes), load_(load), parts_(parts) {}
 
   // Each of these adds a message to `out`, and returns false if the file stays as it is.
   bool Model(absl::string_view model, Pieces& out) {
@@ -118,8 +122,8 @@ class Splitter {
 
  private:
   template <typename Use>
-  static bool ForFields(absl::string_view message, const Use& use) {
-    Fields fields(message);
+  bool ForFields(absl::string_view message, const Use& use) const {
+    Fields fields(message, load_);
     WireField field;
     while (fields.Next(field)) {
       if (!use(field)) return false;
@@ -160,7 +164,7 @@ class Splitter {
     });
   }
   // Attributes of other nodes may be copied with the node, into the body of a function.
-  static bool IsConstant(const WireField& node) {
+  bool IsConstant(const WireField& node) const {
     absl::string_view type;
     ForFields(node.content, [&](const WireField& field) {
       if (field.IsBytes(kNodeOperator)) type = field.content;
@@ -208,15 +212,16 @@ class Splitter {
   }
 
   const size_t least_bytes_;
+  const LoadBytes& load_;
   OnnxFileParts& parts_;
 };
 
 }  // namespace
 
-OnnxFileParts FindLargeTensors(absl::string_view file, size_t least_bytes) {
+OnnxFileParts FindLargeTensors(absl::string_view file, size_t least_bytes, const LoadBytes& load) {
   OnnxFileParts parts;
   Pieces pieces;
-  if (Splitter(least_bytes, parts).Model(file, pieces)) {
+  if (Splitter(least_bytes, load, parts).Model(file, pieces)) {
     parts.messages = std::move(pieces.views);
   } else {
     parts = {};

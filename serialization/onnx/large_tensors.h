@@ -5,6 +5,7 @@
 #define ASHLAR_SERIALIZATION_ONNX_LARGE_TENSORS_H_
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -29,9 +30,13 @@ struct OnnxFileParts {
   std::map<std::pair<int, int>, LargeTensor> attributes;
 };
 
-// Finds tensors of at least `least_bytes`. Leaves a file as it is if it is damaged, or has fields
-// twice of which the last one counts.
-OnnxFileParts FindLargeTensors(absl::string_view file, size_t least_bytes);
+// Brings the bytes that are read next into memory; false if that fails.
+using LoadBytes = std::function<bool(absl::string_view)>;
+
+// Finds tensors of at least `least_bytes`. Leaves a file as it is if it is damaged, cannot be
+// loaded (`load`, unless it is empty), or has fields twice of which the last one counts.
+OnnxFileParts FindLargeTensors(absl::string_view file, size_t least_bytes,
+                               const LoadBytes& load = nullptr);
 
 }  // namespace ashlar
 

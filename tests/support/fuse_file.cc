@@ -35,7 +35,8 @@ fuse_attr AttributesOf(uint64_t node, size_t size) {
 
 }  // namespace
 
-std::unique_ptr<FuseFile> FuseFile::Mount(const std::string& folder, std::string content) {
+std::unique_ptr<FuseFile> FuseFile::Mount(const std::string& folder, std::string content,
+                                          const std::string& name) {
   const int device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
   if (device < 0) return nullptr;
   // Mounts of this thread's own end with the process, however it ends.
@@ -45,13 +46,17 @@ std::unique_ptr<FuseFile> FuseFile::Mount(const std::string& folder, std::string
   const bool mounted =
       unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
       mount("ashlar", folder.c_str(), "fuse", MS_NOSUID | MS_NODEV, options.c_str()) == 0;
-  if (mounted) return std::unique_ptr<FuseFile>(new FuseFile(device, folder, std::move(content)));
+  if (mounted)
+    return std::unique_ptr<FuseFile>(new FuseFile(device, folder, std::move(content), name));
   close(device);
   return nullptr;
 }
 
-FuseFile::FuseFile(int device, std::string folder, std::string content)
-    : device_(device), folder_(std::move(folder)), content_(std::move(content)) {
+FuseFile::FuseFile(int device, std::string folder, std::string content, std::string name)
+    : device_(device),
+      folder_(std::move(folder)),
+      content_(std::move(content)),
+      name_(std::move(name)) {
   for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { Serve(); });
 }
 
@@ -100,7 +105,7 @@ void FuseFile::Answer(const char* request, int64_t bytes) {
       return Reply(header.unique, 0, &out, sizeof(out));
     }
     case FUSE_LOOKUP: {
-      if (std::strcmp(body, "file.ash") != 0) return Reply(header.unique, -ENOENT, nullptr, 0);
+      if (name_ != body) return Reply(header.unique, -ENOENT, nullptr, 0);
       fuse_entry_out out = {};
       out.nodeid = kFile;
       out.attr = AttributesOf(kFile, content_.size());

@@ -16,10 +16,11 @@ class FuseFile {
  public:
   // Mounts a file system with one file over an existing folder. Only the calling thread sees it,
   // and threads and processes that it starts later. Null if nothing can be mounted here.
-  static std::unique_ptr<FuseFile> Mount(const std::string& folder, std::string content);
+  static std::unique_ptr<FuseFile> Mount(const std::string& folder, std::string content,
+                                         const std::string& name = "file.ash");
   ~FuseFile();
 
-  std::string path() const { return folder_ + "/file.ash"; }
+  std::string path() const { return folder_ + "/" + name_; }
   // Makes the system read from the disk what it has cached of the file.
   void DropFromCache() const;
 
@@ -30,7 +31,7 @@ class FuseFile {
   int reads() const { return reads_; }
 
  private:
-  FuseFile(int device, std::string folder, std::string content);
+  FuseFile(int device, std::string folder, std::string content, std::string name);
   void Serve();
   void Answer(const char* request, int64_t bytes);
   bool IsNextBad();
@@ -38,7 +39,7 @@ class FuseFile {
   void Reply(uint64_t unique, int error, const void* data, size_t bytes) const;
 
   const int device_;
-  const std::string folder_, content_;
+  const std::string folder_, content_, name_;
   std::atomic<int> reads_ = 0, in_flight_ = 0;
   std::vector<std::thread> threads_;
 };

@@ -165,7 +165,8 @@ class PlanCommand final : public PlanOptions {
     }
     std::shared_ptr<const MappedFile> file = source.piped;
     if (file == nullptr) {
-      absl::StatusOr<std::shared_ptr<const MappedFile>> opened = MappedFile::Open(source.path);
+      absl::StatusOr<std::shared_ptr<const MappedFile>> opened =
+          MappedFile::OpenLoaded(source.path);
       if (!opened.ok()) return WithExitCode(opened.status(), ExitCode::kRejectedInput);
       file = *std::move(opened);
     }

@@ -12,7 +12,7 @@
 namespace ashlar {
 
 absl::StatusOr<MemorySnapshot> LoadSnapshot(const std::string& path, int64_t alignment) {
-  absl::StatusOr<std::shared_ptr<const MappedFile>> file = MappedFile::Open(path);
+  absl::StatusOr<std::shared_ptr<const MappedFile>> file = MappedFile::OpenLoaded(path);
   if (!file.ok()) return WithExitCode(file.status(), ExitCode::kRejectedInput);
   absl::StatusOr<MemorySnapshot> snapshot = ReadMemorySnapshot((*file)->bytes(), path, alignment);
   if (!snapshot.ok()) return WithExitCode(snapshot.status(), ExitCode::kRejectedInput);

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "graph/file_mapping.h"
 #include "graph/region.h"
 #include "graph/status.h"
 
@@ -115,6 +116,8 @@ absl::Status PackInto(const WeightEntry& entry, const HostTensor& value, Device&
 absl::Status PackWeight(const Graph& graph, const WeightEntry& entry, Device& device, void* to) {
   if (entry.elsewhere || entry.packed != nullptr) return absl::OkStatus();
   const HostTensor& value = ValueOf(graph, entry);
+  const HostTensor& source = value.source();
+  ASHLAR_RETURN_IF_ERROR(LoadIfMapped(source.raw(), source.bytes()));
   return Annotate(PackInto(entry, value.Computed(), device, static_cast<char*>(to)),
                   absl::StrCat("weights ", graph.var(entry.var).name));
 }

@@ -35,6 +35,9 @@ class Blocks final : public google::protobuf::io::ZeroCopyInputStream {
   // `file` holds the bytes; null if the caller does.
   Blocks(absl::Span<const absl::string_view> pieces, const MappedFile* file)
       : pieces_(pieces), file_(file) {}
+  // The error of the disk, if that ended the stream.
+  const absl::Status& status() const { return status_; }
+
   bool Next(const void** data, int* size) override {
     if (file_ != nullptr)
       file_->DropResidentPages(block_.data(), static_cast<int64_t>(block_.size()));
@@ -42,10 +45,15 @@ class Blocks final : public google::protobuf::io::ZeroCopyInputStream {
       pieces_.remove_prefix(1);
       at_ = 0;
     }
-    if (pieces_.empty()) return false;
+    if (pieces_.empty() || !status_.ok()) return false;
     block_ = pieces_[0].substr(at_, kBlockBytes);
     at_ += block_.size();
     read_ += static_cast<int64_t>(block_.size());
+    if (file_ != nullptr) {
+      // Lengths that became shorter are no bytes of the file.
+      status_ = LoadIfMapped(block_.data(), static_cast<int64_t>(block_.size()));
+      if (!status_.ok()) return false;
+    }
     *data = block_.data();
     *size = static_cast<int>(block_.size());
     return true;
@@ -73,7 +81,20 @@ class Blocks final : public google::protobuf::io::ZeroCopyInputStream {
   absl::string_view block_;
   size_t at_ = 0;
   int64_t read_ = 0;
+  absl::Status status_;
 };
+
+// Loads the page that is read next, unless it is the last one that was loaded.
+LoadBytes PageByPage(const MappedFile* file) {
+  if (file == nullptr) return nullptr;
+  return [file, loaded = uintptr_t{0}](absl::string_view next) mutable {
+    constexpr uintptr_t kPage = 4096;
+    const uintptr_t page = reinterpret_cast<uintptr_t>(next.data() + next.size() - 1) / kPage;
+    if (page == loaded) return true;
+    loaded = page;
+    return file->Load(next.data(), static_cast<int64_t>(next.size())).ok();
+  };
+}
 
 // A model, and the elements of its large tensors, which stay where they are.
 struct Parsed {
@@ -92,10 +113,11 @@ absl::StatusOr<Parsed> Parse(absl::Span<const uint8_t> bytes, const MappedFile* 
   }
   Parsed parsed;
   parsed.parts = FindLargeTensors({reinterpret_cast<const char*>(bytes.data()), size},
-                                  static_cast<size_t>(options.least_in_file));
+                                  static_cast<size_t>(options.least_in_file), PageByPage(file));
   if (file != nullptr) file->DropResidentPages();
   Blocks blocks(parsed.parts.messages, file);
   if (size == 0 || !parsed.model.ParseFromZeroCopyStream(&blocks)) {
+    ASHLAR_RETURN_IF_ERROR(blocks.status());
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": no ONNX model, or a damaged one (", size, " bytes)"));
   }

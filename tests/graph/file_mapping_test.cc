@@ -1,0 +1,88 @@
+#include "graph/file_mapping.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/status.h"
+
+namespace ashlar::testing {
+namespace {
+
+constexpr int64_t kPage = 4096, kPages = 4;
+
+// A file of some pages, mapped.
+class FileMappingTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = absl::StrCat(::testing::TempDir(), "/file_mapping_", getpid());
+    file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ASSERT_GE(file_, 0);
+    ASSERT_EQ(ftruncate(file_, kPages * kPage), 0);
+    mapping_ = Map();
+  }
+  void TearDown() override {
+    close(file_);
+    unlink(path_.c_str());
+  }
+  std::unique_ptr<FileMapping> Map() const {
+    void* const data = mmap(nullptr, kPages * kPage, PROT_READ, MAP_PRIVATE, file_, 0);
+    EXPECT_NE(data, MAP_FAILED);
+    return std::make_unique<FileMapping>(data, kPages * kPage, path_);
+  }
+  const char* at(int64_t offset) const {
+    return static_cast<const char*>(mapping_->data()) + offset;
+  }
+
+  std::string path_;
+  int file_ = -1;
+  std::unique_ptr<FileMapping> mapping_;
+};
+
+TEST_F(FileMappingTest, AddressesHaveTheFilesPath) {
+  EXPECT_EQ(PathMappedAt(at(0)), path_);
+  EXPECT_EQ(PathMappedAt(at(kPages * kPage - 1)), path_);
+  EXPECT_EQ(PathMappedAt(&path_), nullptr);
+  const char* const first = at(0);
+  mapping_.reset();
+  EXPECT_EQ(PathMappedAt(first), nullptr);
+}
+
+TEST_F(FileMappingTest, MoreFilesThanAreKnownCanBeMapped) {
+  std::vector<std::unique_ptr<FileMapping>> many;
+  for (int i = 0; i < 300; ++i) many.push_back(Map());
+  EXPECT_EQ(PathMappedAt(many[0]->data()), path_);
+  EXPECT_EQ(PathMappedAt(many[299]->data()), nullptr);
+  many.clear();
+  many.push_back(Map());
+  EXPECT_EQ(PathMappedAt(many[0]->data()), path_) << "places in the list are used again";
+}
+
+TEST_F(FileMappingTest, LoadingBytesBehindTheEndOfAShortenedFileIsAnError) {
+  EXPECT_TRUE(IsOk(mapping_->Load(at(0), kPages * kPage)));
+  ASSERT_EQ(ftruncate(file_, kPage), 0);
+  if (madvise(const_cast<char*>(at(0)), kPage, 22) != 0 && errno == EINVAL) {
+    GTEST_SKIP() << "this system cannot load pages (MADV_POPULATE_READ)";
+  }
+  EXPECT_TRUE(IsOk(mapping_->Load(at(10), kPage - 10)));
+  EXPECT_TRUE(IsOk(LoadIfMapped(&path_, sizeof(path_))));
+  for (const absl::Status& status : {mapping_->Load(at(kPage), 1), LoadIfMapped(at(kPage + 100), 8),
+                                     mapping_->Load(at(0), 5000)}) {
+    EXPECT_TRUE(FailsWith(status, path_ + ": "));
+    EXPECT_TRUE(FailsWith(status, ": cannot be read: the disk reports an error, or the file was "));
+    EXPECT_TRUE(absl::IsDataLoss(status));
+    EXPECT_TRUE(status.GetPayload(kDamagedFile).has_value());
+  }
+  EXPECT_TRUE(
+      FailsWith(LoadIfMapped(at(kPage + 100), 8), absl::StrCat("8 bytes at offset ", kPage + 100)));
+}
+
+}  // namespace
+}  // namespace ashlar::testing
