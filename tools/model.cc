@@ -14,6 +14,7 @@
 #include "library/pixel_input.h"
 #include "library/shape_family.h"
 #include "library/state_links.h"
+#include "runtime/device/code_pages.h"
 #include "runtime/measure/process_memory.h"
 #include "serialization/onnx/import/reader.h"
 #include "serialization/plan_file.h"
@@ -255,7 +256,7 @@ absl::Status MakeRoom(const PlannedModel& model) {
   if (!total && !streams) return absl::OkStatus();
   ReturnFreedMemory();
   if (streams) {
-    LockCodeOnUse(CodeOf::kProgram);
+    LockCodeOnUse(CodeOf::kProgram).IgnoreError();
   } else {
     LetGoOfCode();
   }

@@ -8,7 +8,7 @@
 from ._buckets import Buckets
 from ._family import Choice, Family
 from ._library import (Busy, Cancelled, DoesNotFit, Error, Internal, InvalidArgument, MissingFile, NotBound, OutOfTime,
-                       RejectedFile, Unavailable, Unsupported, version)
+                       RejectedFile, Unavailable, Unsupported, lock_code, version)
 from ._model import Model, Plan, Session, StepTime, load, shared_arena
 from ._pinned import Pinned
 from ._planner import Solution, plan_memory
@@ -21,5 +21,5 @@ __version__ = version()
 
 __all__ = [
     "Buckets", "Busy", "Cancelled", "Choice", "DoesNotFit", "Error", "Family", "Internal", "InvalidArgument", "MissingFile", "Model", "NotBound",
-    "OutOfTime", "Pinned", "Plan", "Progress", "RejectedFile", "Session", "Solution", "StepTime", "TensorInfo", "TrainingSession", "Unavailable", "Unsupported", "load", "parse_size", "plan_memory", "shared_arena"
+    "OutOfTime", "Pinned", "Plan", "Progress", "RejectedFile", "Session", "Solution", "StepTime", "TensorInfo", "TrainingSession", "Unavailable", "Unsupported", "load", "lock_code", "parse_size", "plan_memory", "shared_arena"
 ]

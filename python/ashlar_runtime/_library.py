@@ -235,6 +235,7 @@ SIGNATURES: Dict[str, List[Any]] = {
     "training_checkpoint": [c_void_p, c_char_p],
     "training_resume": [c_void_p, c_char_p],
     "training_save": [c_void_p, c_char_p],
+    "lock_code": [c_int32],
     "solve": [POINTER(Buffer), c_size_t, POINTER(SolveOptions), POINTER(Solution)],
 }
 
@@ -282,6 +283,24 @@ def plan_option_names() -> List[str]:
     while name := LIBRARY.ashlar_plan_option_name(len(names)):
         names.append(name.decode().replace("-", "_"))
     return names
+
+
+def lock_code(everything: bool = False) -> None:
+    """Drop the pages of the library's code from memory, and lock the ones that are used again, as they
+    return. For processes in a memory control group that streamed weights nearly fill: otherwise the
+    group drops code in each run, and reads it again. Call it after planning, before the first run.
+
+    Parameters
+    ----------
+    everything : bool, default False
+        The same for the interpreter and all libraries of the process.
+
+    Raises
+    ------
+    Unavailable
+        The process may not lock all of it (`ulimit -l`); the rest is used as before.
+    """
+    call("lock_code", int(everything))
 
 
 def version() -> str:

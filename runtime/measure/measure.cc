@@ -11,6 +11,7 @@
 
 #include "graph/status.h"
 #include "runtime/device/changed_bytes.h"
+#include "runtime/device/code_pages.h"
 #include "runtime/device/guarded_memory.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/plan/record/recorded_plan.h"
@@ -239,7 +240,7 @@ absl::StatusOr<Measurement> MeasurePlan(
   }
   ReturnFreedMemory();
   if (to_run.weights.window) {
-    LockCodeOnUse(CodeOf::kProgram);
+    LockCodeOnUse(CodeOf::kProgram).IgnoreError();
   } else {
     LetGoOfCode();
   }

@@ -33,18 +33,6 @@ void KeepFreedMemory();
 // later small blocks. For child processes only, after KeepFreedMemory.
 absl::Status LimitFurtherAddresses(int64_t bytes);
 
-// Removes pages of the program and its libraries from the resident set. Pages that are needed again
-// return, with one page fault for sixteen of them. Code for loading and planning is most of a small
-// process.
-void LetGoOfCode();
-
-// The same for the library, or the program, that this function is in, or for the program with all
-// its libraries. Then locks the pages that are needed again as they return, as far as the process
-// may lock pages (RLIMIT_MEMLOCK), and without their neighbours. Otherwise a memory control group
-// that is nearly full drops pages of code, and some systems read 8 MiB to have one of them back.
-enum class CodeOf { kThisLibrary, kProgram };
-void LockCodeOnUse(CodeOf whose);
-
 // Returns the bytes of an `ashlar` process besides a model and its plan, after LetGoOfCode, in a
 // release build. This is a constant estimate, so that plans do not depend on measurements. `verify`
 // compares the sum with the peak.

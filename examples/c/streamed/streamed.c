@@ -28,6 +28,18 @@ static long status_kb(const char* name) {
   return kb;
 }
 
+/* Returns the resident bytes that are no pages of files, exactly; 0: the system does not tell. */
+static long anonymous_bytes(void) {
+  char line[128];
+  long kb = 0;
+  FILE* file = fopen("/proc/self/smaps_rollup", "r");
+  while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+    if (strncmp(line, "Anonymous:", 10) == 0) kb = strtol(line + 10, NULL, 10);
+  }
+  if (file != NULL) fclose(file);
+  return kb * 1024;
+}
+
 static double now_ms(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -43,6 +55,7 @@ int main(int argc, char** argv) {
   const ashlar_tensor *inputs, *outputs;
   size_t num_inputs, num_outputs, i, k;
   void* result = NULL;
+  long before, grown;
   int run, runs = argc > 3 ? atoi(argv[3]) : 1;
   if (argc < 3) return fprintf(stderr, "usage: streamed MODEL OPTIONS [RUNS [OUTPUT]]\n"), 2;
 
@@ -53,6 +66,8 @@ int main(int argc, char** argv) {
   check(ashlar_plan_memory(plan, &memory));
   ashlar_model_release(model);
   malloc_trim(0); /* what loading and planning have left */
+  if (ashlar_lock_code(1) != ASHLAR_OK) fprintf(stderr, "note: %s\n", ashlar_error_message());
+  before = anonymous_bytes();
   check(ashlar_plan_session(plan, NULL, &session));
   check(ashlar_plan_inputs(plan, &inputs, &num_inputs));
   check(ashlar_plan_outputs(plan, &outputs, &num_outputs));
@@ -75,6 +90,9 @@ int main(int argc, char** argv) {
     check(ashlar_run(session));
     printf("run %d: %.2f ms\n", run, now_ms() - start);
   }
+  grown = anonymous_bytes() - before;
+  printf("resident: %ld bytes for %lld planned\n", grown,
+         (long long)(memory.arena + memory.weights + memory.input + memory.output));
   printf("process: peak %ld kB, now %ld kB, of which %ld kB are no files\n", status_kb("VmHWM:"),
          status_kb("VmRSS:"), status_kb("RssAnon:"));
   if (argc > 4) {

@@ -73,7 +73,12 @@ typedef void (*ashlar_log_fn)(void* context, const char* line);
 ASHLAR_API void ashlar_set_log(ashlar_log_fn log, void* context); /* NULL, the default: silence */
 
 /* Models: Ashlar's own files, ONNX (.onnx) and TensorFlow Lite (.tflite). The file is mapped and
- * must not shrink while it is in use. */
+ * must not shrink while it is in use. Opening and planning load bytes before they read them: a disk
+ * that fails is ASHLAR_REJECTED_FILE (since Linux 5.14). Later reads of the mapping (packed weights
+ * that are used in the file, pages that the system has dropped) raise SIGBUS if the disk fails; a
+ * host that must survive that streams the weights ("weights-budget=SIZE" in
+ * ashlar_plan_options.more: an error of the run), or reads the file itself and calls
+ * ashlar_model_open_bytes. */
 typedef struct ashlar_model ashlar_model;
 ASHLAR_API ashlar_status ashlar_model_open(const char* path, ashlar_model** model);
 /* Opens a model in memory. The bytes must outlive everything made from the model. They are either
@@ -522,6 +527,14 @@ typedef struct ashlar_measured {
   int32_t ok;     /* 1: no value exceeds the plan, and heap_calls is not above 0 */
 } ashlar_measured;
 ASHLAR_API ashlar_status ashlar_plan_verify(const ashlar_plan* plan, ashlar_measured* measured);
+
+/* Drops the pages of this library's code from memory, and locks the ones that are used again, as
+ * they return (mlock2). With everything = 1, the same for the program and all its libraries. For
+ * programs in a memory control group that streamed weights nearly fill: otherwise the group drops
+ * code in each run, and reads it again. Call it after planning, before the first run. Nothing else
+ * locks memory. Returns ASHLAR_UNAVAILABLE if the process may not lock all of it (RLIMIT_MEMLOCK):
+ * the rest is used as before. */
+ASHLAR_API ashlar_status ashlar_lock_code(int32_t everything);
 
 /* Runs the planner alone: sets the offset of every buffer. Deterministic: its work is counted, not
  * timed. */

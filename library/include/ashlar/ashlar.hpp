@@ -384,6 +384,9 @@ class Pinned {
   std::unique_ptr<void, Unpin> data_;
 };
 
+// Locks the pages of code that are used from now on: see ashlar_lock_code.
+inline void LockCode(bool everything = false) { Check(ashlar_lock_code(everything ? 1 : 0)); }
+
 // Runs the planner alone: sets the offsets of the buffers.
 inline ashlar_solution Solve(std::vector<ashlar_buffer>& buffers,
                              const ashlar_solve_options& options = Sized<ashlar_solve_options>()) {

@@ -1,11 +1,12 @@
-// The memory of the process: code that is locked as it is used.
-#include "runtime/measure/process_memory.h"
+#include "runtime/device/code_pages.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <cinttypes>
 #include <cstdio>
+
+#include "tests/support/status.h"
 
 namespace ashlar::testing {
 namespace {
@@ -24,23 +25,26 @@ int64_t StatusBytes(const char* format) {
 int64_t LockedBytes() { return StatusBytes("VmLck: %" SCNd64); }
 int64_t FileBytes() { return StatusBytes("RssFile: %" SCNd64); }
 
-TEST(ProcessMemory, CodeIsLetGoOf) {
+TEST(CodePages, CodeIsLetGoOf) {
   const int64_t before = FileBytes();
   LetGoOfCode();
   EXPECT_LT(FileBytes(), before);
 }
 
-TEST(ProcessMemory, CodeOnUseIsLockedAsFarAsAllowed) {
+TEST(CodePages, CodeOnUseIsLockedAsFarAsAllowed) {
   struct rlimit limit = {};
   ASSERT_EQ(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
   const int64_t before = LockedBytes(), resident = FileBytes();
-  LockCodeOnUse(CodeOf::kThisLibrary);
+  const absl::Status locked = LockCodeOnUse(CodeOf::kThisLibrary);
   const int64_t own = LockedBytes();
   EXPECT_LT(FileBytes(), resident) << "only code that is used again";
-  LockCodeOnUse(CodeOf::kProgram);
+  const absl::Status all_locked = LockCodeOnUse(CodeOf::kProgram);
   const int64_t all = LockedBytes();
   if (all == before) GTEST_SKIP() << "the process may lock " << limit.rlim_cur << " bytes";
   EXPECT_GT(own, before);
+  for (const absl::Status& status : {locked, all_locked}) {
+    EXPECT_TRUE(status.ok() || FailsWith(status, " bytes (ulimit -l)"));
+  }
   EXPECT_GE(all, own);
 }
 
