@@ -10,6 +10,10 @@ group of the planned total; beside mapped weights, and ONNX Runtime, in the same
 
 Needs root, to make control groups. The program is examples/c/streamed. ViT-B/16 is an export whose
 weights are seeded.
+- resident: how much the memory of the process that is no file grew from before the session to after the
+  runs (/proc/self/smaps_rollup), beside the planned bytes of arena, window and tensors.
+- peak: the most that the group was charged, with code, loading and planning. Code and libraries have
+  left the system's cache before (--code cached: they stay there), so the group is charged for them.
 - warm: the system has cached the file, before and outside of the group. The file is packed for this
   (--weights-speed), and so is the plan.
 - cold: it has not. The disk's bandwidth is measured by reading the same file, and the bound is the
@@ -65,6 +69,12 @@ def drop_pages(path):
     with open(path, "rb") as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def libraries(binary):
+    """Returns the files of a program's code."""
+    listed = subprocess.run(["ldd", binary], check=True, capture_output=True, text=True).stdout
+    return [binary, *re.findall(r"(/\S+) \(", listed)]
 
 
 def read_all(path):
@@ -153,6 +163,10 @@ def measure(args, folder, name):
     run = [binary, packed, options, args.runs]
     outputs = folder / "streamed.out", folder / "resident.out"
 
+    def code():
+        for path in libraries(binary) if args.code == "dropped" else []:
+            drop_pages(path)
+
     read_all(resident)
     all_resident, warm_over_resident = "", []
     for _ in range(args.rounds):
@@ -160,27 +174,33 @@ def measure(args, folder, name):
                              text=True).stdout
         all_resident += one
         read_all(cached)
+        code()
         warm, why_warm, peak = in_group(args, limit, [binary, cached, f"{options} weights-speed={CACHED}", args.runs, outputs[0]])
         if warm is not None:
             warm_over_resident.append(statistics.median(times(warm)[1:]) / statistics.median(times(one)[1:]))
     drop_pages(packed)
     bandwidth = read_all(packed)
     drop_pages(packed)
+    code()
     cold, why_cold, _ = in_group(args, limit, run)
     drop_pages(resident)
     mapped, why_mapped, _ = in_group(args, limit, [binary, resident, "", args.runs])
     theirs, why_theirs, _ = in_group(args, limit, [args.python, "-c", ORT, onnx_file, args.runs])
     equal = "-" if warm is None else difference(*outputs)
-    process = re.search(r"process: .*", warm or "")
-    pools = {pool: plan["pools"][pool]["planned_bytes"] / MIB for pool in ("arena", "weights")}
+    process = re.search(r"(\d+) kB are no files", warm or "")
+    arena, window_bytes, tensors = map(int, re.search(r"arena (\d+), weights (\d+), tensors (\d+)", warm or all_resident).groups())
+    resident_bytes = re.search(r"resident: (\d+) bytes for (\d+) planned", warm or "")
+    parts = plan["total"]["parts"]
+    total = arena + window_bytes + tensors + parts["process_bytes"]
     ratios = ", ".join(f"{ratio:.2f}" for ratio in sorted(warm_over_resident))
-    print(f"<!-- {name}: warm over all in memory, by round: {ratios} -->", flush=True)
-    print(f"| {name} | {mib} | {pools['arena']:.2f} | {pools['weights']:.2f} | {peak / MIB:.2f} | {read / MIB:.1f} "
-          f"| {median(all_resident, '')} | {median(warm, why_warm)} | {median(cold, why_cold)} | {1e3 * read / bandwidth:.0f} ms "
-          f"at {bandwidth / MIB:.0f} MiB/s | {median(mapped, why_mapped)} | {median(theirs, why_theirs)} "
-          f"| {equal} | {'yes' if verify.returncode == 0 else verify.stderr.strip()[-80:]} |", flush=True)
-    if process:
-        print(f"<!-- {name}: {process.group(0)} -->", flush=True)
+    grown = "-" if resident_bytes is None else f"{int(resident_bytes.group(1)):,} of {int(resident_bytes.group(2)):,}"
+    anonymous = "-" if process is None else f"{int(process.group(1)) / 1024:.2f}"
+    print(f"| {name} | {mib} | {arena / MIB:.2f} | {window_bytes / MIB:.2f} | {tensors / MIB:.2f} | {grown} | {total / MIB:.2f} "
+          f"| {anonymous} | {peak / MIB:.2f} | {read / MIB:.1f} | {equal} "
+          f"| {'yes' if verify.returncode == 0 else verify.stderr.strip()[-80:]} |", flush=True)
+    return (f"| {name} | {median(all_resident, '')} | {median(warm, why_warm)} | {ratios} | {median(cold, why_cold)} "
+            f"| {1e3 * read / bandwidth:.0f} ms at {bandwidth / MIB:.0f} MiB/s | {median(mapped, why_mapped)} "
+            f"| {median(theirs, why_theirs)} |")
 
 
 def difference(a, b):
@@ -197,17 +217,20 @@ def main():
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--rounds", type=int, default=3, help="in which all in memory and warm take turns")
     parser.add_argument("--patience", type=float, default=20, help="seconds of a run")
+    parser.add_argument("--code", choices=("dropped", "cached"), default="dropped", help="of the program, before it runs in the group")
     parser.add_argument("--python", default=sys.executable, help="the interpreter that has onnxruntime")
     parser.add_argument("--library", type=pathlib.Path, default=ROOT / "build" / "release")
     parser.add_argument("--folder", type=pathlib.Path, help="where models are kept (default: nowhere); on the disk that is measured")
     parser.add_argument("--vit", type=pathlib.Path, default=ROOT.parent / "shared/data/onnx/exports/vit_b_16.ts.onnx")
     args = parser.parse_args()
     print(f"one thread, load {os.getloadavg()[0]:.1f}\n\n"
-          "| model | group, MiB | arena, MiB | window, MiB | peak of the group, MiB | read by a run, MiB | all in memory | warm | cold "
-          "| bound of the disk | mapped, cold | ONNX Runtime | outputs differ | verified |\n" + "|---" * 14 + "|")
+          "| model | group, MiB | arena | window | tensors | resident, bytes of planned | planned with the process, MiB | no files "
+          "| peak of the group | read by a run | outputs differ | verified |\n" + "|---" * 12 + "|")
     with tempfile.TemporaryDirectory() as temporary:
-        for name in args.models:
-            measure(args, args.folder or pathlib.Path(temporary), name)
+        rows = [measure(args, args.folder or pathlib.Path(temporary), name) for name in args.models]
+    print("\n| model | all in memory | warm | over all in memory, by round | cold | bound of the disk | mapped, cold | ONNX Runtime |\n"
+          + "|---" * 8 + "|")
+    print("\n".join(rows))
 
 
 if __name__ == "__main__":
