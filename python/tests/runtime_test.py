@@ -508,6 +508,40 @@ class RuntimeTest(support.ModelTest):
         self.assertLess(caught.exception.smallest, whole.memory.weights)
         np.testing.assert_array_equal(plan.session()(self.x), whole.session()(self.x))
 
+    def test_streamed_models_share_one_window(self):
+        packed = [os.path.join(self.folder.name, f"window{i}.ash") for i in range(2)]
+        for path, options in zip(packed, ({}, {"prefer": "memory"})):
+            self.model.pack(path, self.model.plan(threads=1, **options))
+        models = [ashlar.load(path) for path in packed]
+        whole = [models[0].plan(threads=1), models[1].plan(threads=1, prefer="memory")]
+        budget = int(0.95 * whole[0].memory.weights)
+        first = models[0].plan(threads=1, weights_budget=budget)
+        others = [models[0].plan(threads=1, weights_budget=int(0.9 * budget), share=first),
+                  models[1].plan(threads=1, weights_budget=int(0.9 * budget), prefer="memory", share=first)]
+        for plan in others:
+            self.assertEqual(plan.memory.weights_shared, plan.memory.weights, "all in the first one's window")
+        sessions = [first.session(), first.session(), others[0].session(), others[1].session()]
+        wanted = [whole[0].session()(self.x)] * 3 + [whole[1].session()(self.x)]
+        for at in (0, 3, 1, 2, 3, 0):
+            np.testing.assert_array_equal(sessions[at](self.x), wanted[at])
+
+        def use(at):
+            for _ in range(5):
+                np.testing.assert_array_equal(sessions[at](self.x), wanted[at])
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:  # they wait for each other
+            list(pool.map(use, range(4)))
+        with self.assertRaisesRegex(ashlar.InvalidArgument, "has no window to share"):
+            models[0].plan(threads=1, weights_budget=budget, share=whole[0])
+
+    def test_code_is_locked_as_it_is_used(self):
+        lock = ("import ashlar_runtime as ashlar, re\n"
+                "try:\n    ashlar.lock_code()\n"
+                "except ashlar.Unavailable as error:\n    print(error)\n"
+                "else:\n    print(re.search(r'VmLck:\\s*(\\d+)', open('/proc/self/status').read()).group(1))\n")
+        ended = subprocess.run([sys.executable, "-c", lock], capture_output=True, text=True)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertRegex(ended.stdout, r"^[1-9]\d*$|ulimit -l")
+
     def test_trains_goes_on_and_saves(self):
         shape = (4, 3, 32, 32)
         model = ashlar.load(support.zoo(COMMAND, "squeezenet", self.folder.name, "--image", "32"))

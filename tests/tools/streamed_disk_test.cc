@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/plan/record/weight_source.h"
 #include "tests/support/command/command_path.h"
@@ -95,6 +96,14 @@ TEST_F(MeasuredDiskTest, TuneRecordsTheDiskOfLargeFiles) {
   const nlohmann::json disk = nlohmann::json::parse(CommandTest::Read("k.json"))["disk"];
   EXPECT_GT(disk["read_ms"].get<double>(), 0);
   EXPECT_GT(disk["bytes"].get<double>(), 0);
+
+  // `doctor` shows the recorded speed.
+  std::filesystem::copy_file(Path("k.json"), Path("kernels.json"));
+  const double bytes_per_ms = disk["bytes"].get<double>(), read_ms = disk["read_ms"];
+  EXPECT_EQ(Ashlar("doctor --json -q").Json()["facts"]["disk"],
+            absl::StrFormat("%.2f GB/s, %.3f ms a read", bytes_per_ms / 1e6, read_ms));
+  EXPECT_THAT(Ashlar("doctor").out, HasSubstr(" GB/s, "));
+  std::filesystem::remove(Path("kernels.json"));
 
   // A file of a few kilobytes tells nothing about its disk.
   const ProcessResult small =
