@@ -289,7 +289,48 @@ OnnxVars ConvTranspose(OnnxNode& node) {
   return node.has(2) && node.ok() ? WithBias(node, y, node.input(2)) : y;
 }
 
+// Convolves each channel with its own filter over the present and earlier positions; those before
+// the first come from the state, which the last ones become.
+OnnxVars CausalConvWithState(OnnxNode& node) {
+  OnnxVar x = node.input(0);
+  const OnnxVar weights = node.input(1);
+  const std::string activation = node.Text("activation", "none");
+  if (!node.ok()) return kNoOnnxVar;
+  const Shape image = node.shape(x), filter = node.shape(weights);
+  if (image.rank() != 3 || filter.rank() != 3 || filter[0] != image[1] || filter[1] != 1 ||
+      filter[2] < 1) {
+    return node.Invalid(absl::StrCat("input is ", image.ToString(), ", weights are ",
+                                     filter.ToString(),
+                                     ", expected [N, C, length] and [C, 1, size]"));
+  }
+  const int64_t before = filter[2] - 1;
+  if (node.has(3)) {
+    const Shape state = {image[0], image[1], before};
+    if (node.shape(node.input(3)) != state) {
+      return node.Invalid(absl::StrCat("past_state is ", node.shape(node.input(3)).ToString(),
+                                       ", expected ", state.ToString()));
+    }
+    if (before > 0) x = node.Add<Concat>({2}, {node.input(3), x});
+  } else {
+    x = node.Padded(x, 2, before, 0);
+  }
+  OnnxVar y = Convolve<ConvolutionForward>(
+      node, node.Reshaped(x, {image[0], image[1], 1, before + image[2]}),
+      node.Reshaped(weights, {filter[0], 1, 1, filter[2]}), image[1], ConvolutionParam{});
+  y = node.Reshaped(y, image);
+  if (node.has(2) && node.ok()) y = WithBias(node, y, node.input(2));
+  if (activation == "silu" || activation == "swish") {
+    y = node.Product(y, node.Function(F::kSigmoid, {y}));
+  } else if (activation != "none") {
+    return node.Invalid(absl::StrCat("activation is '", activation, "'"));
+  }
+  OnnxVars results = y;
+  if (node.has_output(1)) results.push_back(node.Padded(x, 2, -image[2], 0));
+  return results;
+}
+
 constexpr OnnxRow kConvolutionRows[] = {
+    OnnxRow("CausalConvWithState", 2, 4, CausalConvWithState).Since(27),
     OnnxRow("Conv", 2, 3, Conv).Counted(CountedBatch).Limits("1 to 3 dimensions"),
     OnnxRow("ConvTranspose", 2, 3, ConvTranspose).Counted(CountedBatch).Limits("1 to 3 dimensions"),
     OnnxRow("DeformConv", 3, 5, DeformConv).Limits("2 dimensions"),

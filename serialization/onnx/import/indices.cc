@@ -266,6 +266,44 @@ OnnxVars OneHotByComparison(OnnxNode& node) {
                        {node.Converted(hit, node.dtype(values)), value(1), value(0)});
 }
 
+// Writes the update into the cache, at a place of its own for each image.
+OnnxVars TensorScatter(OnnxNode& node) {
+  const OnnxVar cache = node.input(0), update = node.input(1);
+  const std::string mode = node.Text("mode", "linear");
+  if (!node.ok()) return kNoOnnxVar;
+  const Shape whole = node.shape(cache), part = node.shape(update);
+  const int axis = node.Axis(node.Int("axis", -2), whole.rank());
+  if (!node.ok()) return kNoOnnxVar;
+  if (axis == 0 || part.rank() != whole.rank()) {
+    return node.Invalid(absl::StrCat("the cache is ", whole.ToString(), ", the update ",
+                                     part.ToString(), ", the axis ", axis));
+  }
+  if (mode != "linear" && mode != "circular") {
+    return node.Invalid(absl::StrCat("mode is '", mode, "'"));
+  }
+  Shape by_image, along;
+  for (int i = 0; i < whole.rank(); ++i) {
+    by_image.push_back(i == 0 ? whole[0] : 1);
+    along.push_back(i == axis ? part[axis] : 1);
+  }
+  std::optional<HostTensor> places = node.NewTensor(DType::kInt64, along.dims());
+  if (!places) return kNoOnnxVar;
+  for (int64_t i = 0; i < places->num_elements(); ++i) places->Set(i, static_cast<double>(i));
+  OnnxVar indices = node.Constant(*std::move(places));
+  if (node.has(2)) {
+    if (node.shape(node.input(2)) != Shape{whole[0]}) {
+      return node.Invalid(absl::StrCat("write_indices are ", node.shape(node.input(2)).ToString(),
+                                       ", expected one for each of ", whole[0], " images"));
+    }
+    const OnnxVar first = node.Converted(node.Reshaped(node.input(2), by_image), DType::kInt64);
+    indices = node.Sum(first, indices);
+  }
+  if (mode == "circular") {
+    indices = node.Function(ScalarFunction::kMod, {indices, node.Integer(whole[axis])});
+  }
+  return node.Add<ScatterElements>({axis}, {cache, node.BroadcastTo(indices, part), update});
+}
+
 constexpr OnnxRow kIndexRows[] = {
     OnnxRow("Gather", 2, 2, GatherOf).Counted(CountedGather).Rising(),
     OnnxRow("GatherElements", 2, 2, GatherElementsOf).Counted(CountedGatherElements),
@@ -281,6 +319,7 @@ constexpr OnnxRow kIndexRows[] = {
     OnnxRow("Scatter", 3, 3, ScatterElementsOf).Versions(9, 10),
     OnnxRow("ScatterElements", 3, 3, ScatterElementsOf).Counted(CountedScatterElements),
     OnnxRow("ScatterND", 3, 3, ScatterNDOf).Counted(CountedScatterND),
+    OnnxRow("TensorScatter", 2, 3, TensorScatter).Since(24),
     OnnxRow("Trilu", 1, 2, TriluByMask).Folded(Trilu),
 };
 

@@ -11,10 +11,11 @@ namespace {
 
 using Family = absl::Span<const OnnxRow> (*)();
 constexpr Family kFamilies[] = {
-    OnnxAttentionRows, OnnxContribRows,      OnnxConvolutionRows,   OnnxLossRows,
-    OnnxEinsumRows,    OnnxRotaryRows,       OnnxNormalisationRows, OnnxPoolingRows,
-    OnnxProductRows,   OnnxQuantizationRows, OnnxRecurrentRows,     OnnxResizeRows,
-    OnnxSamplingRows,  OnnxBlockRows,        OnnxFourierRows,       OnnxQuantizedFunctionRows,
+    OnnxAttentionRows,       OnnxContribRows,      OnnxConvolutionRows,   OnnxLossRows,
+    OnnxEinsumRows,          OnnxRotaryRows,       OnnxNormalisationRows, OnnxPoolingRows,
+    OnnxProductRows,         OnnxQuantizationRows, OnnxRecurrentRows,     OnnxResizeRows,
+    OnnxSamplingRows,        OnnxBlockRows,        OnnxFourierRows,       OnnxQuantizedFunctionRows,
+    OnnxLinearAttentionRows,
 };
 // All rows of these families become operators with Float64 kernels: functions of elements,
 // reductions, orders, and movements.

@@ -94,6 +94,7 @@ absl::Span<const OnnxRow> OnnxConvolutionRows();
 absl::Span<const OnnxRow> OnnxEinsumRows();
 absl::Span<const OnnxRow> OnnxFourierRows();
 absl::Span<const OnnxRow> OnnxIndexRows();
+absl::Span<const OnnxRow> OnnxLinearAttentionRows();
 absl::Span<const OnnxRow> OnnxLogicRows();
 absl::Span<const OnnxRow> OnnxLossRows();
 absl::Span<const OnnxRow> OnnxNormalisationRows();

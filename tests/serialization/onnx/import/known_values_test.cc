@@ -595,6 +595,67 @@ TEST(OnnxKnownValues, AffineGridOfOnePointIsInTheMiddle) {
   }
 }
 
+// Operators of language models that carry a state from run to run.
+TEST(OnnxKnownValues, StatesOfLanguageModels) {
+  const std::string heads = IntAttribute("q_num_heads", 1) + IntAttribute("kv_num_heads", 1);
+  const auto attention = [&](const std::string& rest) {
+    return NodeText("LinearAttention", "'q', 'k', 'v'" + rest, heads);
+  };
+  const auto positions = [](std::vector<float> values) { return Floats({1, 2, 1}, values); };
+  const Tensors qkv = {
+      {"q", positions({2, 3})}, {"k", positions({1, 2})}, {"v", positions({5, 7})}};
+  Tensors all = qkv;
+  all["decay"] = positions({0, std::log(2.0F)});
+  all["beta"] = positions({1, 0.5});
+  all["past"] = Floats({1, 1, 1, 1}, {4});
+  const Tensors causal = {{"x", Floats({1, 1, 3}, {1, 2, 3})},
+                          {"w", Floats({1, 1, 2}, {10, 1})},
+                          {"past", Floats({1, 1, 1}, {5})}};
+  const Tensors cache = {
+      {"x", Floats({1, 3, 1}, {1, 2, 3})}, {"u", Floats({1, 2, 1}, {8, 9})}, {"at", Ints({2})}};
+  const struct {
+    std::string node;
+    Tensors inputs;
+    std::vector<double> y;
+  } kCases[] = {
+      {NodeText("CausalConvWithState", "'x', 'w', '', 'past'"), causal, {51, 12, 23}},
+      {NodeText("CausalConvWithState", "'x', 'w', '', 'past'", "", "'z', 'y'"), causal, {3}},
+      {NodeText("CausalConvWithState", "'x', 'w'"), causal, {1, 12, 23}},
+      {NodeText("TensorScatter", "'x', 'u', 'at'", TextAttribute("mode", "circular")),
+       cache,
+       {9, 2, 8}},
+      {NodeText("TensorScatter", "'x', 'u'"), cache, {8, 9, 3}},
+      // S = 5, then 5 + 2 * 7.
+      {NodeText("LinearAttention", "'q', 'k', 'v'", heads + TextAttribute("update_rule", "linear")),
+       qkv,
+       {10, 57}},
+      // S = 5; then it is doubled, and 2 * (7 - 2 * 10) / 2 is added.
+      {attention(", '', 'decay', 'beta'"), all, {10, -9}},
+      // S = 4 + 1 * (5 - 4), and so on.
+      {attention(", 'past', 'decay', 'beta'"), all, {10, -9}},
+      {NodeText("LinearAttention", "'q', 'k', 'v', '', 'decay', 'beta'", heads, "'z', 'y'"),
+       all,
+       {-3}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.node);
+    Tensors used;
+    for (const auto& [name, tensor] : c.inputs) {
+      if (c.node.find("'" + name + "'") != std::string::npos) used[name] = tensor;
+    }
+    const absl::StatusOr<HostTensor> y = Computed(c.node, used, {}, 27);
+    ASSERT_TRUE(IsOk(y.status()));
+    EXPECT_TRUE(Near(*y, c.y, 1e-5));
+  }
+  EXPECT_TRUE(
+      FailsWith(Computed(NodeText("LinearAttention", "'q', 'k', 'v'",
+                                  IntAttribute("q_num_heads", 3) + IntAttribute("kv_num_heads", 2) +
+                                      TextAttribute("update_rule", "linear")),
+                         qkv, {}, 27)
+                    .status(),
+                "3 heads of queries for 2 of keys"));
+}
+
 TEST(OnnxKnownValues, RefusesSequencesWhereTensorsAreNeeded) {
   const Tensors x = {{"x", Floats({2}, {1, 2})}};
   const std::string list = NodeText("SequenceConstruct", "'x', 'x'", "", "'s'");
