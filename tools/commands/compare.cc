@@ -1,5 +1,6 @@
 // ashlar compare: compares outputs and intermediate values with a reference.
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -58,6 +59,54 @@ absl::StatusOr<MetricChoice> ParseChoice(absl::string_view text) {
   return choice;
 }
 
+// The values of --atol or --rtol: one for all outputs, and others by name.
+struct ToleranceFlags {
+  std::vector<std::string> given;
+
+  // Returns the tolerance of this output; nullopt if none is given for it.
+  std::optional<double> Of(absl::string_view output) const {
+    std::optional<double> found;
+    for (const std::string& text : given) {
+      const auto [name, value] = Split(text);
+      double number = 0;
+      if (name == output && absl::SimpleAtod(value, &number)) return number;
+      if (name.empty() && absl::SimpleAtod(value, &number)) found = number;
+    }
+    return found;
+  }
+
+  absl::Status Check(absl::string_view option) const {
+    for (const std::string& text : given) {
+      const auto [name, value] = Split(text);
+      double number = 0;
+      if (absl::SimpleAtod(value, &number) && number >= 0 && std::isfinite(number)) continue;
+      return UsageError(absl::StrCat(option, ": '", value, "' is not a number of at least 0"));
+    }
+    return absl::OkStatus();
+  }
+
+  // Refuses names that are no outputs.
+  absl::Status CheckNames(absl::string_view option, const NamedTensors& outputs) const {
+    for (const std::string& text : given) {
+      const absl::string_view name = Split(text).first;
+      std::vector<std::string> names;
+      for (const auto& output : outputs) names.push_back(output.first);
+      if (name.empty() || std::find(names.begin(), names.end(), name) != names.end()) continue;
+      return UsageError(absl::StrCat(option, ": no output '", name,
+                                     "'; there are: ", absl::StrJoin(names, ", ")));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // Returns name and number of NAME=X, or an empty name and X. Names may contain '='.
+  static std::pair<absl::string_view, absl::string_view> Split(absl::string_view text) {
+    const size_t equals = text.rfind('=');
+    if (equals == absl::string_view::npos) return {"", text};
+    return {text.substr(0, equals), text.substr(equals + 1)};
+  }
+};
+
 // Compares the values of one run with the reference values, when these are computed.
 class LayerComparer {
  public:
@@ -113,11 +162,11 @@ class CompareCommand final : public Command {
     AddParsed(comparison, "--metric", metric_, ParseChoice, "NAME",
               "max (over the largest element; default), elemwise, nmse, cosine, or boxes:SCORE: "
               "detections from the score on");
-    AddReal(comparison, "--atol", tolerance_.atol,
-            "absolute tolerance (default 1e-6, or of the largest value if that is below 1; "
-            "integers must be equal)");
-    AddReal(comparison, "--rtol", tolerance_.rtol,
-            "relative tolerance (default 1e-3; integers must be equal)");
+    AddRepeated(comparison, "--atol", atol_.given, "X|NAME=X",
+                "absolute tolerance, also of one output (default 1e-6, or of the largest value if "
+                "that is below 1; integers must be equal)");
+    AddRepeated(comparison, "--rtol", rtol_.given, "X|NAME=X",
+                "relative tolerance, also of one output (default 1e-3; integers must be equal)");
     AddText(comparison, "--layers", layers_, "all|outputs",
             "`all`: every value that both sides have")
         ->check(CLI::IsMember({"all", "outputs"}));
@@ -136,6 +185,8 @@ class CompareCommand final : public Command {
   }
 
   absl::Status CheckOptions() const override {
+    ASHLAR_RETURN_IF_ERROR(atol_.Check("--atol"));
+    ASHLAR_RETURN_IF_ERROR(rtol_.Check("--rtol"));
     if (ComparesDumps()) return absl::OkStatus();
     ASHLAR_RETURN_IF_ERROR(CheckOther());
     ASHLAR_RETURN_IF_ERROR(CheckReference());
@@ -160,8 +211,6 @@ class CompareCommand final : public Command {
   absl::Status Run(Console& console) override {
     if (ComparesDumps()) return CompareDumps(model_.path, other_, console);
     tolerance_.metric = metric_.metric;
-    tolerance_.atol_of_largest = app_->count("--atol") == 0;
-    tolerance_.exact_integers = app_->count("--atol") == 0 && app_->count("--rtol") == 0;
     // Values of tiles are not values of layers.
     if (layers_ == "all") planning_.tuned_tiles = false;
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kAll));
@@ -178,7 +227,9 @@ class CompareCommand final : public Command {
     } else {
       ASHLAR_RETURN_IF_ERROR(session->Run());
     }
-    LayerComparer layers(std::move(values), tolerance_, fail_fast_);
+    ASHLAR_RETURN_IF_ERROR(atol_.CheckNames("--atol", session->outputs()));
+    ASHLAR_RETURN_IF_ERROR(rtol_.CheckNames("--rtol", session->outputs()));
+    LayerComparer layers(std::move(values), ToleranceOf(""), fail_fast_);
     absl::StatusOr<NamedTensors> reference = Reference(model, inputs, layers, console);
     if (!reference.ok() && !absl::IsCancelled(reference.status())) return reference.status();
     if (metric_.boxes) {
@@ -341,9 +392,20 @@ class CompareCommand final : public Command {
                                              ", and the reference ", expected->shape().ToString())),
                             ExitCode::kMismatch);
       }
-      outputs.push_back({name, "", Compare(tensor, *expected, tolerance_)});
+      outputs.push_back({name, "", Compare(tensor, *expected, ToleranceOf(name))});
     }
     return outputs;
+  }
+
+  // Returns the tolerance of an output; for an empty name, of all others.
+  Tolerance ToleranceOf(absl::string_view output) const {
+    Tolerance tolerance = tolerance_;
+    const std::optional<double> atol = atol_.Of(output), rtol = rtol_.Of(output);
+    tolerance.atol_of_largest = !atol;
+    tolerance.exact_integers = !atol && !rtol;
+    tolerance.atol = atol.value_or(tolerance.atol);
+    tolerance.rtol = rtol.value_or(tolerance.rtol);
+    return tolerance;
   }
 
   absl::Status ShowBoxes(const NamedTensors& actual, const NamedTensors& reference,
@@ -417,6 +479,7 @@ class CompareCommand final : public Command {
   std::string reference_, other_;
   std::string layers_ = "outputs";
   MetricChoice metric_;
+  ToleranceFlags atol_, rtol_;
   bool fail_fast_ = false;
   Tolerance tolerance_;
 };

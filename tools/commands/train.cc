@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -67,8 +68,37 @@ class LossLog {
 
 // The model's loss and accuracy on validation data.
 struct Validation {
-  int64_t images = 0, correct = 0;
-  double loss = 0;  // mean
+  int64_t images = 0, classes = 0, correct = 0;
+  int64_t in_top = 0;  // of labels among the kTop most likely classes
+  double loss = 0;     // mean
+};
+
+constexpr int64_t kTop = 5;
+
+// Returns whether the label is one of the kTop most likely classes; equal logits count in order.
+bool InTop(const float* logits, int64_t classes, int32_t label) {
+  int64_t before = 0;
+  for (int64_t k = 0; k < classes; ++k) {
+    before += logits[k] > logits[label] || (logits[k] == logits[label] && k < label);
+  }
+  return before < kTop;
+}
+
+// Returns the mean squared error of one image, in double.
+double SquaredErrorOf(const float* values, const float* expected, int64_t count) {
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double difference = static_cast<double>(values[i]) - static_cast<double>(expected[i]);
+    sum += difference * difference;
+  }
+  return sum / static_cast<double>(count);
+}
+
+// The weights after the epoch with the least validation loss so far.
+struct Best {
+  int64_t epoch = -1;  // none yet
+  double loss = 0;
+  std::vector<HostTensor> states;  // in the order of the training's names
 };
 
 // Returns the cross entropy of one image, in double.
@@ -89,6 +119,9 @@ class TrainCommand final : public Command {
         ->required();
     AddText(data, "--validate", validate_, "X.npz|DIR",
             "the same, to be classified after each epoch");
+    AddParsed(data, "--validate-split", validate_split_, ParseShare, "SHARE",
+              "hold out a share of --data for that, chosen by --seed, such as 0.2")
+        ->excludes(app.get_option("--validate"));
     AddPreparationFlags(app, inputs_);
     const OptionGroup training(app, "Training");
     AddNumber(training, "--epochs", epochs_, 1, 1 << 20, "passes over the data (default 1)");
@@ -100,6 +133,9 @@ class TrainCommand final : public Command {
         training, "--micro-batch", micro_batch_, 1, 1 << 20,
         "images at a time; a step sums up their gradients (exact, so not with batch statistics)")
         ->needs(app.get_option("--batch"));
+    AddNumber(training, "--patience", patience_, 1, 1 << 20,
+              "end after so many epochs without a smaller validation loss; the weights of the "
+              "best are written");
     const OptionGroup files(app, "Files");
     AddText(files, "-o,--output", output_, "FILE", "the trained model (.ash or .onnx)")->required();
     AddText(files, "--labels", labels_, "FILE",
@@ -113,6 +149,7 @@ class TrainCommand final : public Command {
         ->needs(checkpoint);
     AddFlag(files, "--resume", resume_, "go on from the checkpoint, if there is one")
         ->needs(checkpoint);
+    checkpoint->excludes(app.get_option("--patience"));
     AddDeviceFlags(app, execution_);
   }
 
@@ -120,6 +157,9 @@ class TrainCommand final : public Command {
     ASHLAR_RETURN_IF_ERROR(CheckEnding("-o", output_, {".ash", ".onnx"}));
     ASHLAR_RETURN_IF_ERROR(CheckEnding("--log", log_, {".csv"}));
     ASHLAR_RETURN_IF_ERROR(CheckEnding("--curve", curve_, {".svg"}));
+    if (patience_ > 0 && validate_.empty() && validate_split_ == 0) {
+      return UsageError("--patience needs --validate or --validate-split");
+    }
     const OptimizerSpec& optimizer = flags_.options.optimizer;
     if (optimizer.nesterov && (UsesStep(optimizer) || optimizer.momentum == 0)) {
       return UsageError("--nesterov needs --optimizer sgd with a momentum");
@@ -161,11 +201,16 @@ class TrainCommand final : public Command {
     if (!validate_.empty()) {
       ASHLAR_ASSIGN_OR_RETURN(validation, TrainingData::Read(validate_, types, inputs_, console));
     }
-    per_epoch_ = data.count() / batch_;
+    Split(data.count());
+    if (validate_split_ > 0 && held_out_.empty()) {
+      return UsageError(absl::StrCat("--validate-split ", validate_split_, " of ",
+                                     Counted(data.count(), "image"), " is none"));
+    }
+    per_epoch_ = Learned(data.count()) / batch_;
     if (per_epoch_ == 0) {
-      return UsageError(absl::StrCat(data_, " has ", Counted(data.count(), "image"),
-                                     ", fewer than the ", batch_,
-                                     " of a step; --batch makes it smaller"));
+      return UsageError(absl::StrCat(data_, " has ", Counted(Learned(data.count()), "image"),
+                                     held_out_.empty() ? "" : " to learn from", ", fewer than the ",
+                                     batch_, " of a step; --batch makes it smaller"));
     }
     console.Progress("planning");
     absl::StatusOr<std::unique_ptr<TrainingSession>> session =
@@ -191,11 +236,41 @@ class TrainCommand final : public Command {
     return evaluation.var(evaluation.outputs()[0].var).type.shape[1];
   }
 
+  bool LabelsAreClasses() const { return session_->graph().labels_type.dtype == DType::kInt32; }
+
   PlanRequest Request() const {
     PlanRequest request;
     request.target.comp_node = execution_.device;
     request.target.threads = execution_.threads;
     return request;
+  }
+
+  // Parses a share of the images, between 0 and 1.
+  static absl::StatusOr<double> ParseShare(absl::string_view text) {
+    double share = 0;
+    if (absl::SimpleAtod(text, &share) && share > 0 && share < 1) return share;
+    return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not between 0 and 1"));
+  }
+
+  // Chooses the images that are held out, by the seed: the first of an order that no epoch has.
+  void Split(int64_t count) {
+    if (validate_split_ == 0) return;
+    learned_ = OrderOfEpoch(count, -1, flags_.seed);
+    const auto split =
+        learned_.begin() + std::llround(validate_split_ * static_cast<double>(count));
+    held_out_.assign(learned_.begin(), split);
+    learned_.erase(learned_.begin(), split);
+    std::sort(learned_.begin(), learned_.end());
+    std::sort(held_out_.begin(), held_out_.end());
+  }
+  int64_t Learned(int64_t count) const { return count - static_cast<int64_t>(held_out_.size()); }
+
+  // Returns the images of an epoch, in order.
+  std::vector<int64_t> OrderOf(int64_t epoch, int64_t count) const {
+    std::vector<int64_t> order = OrderOfEpoch(Learned(count), epoch, flags_.seed);
+    if (held_out_.empty()) return order;
+    for (int64_t& image : order) image = learned_[static_cast<size_t>(image)];
+    return order;
   }
 
   int64_t steps() const { return epochs_ * per_epoch_; }
@@ -211,6 +286,7 @@ class TrainCommand final : public Command {
         o.parameters.freeze, "' batch_norm=", o.parameters.batch_statistics ? "batch" : "frozen",
         " classes=", flags_.classes, " images=", data.count(),
         micro_batch_ > 0 ? absl::StrCat(" micro_batch=", micro_batch_) : "",
+        validate_split_ > 0 ? absl::StrCat(" validate_split=", validate_split_) : "",
         " data=", absl::Hex(data.checksum()), " mean=", absl::StrJoin(inputs_.mean, ","),
         " scale=", absl::StrJoin(inputs_.scale, ","));
   }
@@ -246,6 +322,7 @@ class TrainCommand final : public Command {
     }
     document_["model"] = model_.path;
     document_["data"] = {{"path", data_}, {"images", data.count()}};
+    if (!held_out_.empty()) document_["data"]["held_out"] = held_out_.size();
     if (!data.class_names().empty()) document_["data"]["classes"] = data.class_names();
     document_["batch"] = batch_;
     if (micro_batch_ > 0) document_["micro_batch"] = micro_batch_;
@@ -284,7 +361,7 @@ class TrainCommand final : public Command {
     Clock::time_point start = Clock::now();
     while (progress_.steps < steps()) {
       const int64_t step = progress_.steps, epoch = step / per_epoch_;
-      if (order_of != epoch) order = OrderOfEpoch(data.count(), epoch, flags_.seed);
+      if (order_of != epoch) order = OrderOf(epoch, data.count());
       order_of = epoch;
       const auto batch = absl::MakeConstSpan(order).subspan(
           static_cast<size_t>(step % per_epoch_ * batch_), static_cast<size_t>(batch_));
@@ -301,7 +378,7 @@ class TrainCommand final : public Command {
                                        rate));
       const bool epoch_ends = progress_.steps % per_epoch_ == 0;
       if (epoch_ends) {
-        ASHLAR_RETURN_IF_ERROR(EndEpoch(epoch, rate, validation, console));
+        ASHLAR_RETURN_IF_ERROR(EndEpoch(epoch, rate, data, validation, console));
         start = Clock::now();
         begun = progress_.steps;
       }
@@ -311,7 +388,37 @@ class TrainCommand final : public Command {
         ASHLAR_RETURN_IF_ERROR(WriteCheckpoint(*session_, progress_, checkpoint_));
       }
       if (interrupted && progress_.steps < steps()) return Interrupted();
+      if (epoch_ends && patience_ > 0 && epoch - best_.epoch >= patience_) {
+        console.Print(absl::StrFormat("ended after epoch %d: %s without a smaller loss\n",
+                                      epoch + 1, Counted(patience_, "epoch")));
+        break;
+      }
     }
+    return patience_ > 0 ? RestoreBest(console) : absl::OkStatus();
+  }
+
+  // Keeps the weights if the validation loss is the least so far.
+  absl::Status KeepBest(int64_t epoch, double loss) {
+    if (best_.epoch >= 0 && !(loss < best_.loss)) return absl::OkStatus();
+    best_.epoch = epoch;
+    best_.loss = loss;
+    best_.states.clear();
+    for (const std::string& name : session_->states()) {
+      ASHLAR_ASSIGN_OR_RETURN(HostTensor state, session_->ReadState(name));
+      best_.states.push_back(std::move(state));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status RestoreBest(Console& console) {
+    if (best_.epoch < 0) return absl::OkStatus();
+    size_t i = 0;
+    for (const std::string& name : session_->states()) {
+      ASHLAR_RETURN_IF_ERROR(session_->WriteState(name, best_.states[i++]));
+    }
+    document_["best_epoch"] = best_.epoch + 1;
+    console.Print(absl::StrFormat("the weights are of epoch %d, whose validation loss is %.6f\n",
+                                  best_.epoch + 1, best_.loss));
     return absl::OkStatus();
   }
 
@@ -334,7 +441,7 @@ class TrainCommand final : public Command {
         ExitCode::kInterrupted);
   }
 
-  absl::Status EndEpoch(int64_t epoch, double images_per_second,
+  absl::Status EndEpoch(int64_t epoch, double images_per_second, const TrainingData& data,
                         const std::optional<TrainingData>& validation, Console& console) {
     double sum = 0;
     for (int64_t i = epoch * per_epoch_; i < (epoch + 1) * per_epoch_; ++i) {
@@ -346,38 +453,56 @@ class TrainCommand final : public Command {
     std::string text =
         absl::StrFormat("epoch %d of %d: mean loss %.6f, %.0f images/s", epoch + 1, epochs_,
                         sum / static_cast<double>(per_epoch_), images_per_second);
-    if (validation) {
+    if (validation || !held_out_.empty()) {
       console.Progress("validating");
-      ASHLAR_ASSIGN_OR_RETURN(const Validation found, Validate(*validation));
-      const double share = static_cast<double>(found.correct) / static_cast<double>(found.images);
-      entry["validation"] = {
-          {"images", found.images}, {"correct", found.correct}, {"loss", found.loss}};
-      absl::StrAppendFormat(&text, "; validation: %d of %d right (%s), loss %.6f", found.correct,
-                            found.images, FormatPercent(share), found.loss);
+      std::vector<int64_t> images = held_out_;
+      for (int64_t i = 0; validation && i < validation->count(); ++i) images.push_back(i);
+      ASHLAR_ASSIGN_OR_RETURN(const Validation found,
+                              Validate(validation ? *validation : data, images));
+      entry["validation"] = {{"images", found.images}, {"loss", found.loss}};
+      text += "; validation: ";
+      if (LabelsAreClasses()) {
+        entry["validation"]["correct"] = found.correct;
+        absl::StrAppendFormat(
+            &text, "%d of %d right (%s), ", found.correct, found.images,
+            FormatPercent(static_cast<double>(found.correct) / static_cast<double>(found.images)));
+      }
+      if (LabelsAreClasses() && found.classes > kTop) {
+        entry["validation"]["in_top_5"] = found.in_top;
+        absl::StrAppendFormat(&text, "%d in the top %d, ", found.in_top, kTop);
+      }
+      absl::StrAppendFormat(&text, "loss %.6f", found.loss);
+      if (patience_ > 0) ASHLAR_RETURN_IF_ERROR(KeepBest(epoch, found.loss));
     }
     document_["epochs"].push_back(std::move(entry));
     console.Print(text + "\n");
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Validation> Validate(const TrainingData& data) {
+  absl::StatusOr<Validation> Validate(const TrainingData& data, absl::Span<const int64_t> images) {
     Validation found;
-    found.images = data.count();
-    std::vector<int64_t> batch;
-    for (int64_t first = 0; first < data.count(); first += batch_) {
-      batch.clear();
-      for (int64_t i = first; i < std::min(first + batch_, data.count()); ++i) batch.push_back(i);
+    found.images = static_cast<int64_t>(images.size());
+    for (size_t first = 0; first < images.size(); first += static_cast<size_t>(batch_)) {
+      const absl::Span<const int64_t> batch = images.subspan(first, static_cast<size_t>(batch_));
       data.Fill(batch, session_->images(), session_->labels());
       ASHLAR_ASSIGN_OR_RETURN(const HostTensor* const logits, session_->Evaluate());
-      const int64_t classes = logits->num_elements() / batch_;
+      const int64_t classes = found.classes = logits->num_elements() / batch_;
       for (size_t n = 0; n < batch.size(); ++n) {
         const float* const row = logits->data<float>().data() + static_cast<int64_t>(n) * classes;
+        if (!LabelsAreClasses()) {
+          found.loss += SquaredErrorOf(
+              row,
+              static_cast<const float*>(session_->labels()) + static_cast<int64_t>(n) * classes,
+              classes);
+          continue;
+        }
         const int32_t label = data.label(batch[n]);
         found.correct += std::max_element(row, row + classes) - row == label;
+        found.in_top += InTop(row, classes, label);
         found.loss += CrossEntropyOf(row, classes, label);
       }
     }
-    found.loss /= static_cast<double>(data.count());
+    found.loss /= static_cast<double>(found.images);
     return found;
   }
 
@@ -430,13 +555,15 @@ class TrainCommand final : public Command {
   TrainingFlags flags_;
   std::string data_, validate_, output_, labels_, log_, curve_, checkpoint_;
   std::vector<std::string> classes_;  // of a folder
-  int64_t epochs_ = 1, checkpoint_every_ = 0, micro_batch_ = 0;
-  double rate_ = 0.01;
+  int64_t epochs_ = 1, checkpoint_every_ = 0, micro_batch_ = 0, patience_ = 0;
+  double rate_ = 0.01, validate_split_ = 0;
   RateSchedule schedule_;
   bool resume_ = false;
 
   int64_t batch_ = 0, per_epoch_ = 0;
   std::unique_ptr<TrainingSession> session_;
+  std::vector<int64_t> learned_, held_out_;  // images; empty without --validate-split
+  Best best_;                                // with --patience
   Progress progress_;
   LossLog log_file_;
   Json document_;

@@ -42,6 +42,20 @@ TEST_F(CompareModelsTest, LayersOfAnOnnxModel) {
   ExpectStrictLayersDiffer("model.onnx");
 }
 
+TEST_F(CompareModelsTest, ToleranceOfOneOutput) {
+  ASSERT_EQ(Ashlar("run model.ash --seed 1 -o other.npz").exit_code, 0);
+  ExpectEndings("compare model.ash --ref other.npz ",
+                {{"--rtol 1e-3", 5, "first difference at prob"},
+                 {"--rtol 10 --rtol prob=1e-3", 5, "first difference at prob"},
+                 {"--atol 10 --atol prob=0", 5, "first difference at prob"},
+                 {"--rtol prob=x", 2, "--rtol: 'x' is not a number of at least 0"},
+                 {"--atol none=1", 2, "--atol: no output 'none'; there are: prob"}});
+  for (const char* options : {"--rtol prob=10", "--rtol prob=10 --rtol 1e-3", "--atol prob=10"}) {
+    EXPECT_EQ(Ashlar(std::string("compare model.ash --ref other.npz ") + options).exit_code, 0)
+        << options;
+  }
+}
+
 TEST_F(CompareModelsTest, WhatCannotBeComparedIsSaid) {
   ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o s0.ash -q").exit_code, 0);
   ExpectEndings(

@@ -103,6 +103,54 @@ TEST_F(TrainCommandTest, LearnsAndSaysHowItWent) {
   EXPECT_EQ(inspected.Json()["inputs"][0]["shape"], nlohmann::json({4, 1, 8, 8}));
 }
 
+TEST_F(TrainCommandTest, ASplitIsHeldOutAndPatienceWritesTheBestEpoch) {
+  // Labels that nothing can be learned from, so the loss of other images grows at last.
+  NamedTensors arrays = Spots(1);
+  for (int64_t i = 0; i < kCount; ++i) arrays[1].second.Set(i, static_cast<double>(i * 7 % 10));
+  ASSERT_TRUE(IsOk(WriteNpz(arrays, Path("noise.npz"))));
+  const std::string train =
+      "train plain.ash --data noise.npz --scale 0.004 --batch 8 --lr 0.05 "
+      "--validate-split 0.25 ";
+  const ProcessResult result = Ashlar(train + "--epochs 40 --patience 2 -o best.ash --json -q");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const nlohmann::json document = result.Json();
+  EXPECT_EQ(document["data"]["held_out"], 25);
+  EXPECT_EQ(document["steps_per_epoch"], 9);  // 75 images in batches of 8
+  const size_t best = document["best_epoch"].get<size_t>(), epochs = document["epochs"].size();
+  ASSERT_GE(best, 1u);
+  ASSERT_LT(epochs, 40u);
+  EXPECT_EQ(epochs, best + 2);
+  const auto loss = [&](size_t i) {
+    return document["epochs"][i]["validation"]["loss"].get<double>();
+  };
+  for (size_t i = 0; i < epochs; ++i) {
+    const nlohmann::json& found = document["epochs"][i]["validation"];
+    EXPECT_EQ(found["images"], 25);
+    EXPECT_LE(found["correct"], found["in_top_5"]);
+    EXPECT_GE(loss(i), loss(best - 1)) << i;
+  }
+  // The weights are of that epoch: a training that ends there writes the same.
+  const ProcessResult there = Ashlar(absl::StrCat(train, "--epochs ", best, " -o t.ash -q"));
+  ASSERT_EQ(there.exit_code, 0) << there.err;
+  EXPECT_EQ(Read("best.ash"), Read("t.ash"));
+}
+
+// Regression: the label of an image of a regression was read as the number of a class.
+TEST_F(TrainCommandTest, ValidationOfARegressionIsTheSquaredError) {
+  NamedTensors arrays = Spots(1);
+  HostTensor wanted = HostTensor::Zeros(DType::kFloat32, {kCount, 10});
+  for (int64_t i = 0; i < wanted.num_elements(); ++i) wanted.Set(i, 1e6 + static_cast<double>(i));
+  arrays[1].second = wanted;
+  ASSERT_TRUE(IsOk(WriteNpz(arrays, Path("regression.npz"))));
+  const ProcessResult result = Ashlar(
+      "train plain.ash --data regression.npz --validate regression.npz --scale 0.004 --loss mse "
+      "--batch 8 --lr 1e-9 -o t.ash --json -q");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const nlohmann::json found = result.Json()["epochs"][0]["validation"];
+  EXPECT_FALSE(found.contains("correct"));
+  EXPECT_NEAR(found["loss"].get<double>(), 1e12, 1e10);
+}
+
 TEST_F(TrainCommandTest, TrainedModelsAreWrittenInBothFormats) {
   for (const char* kind : {"bn", "plain"}) {
     for (const char* ending : {"ash", "onnx"}) {
@@ -324,19 +372,24 @@ TEST_F(TrainCommandTest, AFolderForEachClass) {
 
 TEST_F(TrainCommandTest, WhatDoesNotGoTogetherIsRefused) {
   ExpectUsageErrors(
-      "", {{"train bn.ash -o t.ash", "--data"},
-           {"train bn.ash --data data.npz", "--output"},
-           {"train bn.ash --data data.npz --batch 200 -o t.ash", "fewer than the 200"},
-           {"train bn.ash --data data.npz --freeze . -o t.ash", "nothing learns"},
-           {"train bn.ash --data data.npz --freeze '(' -o t.ash", "no regular expression"},
-           {"train bn.ash --data data.npz --schedule often -o t.ash", "no schedule"},
-           {"train bn.ash --data data.npz --resume -o t.ash", "--checkpoint"},
-           {"train bn.ash --data data.npz --freeze none_such -o t.ash", "freezes nothing"},
-           {"train bn.ash --data data.npz --optimizer adam --nesterov -o t.ash", "--nesterov"},
-           {"train bn.ash --data data.npz --checkpoint bn.ash -o t.ash", "bn.ash"},
-           {"plan bn.ash --momentum 0.5", "--train"},
-           {"plan bn.ash --train --recompute all", "none, cheap"},
-           {"plan bn.ash --train --recompute 0", "0 is not a node"}});
+      "",
+      {{"train bn.ash -o t.ash", "--data"},
+       {"train bn.ash --data data.npz", "--output"},
+       {"train bn.ash --data data.npz --batch 200 -o t.ash", "fewer than the 200"},
+       {"train bn.ash --data data.npz --freeze . -o t.ash", "nothing learns"},
+       {"train bn.ash --data data.npz --freeze '(' -o t.ash", "no regular expression"},
+       {"train bn.ash --data data.npz --schedule often -o t.ash", "no schedule"},
+       {"train bn.ash --data data.npz --resume -o t.ash", "--checkpoint"},
+       {"train bn.ash --data data.npz --patience 2 -o t.ash", "--patience needs --validate"},
+       {"train bn.ash --data data.npz --validate-split 1 -o t.ash", "between 0 and 1"},
+       {"train bn.ash --data data.npz --validate-split 0.001 -o t.ash", "is none"},
+       {"train bn.ash --data data.npz --validate-split 0.97 -o t.ash", "3 images to learn from"},
+       {"train bn.ash --data data.npz --freeze none_such -o t.ash", "freezes nothing"},
+       {"train bn.ash --data data.npz --optimizer adam --nesterov -o t.ash", "--nesterov"},
+       {"train bn.ash --data data.npz --checkpoint bn.ash -o t.ash", "bn.ash"},
+       {"plan bn.ash --momentum 0.5", "--train"},
+       {"plan bn.ash --train --recompute all", "none, cheap"},
+       {"plan bn.ash --train --recompute 0", "0 is not a node"}});
   ExpectEndings(
       "", {{"train bn.ash --data data.npz --classes 4 -o t.ash", 6, "the model has 4 classes"},
            {"plan bn.ash --train --memory-budget 64", 3, "smallest that was found"},
