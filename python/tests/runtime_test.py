@@ -306,6 +306,18 @@ class RuntimeTest(support.ModelTest):
         with self.assertRaisesRegex(ashlar.InvalidArgument, "'nobody'"):
             ashlar.load(path, bounds={"nobody": 2}).plan(threads=1)
 
+    def test_several_results_are_cut_to_their_own_counts(self):
+        path = str(pathlib.Path(__file__).parent.parent.parent / "tests" / "data" / "models" / "two_counts.onnx")
+        session = ashlar.load(path).plan(threads=1).session()
+        for x in ([0, 3, -1, -2, 5, -4], [1] * 6, [-1] * 6, [0] * 6):
+            x = np.float32(x)
+            found = session(x)
+            np.testing.assert_array_equal(found["kept"], x[x > 0])
+            np.testing.assert_array_equal(found["places"], np.stack(np.nonzero(x < 0)))
+            np.testing.assert_array_equal(found["pairs"], np.outer(x[x > 0], x[x < 0]))
+            counts = [found[name] for name in ("kept.count", "places.count1", "pairs.count", "pairs.count1")]
+            self.assertEqual(counts, [(x > 0).sum(), (x < 0).sum()] * 2)
+
     def test_a_session_times_its_steps(self):
         session = self.model.plan(threads=1).session()
         rows = session.profile(self.x, iterations=3)

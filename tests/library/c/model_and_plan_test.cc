@@ -41,6 +41,36 @@ TEST_F(ModelLibraryTest, HasNotesAboutValuesThatAreComputedOtherwise) {
   EXPECT_EQ(ashlar_model_note(nullptr, 0), nullptr);
 }
 
+// Results of data-dependent sizes along different axes, and one of two such axes.
+TEST_F(PlanLibraryTest, HasTheCountsOfSeveralOutputs) {
+  const Model model(SharedData("data/models/two_counts.onnx"));
+  const Plan plan = model.NewPlan(Threads(1));
+  std::vector<std::string> counted;
+  for (const ashlar_counted& c : plan.Counted()) {
+    counted.push_back(std::string(plan.Outputs()[static_cast<size_t>(c.output)].name) + " " +
+                      std::to_string(c.axis) + " " +
+                      plan.Outputs()[static_cast<size_t>(c.count)].name);
+  }
+  EXPECT_EQ(counted, (std::vector<std::string>{"kept 0 kept.count", "places 1 places.count1",
+                                               "pairs 0 pairs.count", "pairs 1 pairs.count1"}));
+  Session session = plan.NewSession();
+  float x[] = {0, 3, -1, -2, 5, -4}, kept[6] = {}, pairs[6][6] = {};
+  int64_t places[6] = {}, counts[4] = {-1, -1, -1, -1};
+  session.Input(x, 6).Output(kept, 6, "kept").Output(places, 6, "places");
+  session.Output(&pairs[0][0], 36, "pairs");
+  session.Output(&counts[0], 1, "kept.count").Output(&counts[1], 1, "places.count1");
+  session.Output(&counts[2], 1, "pairs.count").Output(&counts[3], 1, "pairs.count1");
+  session.Run();
+  EXPECT_EQ((std::vector<int64_t>(counts, counts + 4)), (std::vector<int64_t>{2, 3, 2, 3}));
+  EXPECT_EQ((std::vector<float>(kept, kept + 2)), (std::vector<float>{3, 5}));
+  EXPECT_EQ((std::vector<int64_t>(places, places + 3)), (std::vector<int64_t>{2, 3, 5}));
+  EXPECT_EQ((std::vector<float>(pairs[0], pairs[0] + 3)), (std::vector<float>{-3, -6, -12}));
+  EXPECT_EQ((std::vector<float>(pairs[1], pairs[1] + 3)), (std::vector<float>{-5, -10, -20}));
+  for (float& value : x) value = 1;
+  session.Run();
+  EXPECT_EQ((std::vector<int64_t>(counts, counts + 4)), (std::vector<int64_t>{6, 0, 6, 0}));
+}
+
 // A result whose size depends on data is a buffer and a count beside it.
 TEST_F(PlanLibraryTest, HasTheCountsOfItsOutputs) {
   const std::string path = SharedData("data/models/non_zero.onnx");
