@@ -81,8 +81,8 @@ void BiasCorrection::Add(const Var& var, const HostTensor& value) {
     const int32_t least = LeastOf(source.type.dtype), most = MostOf(source.type.dtype);
     source.sums.resize(x.size() / static_cast<size_t>(std::max<int64_t>(1, shape[0])));
     for (size_t i = 0; i < x.size(); ++i) {
-      const int32_t steps = Quantize(x[i] / of.scale(), of.zero_point(), least, most);
-      source.sums[i % source.sums.size()] += (steps - of.zero_point()) * double{of.scale()};
+      source.sums[i % source.sums.size()] +=
+          Quantize(x[i] / of.scale(), of.zero_point(), least, most) - of.zero_point();
     }
     source.count += shape[0];
   }
@@ -108,9 +108,8 @@ absl::StatusOr<std::vector<double>> BiasCorrection::ExcessOf(const Layer& layer,
   const auto elements = static_cast<int64_t>(source.sums.size());
   HostTensor mean =
       HostTensor::Zeros(DType::kFloat32, {elements / pixels, image[1], image[2], image[3]});
-  for (int64_t i = 0; i < elements; ++i) {
-    mean.Set(i, source.sums[static_cast<size_t>(i)] / static_cast<double>(source.count));
-  }
+  const double step = double{source.type.quantization.scale()} / static_cast<double>(source.count);
+  for (int64_t i = 0; i < elements; ++i) mean.Set(i, source.sums[static_cast<size_t>(i)] * step);
   ConvBiasParam param = static_cast<const ConvBiasForward&>(*node.op).param();
   param.output = {};
   param.nonlineMode = ScalarFunction::kIdentity;

@@ -38,7 +38,7 @@ class BiasCorrection {
   // format.
   struct Source {
     TensorType type;
-    std::vector<double> sums;
+    std::vector<int32_t> sums;  // by element, in steps of the type: of 8 million images at most
     int64_t count = 0;
   };
   // The sums of a layer before its activation, by channel.

@@ -78,6 +78,7 @@ TEST_F(LargeModelTest, IsQuantised) {
   ASSERT_TRUE(WriteNpz({{"data", RandomTensor(random, {2, 3, 64, 64})}}, Path("data.npz")).ok());
   ExpectSameFile("quantize large.ash --calibrate data.npz", ".onnx");
   ExpectSameFile("quantize large.onnx --calibrate data.npz", ".ash");
+  ExpectSameFile("quantize large.onnx --calibrate data.npz --bias-correction", ".onnx");
 }
 
 }  // namespace
