@@ -66,7 +66,9 @@ def _open_options(bounds: Optional[Mapping[str, int]], files: Optional[Mapping[s
 class Model:
     """A model.
 
-    A model file is mapped, and must not shrink while the model is in use.
+    A model file is mapped, and must not shrink while the model is in use. If its disk fails, opening
+    and planning raise `RejectedFile`; a later read of the mapping ends the process (SIGBUS), unless
+    `weights_budget` streams the weights: then the run raises.
 
     Parameters
     ----------
