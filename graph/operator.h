@@ -73,6 +73,9 @@ class Operator : public MemoryRules,
   // Returns the number of scalar operations (a multiply and an add are two); 0 if MegEngine's
   // formula gives null.
   virtual int64_t Computation(const Site& /*site*/) const { return 0; }
+  // Returns Computation() without the operations whose results the operator's padding removes. A
+  // tile of a larger image removes what other tiles compute.
+  virtual int64_t KeptComputation(const Site& site) const { return Computation(site); }
 };
 
 // Memory traffic in bytes and arithmetic in scalar operations, by MegEngine's opr_footprint

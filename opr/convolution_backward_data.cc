@@ -73,6 +73,18 @@ absl::StatusOr<BackwardDataGeometry> GeometryOf(const ConvolutionBackwardData& o
   return InferBackwardData(op.param(), site.inputs[op.kSrc].type, site.inputs[op.kFilter].type);
 }
 
+// Returns the number of pairs of an element of the image and a weight that reach the output.
+int64_t PairsOf(const WindowAxis& axis) {
+  int64_t pairs = 0;
+  for (int64_t i = 0; i < axis.output; ++i) {
+    for (int64_t tap = 0; tap < axis.window; ++tap) {
+      const int64_t at = axis.Origin(i) + tap * axis.dilation;
+      pairs += at >= 0 && at < axis.input;
+    }
+  }
+  return pairs;
+}
+
 // Returns the range of the image that outputs depend on, at least one element.
 Range NeededBy(const WindowAxis& axis, const Range& outputs) {
   const Range clipped = Intersection(axis.Touching(outputs), {0, axis.output});
@@ -150,6 +162,13 @@ int64_t ConvolutionBackwardData::Computation(const Site& site) const {
   if (!geometry.ok()) return 0;
   return SaturatingProduct({site.inputs[kSrc].type.shape.num_elements(), geometry->h.window,
                             geometry->w.window, geometry->out_channels, 2});
+}
+
+int64_t ConvolutionBackwardData::KeptComputation(const Site& site) const {
+  const absl::StatusOr<BackwardDataGeometry> g = GeometryOf(*this, site);
+  if (!g.ok()) return 0;
+  return SaturatingProduct(
+      {g->batch * g->groups * g->in_channels, PairsOf(g->h), PairsOf(g->w), g->out_channels, 2});
 }
 
 std::optional<std::vector<Region>> ConvolutionBackwardData::InputRegions(const Region& output,

@@ -36,6 +36,7 @@ class ConvolutionBackwardData final : public OperatorWithParam<ConvolutionParam>
     return {.format = FormatRule::kBlocked, .precision = PrecisionRule::kLow};
   }
   int64_t Computation(const Site& site) const override;
+  int64_t KeptComputation(const Site& site) const override;
   ASHLAR_CUTS_OUTPUT_AND_INPUT()
   bool CropsInput(int input) const override { return input == kSrc; }
   // A convolution of the image with zeros between its elements.

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "graph/status.h"
+#include "opr/split.h"
 #include "opr/table.h"
 #include "runtime/plan/stages/kernel_choice.h"
 #include "runtime/plan/stages/panels.h"
@@ -74,7 +76,7 @@ double WeightFlops(const Graph& graph) {
   double flops = 0;
   for (const OperatorNode& node : graph.nodes()) {
     if (graph.HasWeights(node))
-      flops += static_cast<double>(node.op->Computation(graph.SiteOf(node)));
+      flops += static_cast<double>(node.op->KeptComputation(graph.SiteOf(node)));
   }
   return flops;
 }
@@ -91,7 +93,18 @@ absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanTarget& targe
       Operators(),           left ? Format::kDefault : device->image_format(), target.precision,
       device->runs_chains(), device->adds_quantized() && HasQuantized(graph),  has_kernel,
       device->reads_planes()};
-  ASHLAR_ASSIGN_OR_RETURN(graph, Compose(std::move(graph), has_kernel));
+  // Operators with several outputs end tiled segments, so tiled images are split into slices.
+  absl::flat_hash_set<const Operator*> splits;
+  for (const OperatorNode& node : graph.nodes()) {
+    const bool is_split = node.op->type() == Split::kType;
+    if (options.tiled && is_split && graph.var(node.inputs[0]).type.shape.rank() == 4) {
+      splits.insert(node.op.get());
+    }
+  }
+  const HasKernel is_kept = [&](const Operator& op) {
+    return has_kernel(op) && !splits.contains(&op);
+  };
+  ASHLAR_ASSIGN_OR_RETURN(graph, Compose(std::move(graph), is_kept));
   std::vector<PassReport> reports;
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<Pass> passes, SelectPasses(planning.passes));
   for (const Pass& pass : passes) {

@@ -8,6 +8,7 @@
 #include "graph/passes/pass.h"
 #include "graph/region.h"
 #include "graph/status.h"
+#include "opr/relayout_format.h"
 #include "opr/table.h"
 #include "runtime/plan/stages/panels.h"
 
@@ -25,11 +26,20 @@ bool HasSums(const RewrittenGraph& rewritten) {
   });
 }
 
-// Returns whether images have blocks of channels that are not full.
-bool HasPadding(const Graph& graph) {
-  return std::any_of(graph.vars().begin(), graph.vars().end(), [](const Var& var) {
+// Returns whether row-major images may take less memory: some block of channels is not full, or
+// images are copied between row-major and blocks.
+bool BlocksTakeMemory(const Graph& graph) {
+  const auto is_padded = [](const Var& var) {
     return IsBlocked(var.type.format) && var.type.shape[1] % kChannelBlock != 0;
-  });
+  };
+  const auto is_copy = [&](const OperatorNode& node) {
+    if (node.op->type() != RelayoutFormat::kType) return false;
+    const TensorType &from = graph.var(node.inputs[0]).type, &to = graph.var(node.outputs[0]).type;
+    if (!IsBlocked(from.format) && !IsBlocked(to.format)) return false;
+    return to.shape[2] * to.shape[3] > 1;  // others are views
+  };
+  return std::any_of(graph.vars().begin(), graph.vars().end(), is_padded) ||
+         std::any_of(graph.nodes().begin(), graph.nodes().end(), is_copy);
 }
 
 }  // namespace
@@ -49,7 +59,7 @@ absl::Status TileRewrites::AddOthers() {
     return absl::OkStatus();
   };
   if (HasSums(rewritten_)) ASHLAR_RETURN_IF_ERROR(add_without(kSum));
-  if (HasPadding(rewritten_.graph)) ASHLAR_RETURN_IF_ERROR(add_without(kLayout));
+  if (BlocksTakeMemory(rewritten_.graph)) ASHLAR_RETURN_IF_ERROR(add_without(kLayout));
   const int64_t widest = WidestGroupRow(rewritten_.graph, Operators());
   if (widest > 0 && request_.planning.group_bytes == 0) {
     requests_.emplace_back(request_).planning.group_bytes = CeilDivide(widest, kGroups);

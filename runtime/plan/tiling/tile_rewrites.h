@@ -19,7 +19,7 @@ namespace ashlar {
 // With all passes, as requested; and without certain passes, which usually reduce the peak, but not
 // always:
 // - sums of integers in convolutions: separate tensors may be placed better, by a few percent;
-// - blocks of channels: padding takes memory.
+// - blocks of channels: padding takes memory, and so do copies between blocks and row-major images.
 // And with wide convolutions in groups of channels, which takes more operators.
 class TileRewrites {
  public:
