@@ -60,6 +60,7 @@ class InFloats final : public Kernel {
   std::string implementation() const override { return kernel_->implementation(); }
   int64_t workspace_bytes() const override { return workspace_bytes_; }
   double relative_time() const override { return kernel_->relative_time(); }
+  double relative_arithmetic() const override { return kernel_->relative_arithmetic(); }
 
   std::optional<Packing> packing(int input) const override {
     std::optional<Packing> packing = kernel_->packing(input);

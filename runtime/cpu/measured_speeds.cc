@@ -50,8 +50,10 @@ struct Registers {
   static constexpr double kProducts = 2.0 * kSums * kBytes / sizeof(float);
 
   static void Multiply(int64_t times, float* sum) {
-    Vector sums[kSums] = {};
     const Vector factor = Vector{} + *sum;
+    Vector sums[kSums];
+    // Compilers merge equal sums into one.
+    for (int k = 0; k < kSums; ++k) sums[k] = factor * static_cast<float>(k);
     for (int64_t t = 0; t < times; ++t) {
 #pragma GCC unroll 8
       for (int k = 0; k < kSums; ++k) sums[k] = sums[k] * factor + factor;

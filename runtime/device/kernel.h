@@ -103,6 +103,9 @@ class Kernel {
   // Returns the expected time relative to the fastest candidate for the same request that trades
   // nothing in KernelPolicy; below 1 if a trade makes it faster.
   virtual double relative_time() const { return 1.0; }
+  // Returns the same without the time to read constant inputs beyond the caches, which is estimated
+  // by their bytes.
+  virtual double relative_arithmetic() const { return relative_time(); }
   // Returns the approximate rounding error of outputs relative to direct sums (root mean square):
   // algorithms that transform their operands round more often.
   virtual double relative_rounding() const { return 1.0; }

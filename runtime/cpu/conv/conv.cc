@@ -109,11 +109,13 @@ void AddWinogradConvolutions(const ConvProblem& problem, double worthwhile, Kern
   if (!WinogradConvolutionFits(problem)) return;
   const ConvStrides strides(problem);
   for (int m : {4, 3, 2}) {
-    double time = WinogradTime(problem, m);
+    const double time = WinogradTime(problem, m);
     if (time > worthwhile) continue;
+    double slower = 1;
     for (const WinogradBlocking& blocking : WinogradBlockings(problem, m)) {
-      kernels.push_back(MakeWinogradConvolution(problem, strides, m, blocking, time));
-      time *= 1 + kNextVariant;
+      kernels.push_back(MakeWinogradConvolution(problem, strides, m, blocking, slower * time,
+                                                slower * WinogradArithmetic(problem, m)));
+      slower *= 1 + kNextVariant;
     }
   }
 }

@@ -45,32 +45,60 @@ int64_t WantedPatches(const ConvProblem& problem, int m) {
   return std::min(wanted, Patches(geometry, m));
 }
 
+double ChannelSteps(const ConvolutionGeometry& geometry) {
+  return static_cast<double>(geometry.in_channels * ChannelBlocks(geometry.out_channels));
+}
+
+// Returns the steps of direct convolution.
+double DirectSteps(const ConvolutionGeometry& geometry) {
+  return 9 * ChannelSteps(geometry) *
+         static_cast<double>(geometry.batch * geometry.h.output * geometry.w.output);
+}
+
+// Returns the bytes of the weights of one tap.
+double Weights(const ConvolutionGeometry& geometry) {
+  return ChannelSteps(geometry) * kChannelBlock * sizeof(float);
+}
+
+struct WinogradSteps {
+  double products = 0, transforms = 0;
+};
+
+WinogradSteps StepsOf(const ConvProblem& problem, int m) {
+  const ConvolutionGeometry& geometry = problem.geometry;
+  const double in_blocks = static_cast<double>(ChannelBlocks(geometry.in_channels));
+  const double out_blocks = static_cast<double>(ChannelBlocks(geometry.out_channels));
+  const double patches = static_cast<double>(Patches(geometry, m));
+  const double places = (m + 2) * (m + 2) * patches;
+  const bool far = !AreSmall(static_cast<double>(problem.src.bytes()), problem.processor);
+  return {
+      places * (ChannelSteps(geometry) * kProductStep + out_blocks * kSums),
+      places * in_blocks * kTransformed +
+          m * m * patches * (out_blocks * kOutputPixel + (far ? in_blocks * kFarInputPixel : 0))};
+}
+
 }  // namespace
 
 double WinogradTime(const ConvProblem& problem, int m) {
   const ConvolutionGeometry& geometry = problem.geometry;
-  const double in_blocks = static_cast<double>(ChannelBlocks(geometry.in_channels));
-  const double out_blocks = static_cast<double>(ChannelBlocks(geometry.out_channels));
-  const double channel_steps = static_cast<double>(geometry.in_channels) * out_blocks;
-  const double pixels = static_cast<double>(geometry.batch * geometry.h.output * geometry.w.output);
-  const double weights = channel_steps * kChannelBlock * sizeof(float);
-  const double direct = 9 * (std::max(pixels * channel_steps, weights / kWeightBytesPerStep) +
-                             weights / kWeightBytesWorthStep);
-
-  const double patches = static_cast<double>(Patches(geometry, m));
+  const double steps = DirectSteps(geometry);
+  const double weights = Weights(geometry);
+  const double direct =
+      std::max(steps, 9 * weights / kWeightBytesPerStep) + 9 * weights / kWeightBytesWorthStep;
   const double all_weights = WinogradWeights(geometry, m);
   const double passes = AreSmall(all_weights, problem.processor)
                             ? 1
-                            : patches / static_cast<double>(WantedPatches(problem, m));
-  const double places = (m + 2) * (m + 2) * patches;
-  const double products = places * (channel_steps * kProductStep + out_blocks * kSums);
-  const bool far = !AreSmall(static_cast<double>(problem.src.bytes()), problem.processor);
-  const double transforms =
-      places * in_blocks * kTransformed +
-      m * m * patches * (out_blocks * kOutputPixel + (far ? in_blocks * kFarInputPixel : 0));
-  return (std::max(products, all_weights * passes / kWeightBytesPerStep) + transforms +
-          all_weights / kWeightBytesWorthStep) /
+                            : static_cast<double>(Patches(geometry, m)) /
+                                  static_cast<double>(WantedPatches(problem, m));
+  const WinogradSteps winograd = StepsOf(problem, m);
+  return (std::max(winograd.products, all_weights * passes / kWeightBytesPerStep) +
+          winograd.transforms + all_weights / kWeightBytesWorthStep) /
          direct;
+}
+
+double WinogradArithmetic(const ConvProblem& problem, int m) {
+  const WinogradSteps winograd = StepsOf(problem, m);
+  return (winograd.products + winograd.transforms) / DirectSteps(problem.geometry);
 }
 
 std::vector<WinogradBlocking> WinogradBlockings(const ConvProblem& problem, int m) {

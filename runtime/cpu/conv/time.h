@@ -10,6 +10,8 @@ namespace ashlar::cpu {
 // Returns the time of F(m x m) relative to direct convolution, both on blocked images and one
 // thread. So choices do not depend on the number of threads.
 double WinogradTime(const ConvProblem& problem, int m);
+// Returns the same without reading weights.
+double WinogradArithmetic(const ConvProblem& problem, int m);
 
 // Returns blockings for F(m x m), the fastest first. The last one needs no more workspace with many
 // threads than with one.

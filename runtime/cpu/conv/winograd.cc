@@ -54,7 +54,8 @@ std::vector<std::array<double, 3>> WeightTransform(int m) {
 class WinogradConvolution final : public Kernel {
  public:
   WinogradConvolution(const ConvProblem& problem, const ConvStrides& strides, int m,
-                      const WinogradBlocking& blocking, double relative_time);
+                      const WinogradBlocking& blocking, double relative_time,
+                      double relative_arithmetic);
 
   std::string implementation() const override {
     return absl::StrCat("winograd", m_, ":", Name(isa_), "/", most_, " patches",
@@ -62,6 +63,7 @@ class WinogradConvolution final : public Kernel {
   }
   int64_t workspace_bytes() const override { return slots_ * SlotBytes(); }
   double relative_time() const override { return relative_time_; }
+  double relative_arithmetic() const override { return relative_arithmetic_; }
   // Compares root mean square errors, measured over random images
   // (tests/runtime/cpu/conv/conv_test.cc). F(2x2) sums fewer products than a direct convolution.
   double relative_rounding() const override { return m_ == 2 ? 1 : m_ == 3 ? 2 : 5; }
@@ -121,7 +123,7 @@ class WinogradConvolution final : public Kernel {
   const ImageStrides src_, z_, dst_;  // in bytes
   const int64_t patches_h_, patches_w_, patches_;
   const bool together_;
-  const double relative_time_;
+  const double relative_time_, relative_arithmetic_;
   int64_t steps_;            // steps over all patches
   int64_t slots_;            // steps with workspace of their own
   int64_t most_;             // patches per step
@@ -130,7 +132,7 @@ class WinogradConvolution final : public Kernel {
 
 WinogradConvolution::WinogradConvolution(const ConvProblem& problem, const ConvStrides& strides,
                                          int m, const WinogradBlocking& blocking,
-                                         double relative_time)
+                                         double relative_time, double relative_arithmetic)
     : problem_(problem),
       h_(problem.geometry.h),
       w_(problem.geometry.w),
@@ -154,7 +156,8 @@ WinogradConvolution::WinogradConvolution(const ConvProblem& problem, const ConvS
       patches_w_(CeilDivide(w_.output, m)),
       patches_(problem.geometry.batch * patches_h_ * patches_w_),
       together_(blocking.together && problem.threads > 1),
-      relative_time_(relative_time) {
+      relative_time_(relative_time),
+      relative_arithmetic_(relative_arithmetic) {
   steps_ = CeilDivide(patches_, std::min(blocking.patches, patches_));
   slots_ = together_ || steps_ == 1 ? 1 : problem.threads;
   most_ = CeilDivide(patches_, steps_);
@@ -395,8 +398,9 @@ bool WinogradConvolutionFits(const ConvProblem& problem) {
 std::unique_ptr<Kernel> MakeWinogradConvolution(const ConvProblem& problem,
                                                 const ConvStrides& strides, int m,
                                                 const WinogradBlocking& blocking,
-                                                double relative_time) {
-  return std::make_unique<WinogradConvolution>(problem, strides, m, blocking, relative_time);
+                                                double relative_time, double relative_arithmetic) {
+  return std::make_unique<WinogradConvolution>(problem, strides, m, blocking, relative_time,
+                                               relative_arithmetic);
 }
 
 }  // namespace ashlar::cpu

@@ -27,7 +27,7 @@ bool WinogradConvolutionFits(const ConvProblem& problem);
 std::unique_ptr<Kernel> MakeWinogradConvolution(const ConvProblem& problem,
                                                 const ConvStrides& strides, int m,
                                                 const WinogradBlocking& blocking,
-                                                double relative_time);
+                                                double relative_time, double relative_arithmetic);
 
 }  // namespace ashlar::cpu
 

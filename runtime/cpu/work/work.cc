@@ -13,8 +13,10 @@
 #include "opr/convolution_backward_data.h"
 #include "opr/elemwise.h"
 #include "opr/pooling.h"
+#include "opr/reduce.h"
 #include "opr/relayout_format.h"
 #include "opr/resize.h"
+#include "opr/softmax.h"
 #include "runtime/cpu/conv/conv_problem.h"
 #include "runtime/cpu/conv/time.h"
 #include "runtime/cpu/conv/winograd.h"
@@ -187,11 +189,14 @@ double Convolution(const WorkRequest& request) {
   if (IsQuantized(problem.src.dtype)) return BytesConvolution(*geometry, request);
   const FloatCosts& cost = FloatCostsOf(request.processor);
   if (!IsBlocked(problem.dst.format)) return DirectConvolution(*geometry, cost);
-  double time = 1;
-  if (!request.direct && WinogradConvolutionFits(problem)) {
-    for (const int m : {4, 3, 2}) time = std::min(time, WinogradTime(problem, m));
+  double time = 1, arithmetic = 1;
+  for (const int m : {4, 3, 2}) {
+    if (request.direct || !WinogradConvolutionFits(problem)) break;
+    if (WinogradTime(problem, m) >= time) continue;
+    time = WinogradTime(problem, m);
+    arithmetic = WinogradArithmetic(problem, m);
   }
-  return time * BlockedConvolution(problem, cost);
+  return arithmetic * BlockedConvolution(problem, cost);
 }
 
 // Each input pixel is added to a window of the output.
@@ -205,8 +210,10 @@ double Deconvolution(const WorkRequest& request) {
   if (!geometry.ok()) return kCall;
   const ConvolutionGeometry& g = *geometry;
   const FloatCosts& cost = FloatCostsOf(request.processor);
-  const double steps =
-      Count(Pixels(g) * Taps(g) * g.groups * g.out_channels) * Count(ChannelBlocks(g.in_channels));
+  const double all = Count(op.Computation(site));
+  const double kept = all > 0 ? Count(op.KeptComputation(site)) / all : 1;
+  const double steps = kept * Count(Pixels(g) * Taps(g) * g.groups * g.out_channels) *
+                       Count(ChannelBlocks(g.in_channels));
   return 10 * kCall +
          steps * (IsBlocked(small.format) ? cost.deconvolution : cost.direct_deconvolution);
 }
@@ -226,8 +233,83 @@ double Pooling(const WorkRequest& request) {
   return 2 * kCall + 22 * rows + 0.3 * read;
 }
 
+// Returns the cycles for an element of a function beyond its reading and writing, in floats and
+// with AVX-512. Measured are SQRT, H_SWISH, TRUE_DIV, SIGMOID, EXP, TANH, ERF, GELU and SOFTPLUS,
+// on an AMD EPYC (Zen 4).
+double CyclesOf(ScalarFunction function) {
+  switch (function) {
+    case ScalarFunction::kSqrt:
+    case ScalarFunction::kHSwish:
+    case ScalarFunction::kTrueDiv:
+    case ScalarFunction::kHardSigmoid:
+      return 0.15;
+    case ScalarFunction::kSigmoid:
+    case ScalarFunction::kFuseAddSigmoid:
+    case ScalarFunction::kSilu:
+    case ScalarFunction::kExp:
+    case ScalarFunction::kElu:
+    case ScalarFunction::kTanh:
+    case ScalarFunction::kFuseAddTanh:
+      return 0.5;
+    case ScalarFunction::kErf:
+    case ScalarFunction::kGelu:
+    case ScalarFunction::kGeluTanh:
+    case ScalarFunction::kLog:
+    case ScalarFunction::kSin:
+    case ScalarFunction::kCos:
+    case ScalarFunction::kAtan:
+      return 1;
+    case ScalarFunction::kSoftplus:
+    case ScalarFunction::kMish:
+    case ScalarFunction::kPow:
+      return 1.9;
+    default:
+      return 0;
+  }
+}
+
+// How many times as long narrower vectors take.
+double Narrowness(const Processor& processor) {
+  return FloatCostsOf(processor).step / kFloats[static_cast<size_t>(Isa::kAvx512)].step;
+}
+
 double Pointwise(const WorkRequest& request) {
-  return 2 * kCall + 0.2 * Stored(request.site.outputs[0]);
+  const ScalarFunction function = static_cast<const Elemwise&>(request.op).param().mode;
+  const double element = 0.05 + CyclesOf(function) * Narrowness(request.processor);
+  return 2 * kCall + element * Stored(request.site.outputs[0]);
+}
+
+// Rows of an axis: their number, and the elements that are beside each other in memory.
+struct Rows {
+  double count = 0;
+  int64_t beside = 1;
+};
+Rows RowsOf(const Shape& shape, int64_t axis) {
+  const auto along = static_cast<int>(axis < 0 ? axis + shape.rank() : axis);
+  Rows rows;
+  if (along < 0 || along >= shape.rank()) return rows;
+  for (int i = along + 1; i < shape.rank(); ++i) rows.beside *= shape[i];
+  rows.count = Count(shape.num_elements() / std::max<int64_t>(1, shape[along] * rows.beside));
+  if (rows.beside == 1) rows.beside = shape[along];
+  return rows;
+}
+
+// Vectors along the axis, or of elements beside each other; the last of a row may not be full.
+double Exponentials(const WorkRequest& request) {
+  const Shape& shape = request.site.outputs[0].shape;
+  const Rows rows = RowsOf(shape, static_cast<const Softmax&>(request.op).param().axis);
+  const double row = 26 + (rows.beside % kChannelBlock != 0 ? 90 : 0);
+  return 2 * kCall + Count(shape.num_elements()) * Narrowness(request.processor) + row * rows.count;
+}
+
+double Reduction(const WorkRequest& request) {
+  const auto& param = static_cast<const Reduce&>(request.op).param();
+  const Shape& from = request.site.inputs[0].type.shape;
+  const bool compares = param.mode == ReduceMode::kMin || param.mode == ReduceMode::kMax;
+  const bool last = param.axis != kNoAxis && (param.axis == -1 || param.axis == from.rank() - 1);
+  const double rows = last ? Count(request.site.outputs[0].shape.num_elements()) : 0;
+  return 2 * kCall + rows * (compares ? 90 : 30) +
+         Count(from.num_elements()) * (compares ? 0.4 : 0.3) * Narrowness(request.processor);
 }
 
 double Relayout(const WorkRequest& request) {
@@ -256,7 +338,9 @@ void RegisterWork(KernelRegistry& registry) {
   registry.RegisterWork(PoolingForward::kType, Pooling);
   registry.RegisterWork(Elemwise::kType, Pointwise);
   registry.RegisterWork(RelayoutFormat::kType, Relayout);
+  registry.RegisterWork(Reduce::kType, Reduction);
   registry.RegisterWork(Resize::kType, Resizing);
+  registry.RegisterWork(Softmax::kType, Exponentials);
   registry.RegisterWorkOfRest(Other);
 }
 

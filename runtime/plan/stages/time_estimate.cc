@@ -3,6 +3,9 @@
 #include "runtime/plan/stages/time_estimate.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
 
 #include "graph/region.h"
 
@@ -13,8 +16,9 @@ namespace {
 // in the third level.
 constexpr int64_t kCachedWeights = 1 << 19;
 constexpr int64_t kNearWeights = 4 << 20;
-// Larger tensors have left a third-level cache before they are read.
-constexpr double kThirdLevelBytes = 16 << 20;
+// Operators of so few bytes find them in the third level, and of so many in memory; in between, a
+// part of them.
+constexpr double kInThirdLevel = 8 << 20, kBeyondThirdLevel = 32 << 20;
 
 // A data centre GPU; not measured. Convolutions in Float32.
 constexpr ProcessorSpeed kGpuSpeed = {.flops = 3e10,
@@ -79,10 +83,25 @@ constexpr double kRateOfAll = 1.1;  // times the third level's rate of one threa
 // Processors with more cores have more channels to memory.
 constexpr double kThreadsThatShare = 8;
 
-// Milliseconds to read or write a tensor.
-double Traffic(double bytes, const ProcessorSpeed& speed) {
+// Milliseconds to read or write a tensor of an operator that reads and writes `all` bytes.
+double Traffic(double bytes, double all, const ProcessorSpeed& speed) {
   if (bytes <= speed.second_level_bytes / 2) return bytes / speed.second_level;
-  return bytes / (bytes <= kThirdLevelBytes ? speed.third_level : speed.memory);
+  if (all <= kInThirdLevel) return bytes / speed.third_level;
+  const double beyond =
+      std::min(1.0, std::log2(all / kInThirdLevel) / std::log2(kBeyondThirdLevel / kInThirdLevel));
+  return bytes / speed.third_level * std::pow(speed.third_level / speed.memory, beyond);
+}
+
+// Returns the storages that a node certainly overwrites: nothing else reads them.
+std::vector<int> OverwrittenBy(const StorageModel& model, int node) {
+  std::vector<int> storages;
+  for (const Overwrite& overwrite : model.overwrites[node]) {
+    const Storage& storage = model.storages[overwrite.storage];
+    if (storage.readers.size() == 1 && storage.pool == Pool::kArena) {
+      storages.push_back(overwrite.storage);
+    }
+  }
+  return storages;
 }
 
 // Returns the bytes that an operator reads of an input: strips and tiles crop larger images.
@@ -123,7 +142,7 @@ ProcessorSpeed WithWork(ProcessorSpeed speed, const Device& device, const Proces
 double Arithmetic(const Graph& graph, const OperatorNode& node, const ProcessorSpeed& speed,
                   double share, const Kernel* kernel) {
   const OwnedSite site = graph.SiteOf(node);
-  const double relative = kernel == nullptr ? 1 : kernel->relative_time();
+  const double relative = kernel == nullptr ? 1 : kernel->relative_arithmetic();
   const WorkFunction work =
       speed.kernels == nullptr ? nullptr : speed.kernels->FindWork(node.op->type());
   if (work == nullptr) {
@@ -169,14 +188,25 @@ double EstimateOperator(const Graph& graph, const StorageModel& model, int index
                         const ProcessorSpeed& speed, double share, const Kernel* kernel) {
   const OperatorNode& node = graph.node(index);
   if (node.op->role() != Role::kCompute || !model.Writes(graph, index)) return 0;
-  double ms = 0;
+  double ms = 0, weights = 0;
+  std::vector<double> moved;  // bytes of tensors
+  std::vector<int> counted = OverwrittenBy(model, index);
   for (size_t k = 0; k < node.inputs.size(); ++k) {
     if (node.op->input_use(static_cast<int>(k)) != InputUse::kDeviceValue) continue;
-    const int64_t size = graph.var(node.inputs[k]).type.bytes();
+    int64_t size = graph.var(node.inputs[k]).type.bytes();
+    if (kernel != nullptr && graph.constant(node.inputs[k]) != nullptr) {
+      const std::optional<Packing> packing = kernel->packing(static_cast<int>(k));
+      if (packing) size = packing->bytes;
+    }
     if (graph.constant(node.inputs[k]) == nullptr) {
-      ms += Traffic(share * ReadOf(graph, node, static_cast<int>(k)), speed);
+      // Tensors that are overwritten, or read again, are in the caches.
+      const int storage = model.views[node.inputs[k]].storage;
+      if (std::find(counted.begin(), counted.end(), storage) != counted.end()) continue;
+      moved.push_back(share * ReadOf(graph, node, static_cast<int>(k)));
+      if (storage >= 0 && model.storages[storage].whole < 0) counted.push_back(storage);
     } else if (size > kCachedWeights) {
-      ms += static_cast<double>(size) / (size > kNearWeights ? speed.memory : speed.third_level);
+      weights +=
+          static_cast<double>(size) / (size > kNearWeights ? speed.memory : speed.third_level);
     }
   }
   double made = 0;
@@ -184,7 +214,14 @@ double EstimateOperator(const Graph& graph, const StorageModel& model, int index
     made += share * static_cast<double>(model.storages[storage].bytes);
   }
   if (model.placements[index].empty()) {
-    return ms + Traffic(made, speed) + Arithmetic(graph, node, speed, share, kernel);
+    moved.push_back(made);
+    const double all = std::accumulate(moved.begin(), moved.end(), 0.0);
+    for (const double bytes : moved) ms += Traffic(bytes, all, speed);
+    const double arithmetic = Arithmetic(graph, node, speed, share, kernel);
+    // Kernels that state their arithmetic apart fetch weights while they compute.
+    const bool meanwhile =
+        kernel != nullptr && kernel->relative_arithmetic() != kernel->relative_time();
+    return ms + (meanwhile ? std::max(weights, arithmetic) : weights + arithmetic);
   }
   // A part that was computed in place is not copied.
   double copied = made;
@@ -194,7 +231,7 @@ double EstimateOperator(const Graph& graph, const StorageModel& model, int index
   const bool known =
       speed.kernels != nullptr && speed.kernels->FindWork(node.op->type()) != nullptr;
   const double start = known ? kCopyingCycles * speed.threads / speed.cycles : speed.kernel_ms;
-  return start + 2 * Traffic(copied, speed);
+  return start + 2 * Traffic(copied, 2 * copied, speed);
 }
 
 double EstimateTime(const Graph& graph, const StorageModel& model, const ProcessorSpeed& speed,

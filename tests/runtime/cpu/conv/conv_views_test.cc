@@ -266,7 +266,7 @@ TEST(ConvViewsTest, Winograd) {
         for (const WinogradBlocking& blocking : blockings) {
           makers.push_back([=](const ConvProblem& convolution, const ConvStrides& strides) {
             EXPECT_TRUE(WinogradConvolutionFits(convolution));
-            return MakeWinogradConvolution(convolution, strides, m, blocking, 1.0);
+            return MakeWinogradConvolution(convolution, strides, m, blocking, 1.0, 1.0);
           });
         }
         CheckEverywhere(problem, isa, makers);
