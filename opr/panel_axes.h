@@ -3,6 +3,8 @@
 #ifndef ASHLAR_OPR_PANEL_AXES_H_
 #define ASHLAR_OPR_PANEL_AXES_H_
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -20,9 +22,22 @@ struct PanelAxes {
 // convolution of one group, columns of a product. nullopt: it cannot.
 std::optional<PanelAxes> PanelAxesOf(const Operator& op, const Site& site);
 
-// The same for operators whose output channels depend on the same channel of input 0 alone, which
-// is then cut, too: depthwise convolutions.
-std::optional<PanelAxes> ChannelAxesOf(const Operator& op, const Site& site);
+// The same for operators whose channels are computed in several groups, of which each reads a group
+// of channels of input 0. That is then cut, too: grouped and depthwise convolutions. Every input
+// has an equal part of its extent for each group.
+struct GroupAxes : PanelAxes {
+  int64_t groups = 0;
+};
+std::optional<GroupAxes> GroupAxesOf(const Operator& op, const Site& site);
+
+// A convolution of one group as a sum over groups of its input's channels. Each operator reads a
+// part of the image, the same part of the filter, and a bias; all but the first also the sum of the
+// operator before.
+struct ChannelSums {
+  std::shared_ptr<const Operator> first, next, last;
+};
+// Returns nullopt for other operators, and if sums that are not finished would be rounded.
+std::optional<ChannelSums> ChannelSumsOf(const Operator& op, const Site& site);
 
 }  // namespace ashlar
 

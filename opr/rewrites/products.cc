@@ -135,13 +135,32 @@ bool IsConvolution(const Operator& op) {
 
 }  // namespace
 
-std::optional<PanelAxes> ChannelAxesOf(const Operator& op, const Site& site) {
+std::optional<GroupAxes> GroupAxesOf(const Operator& op, const Site& site) {
   constexpr int kAxes[] = {1, 0, 1, 1};
   if (!IsConvolution(op)) return std::nullopt;
   const Shape& filter = site.inputs[ConvBiasInputs::kFilter].type.shape;
-  const bool depthwise = filter.rank() == 5 && filter[1] == 1 && filter[2] == 1;
-  if (!depthwise) return std::nullopt;
-  return PanelAxes{1, {kAxes, kAxes + site.inputs.size()}};
+  if (filter.rank() != 5) return std::nullopt;
+  return GroupAxes{{1, {kAxes, kAxes + site.inputs.size()}}, filter[0]};
+}
+
+std::optional<ChannelSums> ChannelSumsOf(const Operator& op, const Site& site) {
+  ConvBiasParam param;
+  if (const auto* plain = dynamic_cast<const ConvolutionForward*>(&op)) {
+    param = ConvBiasParam{plain->param()};
+  } else if (const auto* bias = dynamic_cast<const ConvBiasForward*>(&op)) {
+    param = bias->param();
+  } else {
+    return std::nullopt;
+  }
+  if (site.outputs[0].dtype != DType::kFloat32 || param.clamps_src() ||
+      site.inputs[ConvBiasInputs::kFilter].type.shape.rank() != 4) {
+    return std::nullopt;
+  }
+  ConvBiasParam unfinished = param;
+  unfinished.nonlineMode = ScalarFunction::kIdentity;
+  unfinished.parameters = {};
+  const auto next = std::make_shared<const ConvBiasForward>(unfinished);
+  return ChannelSums{next, next, std::make_shared<const ConvBiasForward>(param)};
 }
 
 std::optional<PanelAxes> PanelAxesOf(const Operator& op, const Site& site) {

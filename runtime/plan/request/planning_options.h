@@ -45,9 +45,9 @@ struct PlanningOptions {
   // Operators with larger weights compute in panels (stages/panels.h); 0: none does, unless
   // weights are streamed and the planner finds that their window needs it.
   int64_t panel_bytes = 0;
-  // Convolutions in front of depthwise ones compute in groups of channels whose rows have at most
-  // so many bytes (stages/panels.h); 0: none does, unless the search for the smallest arena finds
-  // that it needs less.
+  // Convolutions in front of depthwise, grouped or narrowing ones compute in groups of channels
+  // whose rows have at most so many bytes (stages/panels.h); 0: none does, unless the search for
+  // the smallest arena finds that it needs less.
   int64_t group_bytes = 0;
   // Bytes a second at which weights are streamed; 0: as measured (KernelRecord::disk).
   int64_t weights_speed = 0;

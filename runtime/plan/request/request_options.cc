@@ -328,8 +328,8 @@ std::vector<RequestOption> MakeOptions() {
       {.name = "channel-groups",
        .metavar = "SIZE",
        .help =
-           "compute convolutions in front of depthwise ones in groups of channels, whose rows have "
-           "at most so many bytes (default: as --memory-budget min needs it)",
+           "compute convolutions in front of depthwise, grouped or narrowing ones in groups of "
+           "channels with rows of at most so many bytes (default: as --memory-budget min needs)",
        .set = SetChannelGroups,
        .get = [](const Request& r) { return absl::StrCat(r.planning.group_bytes); },
        .packed = "channel groups",

@@ -32,17 +32,29 @@ struct Cut {
   bool joined = true;  // otherwise the only reader is cut alike
 };
 
+// A convolution that is cut along its input's channels: into as many sums as its input has groups.
+struct SumCut {
+  ChannelSums sums;
+  int64_t extent = 0, step = 0;  // of the input's channels
+};
+
+// Returns the part of `extent` elements that is as large as `range` is of `all`.
+Range ShareOf(const Range& range, int64_t extent, int64_t all) {
+  return {range.begin * extent / all, range.end * extent / all};
+}
+
 // Returns the quantisation of a part of a tensor's outermost dimension; nothing if scales of other
 // dimensions would have to be cut.
 std::optional<Quantization> QuantizationOf(const HostTensor& value, int axis, const Range& range) {
   const Quantization& all = value.quantization();
   if (all.empty() || all.scales().size() == 1) return all;
-  if (axis != 0 || static_cast<int64_t>(all.scales().size()) != value.shape()[0]) {
-    return std::nullopt;
-  }
+  // Filters of groups have a scale for each channel of each group.
+  const auto scales = static_cast<int64_t>(all.scales().size());
+  if (axis != 0 || scales % value.shape()[0] != 0) return std::nullopt;
   const auto begin = all.scales().begin();
+  const Range of = ShareOf(range, scales, value.shape()[0]);
   absl::StatusOr<Quantization> part =
-      Quantization::Make(value.dtype(), {begin + range.begin, begin + range.end}, all.zero_point());
+      Quantization::Make(value.dtype(), {begin + of.begin, begin + of.end}, all.zero_point());
   if (!part.ok()) return std::nullopt;
   return *std::move(part);
 }
@@ -105,6 +117,10 @@ class Cutter {
   absl::StatusOr<Graph> Run() && {
     for (const OperatorNode& node : source_.nodes()) {
       if (group_bytes_ > 0) FindGroups(node);
+      if (const auto sum = sums_.find(node.id); sum != sums_.end()) {
+        ASHLAR_RETURN_IF_ERROR(AddSums(node, sum->second));
+        continue;
+      }
       const auto group = groups_.find(node.id);
       const std::optional<Cut> cut = group != groups_.end() ? group->second : CutOf(node);
       ASHLAR_RETURN_IF_ERROR(cut ? AddPanels(node, *cut) : rewriter_.Copy(node));
@@ -152,40 +168,92 @@ class Cutter {
     return cut;
   }
 
-  // Adds the cuts of a wide convolution and of its reader to `groups_`, if it has one. Returns the
-  // bytes of a row, or 0.
+  // Adds the cuts of a wide convolution and of its readers to `groups_` and `sums_`, if it has
+  // some. Returns the bytes of a row, or 0.
   int64_t FindGroups(const OperatorNode& node) {
-    if (node.outputs.size() != 1 || node.op->role() != Role::kCompute) return 0;
-    const int var = node.outputs[0];
-    const TensorType& wide = source_.var(var).type;
-    const std::optional<PanelAxes> axes = PanelAxesOf(*node.op, source_.SiteOf(node));
-    if (!axes || axes->output != 1 || wide.shape.rank() != 4 || wide.shape.num_elements() == 0 ||
-        source_.readers(var).size() != 1) {
+    if (node.outputs.size() != 1 || node.op->role() != Role::kCompute ||
+        groups_.contains(node.id) || sums_.contains(node.id)) {
       return 0;
     }
-    const OperatorNode& reader = source_.node(source_.readers(var)[0]);
-    if (reader.op->role() != Role::kCompute || reader.inputs[0] != var) return 0;
-    const std::optional<PanelAxes> depthwise = ChannelAxesOf(*reader.op, source_.SiteOf(reader));
-    if (!depthwise || !HasParts(node, *axes, 0) || !HasParts(reader, *depthwise, 1)) return 0;
+    const TensorType& wide = source_.var(node.outputs[0]).type;
+    const std::optional<PanelAxes> axes = PanelAxesOf(*node.op, source_.SiteOf(node));
+    if (!axes || axes->output != 1 || wide.shape.rank() != 4 || wide.shape.num_elements() == 0 ||
+        !HasParts(node, *axes, 0)) {
+      return 0;
+    }
+    // Functions of single elements, then a convolution.
+    std::vector<const OperatorNode*> functions;
+    const OperatorNode* reader = ReaderOf(node);
+    while (reader != nullptr && reader->op->is_pointwise() && reader->inputs.size() == 1) {
+      functions.push_back(reader);
+      reader = ReaderOf(*reader);
+    }
+    if (reader == nullptr) return 0;
     const int64_t channels = wide.shape[1];
     const int64_t row = wide.bytes() / (wide.shape[0] * wide.shape[2]);
-    const int64_t count =
-        std::min(CeilDivide(row, group_bytes_), CeilDivide(channels, kChannelBlock));
-    const int64_t step = RoundUp(CeilDivide(channels, count), kChannelBlock);
+    const std::optional<GroupAxes> grouped = GroupAxesOf(*reader->op, source_.SiteOf(*reader));
+    const std::optional<ChannelSums> sums = SumsOf(node, *reader);
+    const bool in_groups = grouped && HasParts(*reader, *grouped, 1);
+    if (!in_groups && !sums) return 0;
+    const int64_t made = source_.var(reader->outputs[0]).type.shape[1];
+    // Groups of whole blocks, of the wide image as of the reader's output.
+    int64_t unit = in_groups ? channels / grouped->groups : 1;
+    const int64_t first = unit;
+    while (unit < channels && (unit % kChannelBlock != 0 ||
+                               (in_groups && unit * made / channels % kChannelBlock != 0))) {
+      unit += first;
+    }
+    const int64_t count = std::min(CeilDivide(row, group_bytes_), CeilDivide(channels, unit));
+    const int64_t step = RoundUp(CeilDivide(channels, count), unit);
     if (step >= channels) return 0;
     groups_[node.id] = {*axes, channels, step, /*joined=*/false};
-    groups_[reader.id] = {*depthwise, channels, step};
+    for (const OperatorNode* const function : functions) {
+      groups_[function->id] = {{1, {1}}, channels, step, /*joined=*/false};
+    }
+    if (in_groups) {
+      groups_[reader->id] = {*grouped, made, step * made / channels};
+    } else {
+      sums_[reader->id] = {*sums, channels, step};
+    }
     return row;
+  }
+
+  // Returns the only reader of a node's only output, as its first input; null if it has another, or
+  // reads another shape.
+  const OperatorNode* ReaderOf(const OperatorNode& node) const {
+    const int var = node.outputs[0];
+    if (source_.readers(var).size() != 1) return nullptr;
+    const OperatorNode& reader = source_.node(source_.readers(var)[0]);
+    const bool reads = reader.op->role() == Role::kCompute && reader.outputs.size() == 1 &&
+                       reader.inputs[0] == var &&
+                       std::count(reader.inputs.begin(), reader.inputs.end(), var) == 1;
+    const Shape& made = source_.var(reader.outputs[0]).type.shape;
+    return reads && made.rank() == 4 ? &reader : nullptr;
+  }
+
+  // Returns the sums of a convolution that reads `node`'s image, if rows of that are wider than
+  // those it is made of, and those made of it.
+  std::optional<ChannelSums> SumsOf(const OperatorNode& node, const OperatorNode& reader) const {
+    const HostTensor* const filter =
+        reader.inputs.size() > 1 ? source_.constant(reader.inputs[1]) : nullptr;
+    if (filter == nullptr) return std::nullopt;
+    const auto channels = [&](int var) { return source_.var(var).type.shape[1]; };
+    const int64_t wide = channels(node.outputs[0]);
+    if (wide <= channels(node.inputs[0]) || wide <= channels(reader.outputs[0])) {
+      return std::nullopt;
+    }
+    return ChannelSumsOf(*reader.op, source_.SiteOf(reader));
   }
 
   // Returns whether all inputs from `first` on that would be cut are constants that can be.
   bool HasParts(const OperatorNode& node, const PanelAxes& axes, size_t first) const {
+    const int64_t channels = source_.var(node.outputs[0]).type.shape[1];
     for (size_t i = first; i < node.inputs.size(); ++i) {
       if (axes.inputs[i] < 0) continue;
       const HostTensor* const value = source_.constant(node.inputs[i]);
-      const Shape& shape = source_.var(node.inputs[i]).type.shape;
-      if (value == nullptr || !QuantizationOf(*value, axes.inputs[i], {0, shape[axes.inputs[i]]}) ||
-          shape[axes.inputs[i]] != source_.var(node.outputs[0]).type.shape[1]) {
+      const int64_t extent = source_.var(node.inputs[i]).type.shape[axes.inputs[i]];
+      if (value == nullptr || !QuantizationOf(*value, axes.inputs[i], {0, extent}) ||
+          channels % extent != 0) {
         return false;
       }
     }
@@ -199,8 +267,10 @@ class Cutter {
       const Range range = {begin, std::min(begin + cut.step, cut.extent)};
       std::vector<int> inputs;
       for (size_t i = 0; i < node.inputs.size(); ++i) {
-        ASHLAR_ASSIGN_OR_RETURN(const int input,
-                                InputOf(node.inputs[i], cut.axes.inputs[i], range));
+        const int axis = cut.axes.inputs[i];
+        const Shape& shape = source_.var(node.inputs[i]).type.shape;
+        const Range part = axis < 0 ? range : ShareOf(range, shape[axis], cut.extent);
+        ASHLAR_ASSIGN_OR_RETURN(const int input, InputOf(node.inputs[i], axis, part));
         inputs.push_back(input);
       }
       GraphBuilder::NodeOptions options;
@@ -218,6 +288,40 @@ class Cutter {
         OperatorPtr join,
         operators_.Make("Concat", {{"axis", static_cast<int64_t>(cut.axes.output)}}));
     return rewriter_.Substitute(node, std::move(join), std::move(panels));
+  }
+
+  // Adds a convolution as sums over groups of channels that were cut before it.
+  absl::Status AddSums(const OperatorNode& node, const SumCut& cut) {
+    constexpr int kFilter = 1, kBias = 2, kZ = 3;
+    const TensorType& output = source_.var(node.outputs[0]).type;
+    const HostTensor none = HostTensor::Zeros(output.dtype, {1, output.shape[1], 1, 1});
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> no_bias,
+                            rewriter_.builder().Add(operators_.MakeConstant(none), {}));
+    int sum = -1;
+    for (int64_t begin = 0; begin < cut.extent; begin += cut.step) {
+      const Range range = {begin, std::min(begin + cut.step, cut.extent)};
+      const bool is_first = begin == 0, is_last = range.end == cut.extent;
+      std::vector<int> inputs;
+      ASHLAR_ASSIGN_OR_RETURN(const int image, InputOf(node.inputs[0], 1, range));
+      ASHLAR_ASSIGN_OR_RETURN(const int filter, InputOf(node.inputs[kFilter], 1, range));
+      inputs = {image, filter, no_bias[0]};
+      if (is_first) {
+        if (node.inputs.size() > kBias) inputs[kBias] = rewriter_.Map(node.inputs[kBias]);
+        if (node.inputs.size() > kZ) inputs.push_back(rewriter_.Map(node.inputs[kZ]));
+      } else {
+        inputs.push_back(sum);
+      }
+      if (is_last) return rewriter_.Substitute(node, cut.sums.last, std::move(inputs));
+      GraphBuilder::NodeOptions options;
+      options.name = absl::StrCat(node.name, "/", begin / cut.step);
+      options.priority = node.priority;
+      options.output_formats = {output.format};
+      ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> made,
+                              rewriter_.builder().Add(is_first ? cut.sums.first : cut.sums.next,
+                                                      std::move(inputs), std::move(options)));
+      sum = made[0];
+    }
+    return absl::OkStatus();
   }
 
   // Returns the part of an input that a panel reads.
@@ -263,7 +367,8 @@ class Cutter {
   const OperatorTable& operators_;
   const int64_t panel_bytes_, group_bytes_;
   const WeightBytes packed_;
-  absl::flat_hash_map<int, Cut> groups_;  // by id of a node
+  absl::flat_hash_map<int, Cut> groups_;   // by id of a node
+  absl::flat_hash_map<int, SumCut> sums_;  // by id of a node
   const Graph* cut_as_ = nullptr;
   absl::flat_hash_map<std::string, int> first_panels_;  // of `cut_as_`: their outputs, by name
   GraphRewriter rewriter_;

@@ -2,9 +2,11 @@
 // together. Each panel is an ordinary operator; a Concat joins the panels, which most often are
 // written into their places.
 //
-// Wide convolutions in front of depthwise ones are computed in groups of channels (fused depthwise
-// tiling, Stahl et al. 2023): a group is expanded and filtered before the next, and the Concat
-// joins the filtered groups, so the wide image never exists whole.
+// Wide convolutions in front of depthwise or grouped ones are computed in groups of channels (fused
+// depthwise tiling, Stahl et al. 2023): a group is expanded and filtered before the next, and the
+// Concat joins the filtered groups, so the wide image never exists whole. In front of a convolution
+// of one group, in Float32, wide are images of more channels than before and after; then each group
+// is added to a sum.
 #ifndef ASHLAR_RUNTIME_PLAN_STAGES_PANELS_H_
 #define ASHLAR_RUNTIME_PLAN_STAGES_PANELS_H_
 

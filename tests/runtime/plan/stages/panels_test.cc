@@ -9,8 +9,10 @@
 
 #include "opr/conv_bias.h"
 #include "opr/convolution.h"
+#include "opr/elemwise.h"
 #include "opr/matrix_mul.h"
 #include "opr/matrix_mul_bias.h"
+#include "opr/type_cvt.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/operators.h"
 #include "tests/support/tensors.h"
@@ -89,6 +91,82 @@ TEST_F(PanelsTest, WideImagesInFrontOfDepthwiseConvolutionsAreMadeInGroups) {
           var.type.shape.rank() == 4 && var.type.shape[1] > 16 && var.type.shape[3] == 6;
       EXPECT_EQ(wide, after.node(var.producer).op->type() == "Concat") << var.name;
     }
+  }
+}
+
+// Each group of a grouped convolution reads its own channels, here 4 or 24 for 8: panels have whole
+// blocks of 16 channels on both sides.
+TEST_F(PanelsTest, WideImagesInFrontOfGroupedConvolutionsAreMadeInGroups) {
+  for (const int64_t groups : {16, 10}) {
+    for (const int64_t read : {4, 24}) {
+      make_ = GraphMaker();
+      const int64_t wide = groups * read, made = groups * 8;
+      const int x = make_.Input("x", {1, 8, 4, 6});
+      const int y = make_.Add<ConvBiasForward>(
+          {{}, ScalarFunction::kRelu}, {x, Random({wide, 8, 1, 1}), Random({1, wide, 1, 1})});
+      const int f = make_.Add<Elemwise>({ScalarFunction::kTanh}, {y});
+      ConvBiasParam param;
+      param.sparse = SparseMode::kGroup;
+      param.pad_h = param.pad_w = 1;
+      const int z = make_.Add<ConvBiasForward>(
+          param, {f, Random({groups, 8, read, 3, 3}), Random({1, made, 1, 1})});
+      const Graph after = Cut(z, 0, {1, 8, 4, 6}, 1);
+      const int64_t step = read == 4 ? 4 : 2;  // groups of a panel
+      const std::vector<std::string> types = ComputingTypes(after);
+      EXPECT_EQ(std::count(types.begin(), types.end(), "Elemwise"), (groups + step - 1) / step);
+      for (const Var& var : after.vars()) {
+        if (var.type.shape.rank() != 4 || var.type.shape[3] != 6) continue;
+        if (after.node(var.producer).op->type() == "Concat") continue;
+        EXPECT_LE(var.type.shape[1], step * std::max<int64_t>(read, 8)) << var.name;
+      }
+    }
+  }
+}
+
+// The second of two dense convolutions adds what each group of channels brings; its activation
+// comes last.
+TEST_F(PanelsTest, WideImagesBetweenDenseConvolutionsAreMadeInGroups) {
+  for (const bool adds : {false, true}) {
+    make_ = GraphMaker();
+    const int x = make_.Input("x", {2, 8, 4, 6});
+    const int y = make_.Add<ConvBiasForward>({}, {x, Random({72, 8, 1, 1}), Random({1, 72, 1, 1})});
+    const int f = make_.Add<Elemwise>({ScalarFunction::kGelu}, {y});
+    const int w = Random({8, 72, 1, 1});
+    const ConvBiasParam relu = {{}, ScalarFunction::kRelu};
+    const int z = adds ? make_.Add<ConvBiasForward>(relu, {f, w, Random({1, 8, 1, 1}), x}, "last")
+                       : make_.Add<ConvolutionForward>({}, {f, w}, "last");
+    make_.Output(z);
+    const Graph before = std::move(make_).Build();
+    const Graph after = Value(CutIntoPanels(before, Operators(), 0, 32 * 6 * 4));
+    const HostTensor input = RandomTensor(random_, {2, 8, 4, 6});
+    EXPECT_TRUE(Near(Value(EvaluateGraph(after, {{"x", input}}))[0],
+                     Value(EvaluateGraph(before, {{"x", input}}))[0], 1e-4));
+    for (const Var& var : after.vars()) {
+      if (var.type.shape.rank() == 4 && var.type.shape[3] == 6) {
+        EXPECT_LE(var.type.shape[1], 32) << var.name;
+      }
+    }
+    std::vector<std::string> types = ComputingTypes(after);
+    EXPECT_EQ(types.size(), 9u);
+    EXPECT_EQ(types.back(), "ConvBiasForward");
+    EXPECT_EQ(WidestGroupRow(before, Operators()), 72 * 6 * 4);
+  }
+}
+
+// Rows that are no wider than those before and after, and sums that would be rounded to 16 bits,
+// stay whole.
+TEST_F(PanelsTest, DenseConvolutionsOfNarrowImagesStayWhole) {
+  for (const bool half : {false, true}) {
+    make_ = GraphMaker();
+    int x = make_.Input("x", {1, 8, 4, 4});
+    if (half) x = make_.Add<TypeCvt>({DType::kFloat16}, {x});
+    const auto filter = [&](const Shape& shape) {
+      return half ? make_.Constant(HostTensor::Zeros(DType::kFloat16, shape)) : Random(shape);
+    };
+    const int y = make_.Add<ConvolutionForward>({}, {x, filter({64, 8, 1, 1})});
+    make_.Output(make_.Add<ConvolutionForward>({}, {y, filter({half ? 8 : 64, 64, 1, 1})}));
+    const Graph graph = std::move(make_).Build();
+    EXPECT_EQ(WidestGroupRow(graph, Operators()), 0);
   }
 }
 
