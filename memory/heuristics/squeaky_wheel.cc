@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "memory/heuristics/dive.h"
-#include "memory/heuristics/first_fit.h"
 
 namespace ashlar::memory {
 namespace {
@@ -45,7 +44,12 @@ void SqueakyWheel::Judge(const std::vector<int64_t>& bases, Result& result) cons
 std::vector<int64_t> SqueakyWheel::Place(const Line& line, absl::Span<const int32_t> order,
                                          double depth, Work& work, int64_t deadline) const {
   const bool holes = instance_.has_fixed() || (!instance_.all_flat() && attempts_ % 2 == 1);
-  if (holes && instance_.groups() <= kMaxHoleGroups) return PlaceFirstFit(instance_, order, work);
+  if (holes && instance_.groups() <= kMaxHoleGroups) {
+    if (!first_fit_) first_fit_.emplace(instance_);
+    first_fit_->TakeBack(0);
+    for (const int32_t g : order) first_fit_->Place(g, work);
+    return first_fit_->bases();
+  }
   if (depth == 1 || instance_.has_fixed()) {
     return PlaceDive(instance_, index_, order, line.rule, EmptyDive(instance_), work, deadline);
   }

@@ -4,11 +4,13 @@
 #define ASHLAR_MEMORY_HEURISTICS_SQUEAKY_WHEEL_H_
 
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "memory/heuristics/dive.h"
+#include "memory/heuristics/first_fit.h"
 #include "memory/problem/instance.h"
 #include "memory/problem/lifetime_index.h"
 #include "memory/problem/work.h"
@@ -63,6 +65,7 @@ class SqueakyWheel {
   int64_t target_;
   const size_t plain_;  // attempts with the plain priorities
   mutable LifetimeIndex index_;
+  mutable std::optional<FirstFit> first_fit_;  // kept for its memory
   std::mt19937 random_;
   std::vector<Line> lines_;
   int64_t attempts_ = 0;

@@ -28,7 +28,7 @@ constexpr size_t kNearlyLeastTilings = 6;
 // How often a segment is placed, how many are placed again at once, and how often a call does that.
 constexpr int kPlacings = 3;
 constexpr size_t kAgain = 2;
-constexpr int kRounds = 4;
+constexpr int kRounds = 2;
 
 int64_t ValueOf(const TilingWay& way) { return std::max(way.bytes, way.placed); }
 

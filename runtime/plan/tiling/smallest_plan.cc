@@ -62,11 +62,7 @@ class Stages {
       ASHLAR_RETURN_IF_ERROR(LookAt(i, limit, looks));
     }
     if (least_plan_ == before) return absl::OkStatus();
-    for (const Look& look : Nearest(looks)) {
-      if (look.bound >= least_) continue;
-      ASHLAR_RETURN_IF_ERROR(
-          PlanOne(look, {nullptr, true, Thoroughness::kChosen}, limit, /*or_equal=*/false));
-    }
+    ASHLAR_RETURN_IF_ERROR(PlanAgain(Nearest(looks), limit));
     ASHLAR_RETURN_IF_ERROR(TryFastKernels());
     if (least_plan_->tiles.empty()) return absl::OkStatus();
     ASHLAR_ASSIGN_OR_RETURN(
@@ -173,6 +169,29 @@ class Stages {
       nearest.push_back(looks[chosen[i]]);
     }
     return nearest;
+  }
+
+  // Plans tilings with more work, some of a rewrite at a time, as long as each may be the smallest.
+  absl::Status PlanAgain(const std::vector<Look>& looks, double limit) {
+    for (size_t next = 0; next < looks.size();) {
+      const size_t rewrite = looks[next].rewrite;
+      std::vector<const Look*> some;
+      std::vector<TiledPlans::Candidate> candidates;
+      for (; next < looks.size() && looks[next].rewrite == rewrite && some.size() < kTogether;
+           ++next) {
+        if (looks[next].bound >= least_) continue;
+        some.push_back(&looks[next]);
+        candidates.push_back({&looks[next].tiling, true, Thoroughness::kChosen});
+      }
+      ASHLAR_ASSIGN_OR_RETURN(auto planned, rewrites_[rewrite]->Plan(candidates));
+      for (size_t i = 0; i < some.size(); ++i) {
+        if (planned[i] == nullptr || planned[i]->extra_flops_ratio > limit) continue;
+        if (Offer(std::move(planned[i]), rewrite, candidates[i], /*or_equal=*/false)) {
+          best_ = *some[i];
+        }
+      }
+    }
+    return absl::OkStatus();
   }
 
   // Usually the kernels that need little are the fastest that fit, too.
