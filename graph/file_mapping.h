@@ -23,7 +23,6 @@ class FileMapping {
 
   const void* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
-  const std::string& path() const { return path_; }
 
   // Brings bytes into memory, so that reading them soon is no signal. If they cannot be read,
   // DataLoss with kDamagedFile, which names the file. Does nothing before Linux 5.14.

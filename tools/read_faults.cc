@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 
@@ -14,11 +15,13 @@ namespace {
 
 struct sigaction before = {};
 std::atomic<bool> reported = false;
+bool on_terminal = false;
 
 void Write(const char* text) {
   size_t left = std::strlen(text);
   while (left > 0) {
     const ssize_t written = write(STDERR_FILENO, text, left);
+    if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return;
     text += written;
     left -= static_cast<size_t>(written);
@@ -37,7 +40,7 @@ void Handle(int signal, siginfo_t* info, void*) {
   if (reported.exchange(true)) {
     for (;;) pause();  // another thread ends the process
   }
-  if (isatty(STDERR_FILENO) != 0) Write("\r\033[K");  // over a line of progress
+  if (on_terminal) Write("\r\033[K");  // over a line of progress
   Write("error: ");
   Write(path);
   Write(
@@ -48,6 +51,7 @@ void Handle(int signal, siginfo_t* info, void*) {
 }  // namespace
 
 void ExitOnReadFaults() {
+  on_terminal = isatty(STDERR_FILENO) != 0;
   struct sigaction action = {};
   action.sa_sigaction = Handle;
   action.sa_flags = SA_SIGINFO;

@@ -54,7 +54,9 @@ absl::Status LockCodeOnUse(CodeOf whose) {
       if (is_this != of_this) return;
       madvise(code, bytes, MADV_DONTNEED);
       madvise(code, bytes, MADV_RANDOM);
-      if (mlock2(code, bytes, MLOCK_ONFAULT) != 0) error = errno;
+      if (mlock2(code, bytes, MLOCK_ONFAULT) == 0) return;
+      error = errno;
+      madvise(code, bytes, MADV_NORMAL);
     });
   }
   if (error == 0) return absl::OkStatus();

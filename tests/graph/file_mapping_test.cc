@@ -16,7 +16,8 @@
 namespace ashlar::testing {
 namespace {
 
-constexpr int64_t kPage = 4096, kPages = 4;
+const int64_t kPage = sysconf(_SC_PAGESIZE);
+constexpr int64_t kPages = 4;
 
 // A file of some pages, mapped.
 class FileMappingTest : public ::testing::Test {

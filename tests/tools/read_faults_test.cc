@@ -27,18 +27,20 @@ namespace {
 
 using ::testing::HasSubstr;
 
+const size_t kPage = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+
 class ShortenedFileTest : public ::testing::Test {
  protected:
   void SetUp() override {
     path_ = absl::StrCat(::testing::TempDir(), "/shortened_", getpid());
-    std::ofstream(path_) << std::string(3 * 4096, 'x');
+    std::ofstream(path_) << std::string(3 * kPage, 'x');
   }
   void TearDown() override { std::filesystem::remove(path_); }
   // Reads the last byte of a file that is shortened after it was mapped.
   void ReadShortened(const unsigned char* bytes) const {
     std::filesystem::resize_file(path_, 100);
     [[maybe_unused]] const unsigned char read =
-        *const_cast<const volatile unsigned char*>(bytes + 3 * 4096 - 1);
+        *const_cast<const volatile unsigned char*>(bytes + 3 * kPage - 1);
   }
   std::string path_;
 };

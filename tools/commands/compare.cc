@@ -69,7 +69,8 @@ struct ToleranceFlags {
     for (const std::string& text : given) {
       const auto [name, value] = Split(text);
       double number = 0;
-      if (name == output && absl::SimpleAtod(value, &number)) return number;
+      const bool is_named = !name.empty() && name == output;
+      if (is_named && absl::SimpleAtod(value, &number)) return number;
       if (name.empty() && absl::SimpleAtod(value, &number)) found = number;
     }
     return found;

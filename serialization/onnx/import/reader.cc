@@ -116,8 +116,10 @@ absl::StatusOr<Parsed> Parse(absl::Span<const uint8_t> bytes, const MappedFile* 
                                   static_cast<size_t>(options.least_in_file), PageByPage(file));
   if (file != nullptr) file->DropResidentPages();
   Blocks blocks(parsed.parts.messages, file);
-  if (size == 0 || !parsed.model.ParseFromZeroCopyStream(&blocks)) {
-    ASHLAR_RETURN_IF_ERROR(blocks.status());
+  const bool is_model = size > 0 && parsed.model.ParseFromZeroCopyStream(&blocks);
+  // A read that fails between two fields looks like the end of the file.
+  ASHLAR_RETURN_IF_ERROR(blocks.status());
+  if (!is_model) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": no ONNX model, or a damaged one (", size, " bytes)"));
   }
