@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "graph/rewriter.h"
@@ -75,7 +76,10 @@ void BiasCorrection::Add(const Var& var, const HostTensor& value) {
   if (value.dtype() != DType::kFloat32) return;
   const absl::Span<const float> x = value.data<float>();
   const Shape& shape = value.shape();
-  if (const auto found = sources_.find(var.id); found != sources_.end() && shape.rank() > 0) {
+  // Beyond so many samples, which change the mean no more, sums could overflow.
+  constexpr int64_t kMostSamples = std::numeric_limits<int32_t>::max() / 256;
+  if (const auto found = sources_.find(var.id); found != sources_.end() && shape.rank() > 0 &&
+                                                found->second.count <= kMostSamples - shape[0]) {
     Source& source = found->second;
     const Quantization& of = source.type.quantization;
     const int32_t least = LeastOf(source.type.dtype), most = MostOf(source.type.dtype);

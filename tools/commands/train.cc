@@ -399,7 +399,8 @@ class TrainCommand final : public Command {
 
   // Keeps the weights if the validation loss is the least so far.
   absl::Status KeepBest(int64_t epoch, double loss) {
-    if (best_.epoch >= 0 && !(loss < best_.loss)) return absl::OkStatus();
+    const bool has_loss = best_.epoch >= 0 && !std::isnan(best_.loss);
+    if (has_loss && !(loss < best_.loss)) return absl::OkStatus();
     best_.epoch = epoch;
     best_.loss = loss;
     best_.states.clear();

@@ -5,7 +5,6 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "graph/status.h"
-#include "opr/split.h"
 #include "opr/table.h"
 #include "runtime/plan/stages/kernel_choice.h"
 #include "runtime/plan/stages/panels.h"
@@ -93,13 +92,13 @@ absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanTarget& targe
       Operators(),           left ? Format::kDefault : device->image_format(), target.precision,
       device->runs_chains(), device->adds_quantized() && HasQuantized(graph),  has_kernel,
       device->reads_planes()};
-  // Operators with several outputs end tiled segments, so tiled images are split into slices.
+  // Operators with several outputs end tiled segments, so any that splits images is composed of
+  // slices.
   absl::flat_hash_set<const Operator*> splits;
   for (const OperatorNode& node : graph.nodes()) {
-    const bool is_split = node.op->type() == Split::kType;
-    if (options.tiled && is_split && graph.var(node.inputs[0]).type.shape.rank() == 4) {
-      splits.insert(node.op.get());
-    }
+    if (!options.tiled || node.outputs.size() < 2 || node.inputs.empty()) continue;
+    const bool is_image = graph.var(node.inputs[0]).type.shape.rank() == 4;
+    if (is_image && node.op->storage_rules(graph.SiteOf(node)).moves) splits.insert(node.op.get());
   }
   const HasKernel is_kept = [&](const Operator& op) {
     return has_kernel(op) && !splits.contains(&op);

@@ -8,7 +8,6 @@
 #include "graph/passes/pass.h"
 #include "graph/region.h"
 #include "graph/status.h"
-#include "opr/relayout_format.h"
 #include "opr/table.h"
 #include "runtime/plan/stages/panels.h"
 
@@ -33,9 +32,9 @@ bool BlocksTakeMemory(const Graph& graph) {
     return IsBlocked(var.type.format) && var.type.shape[1] % kChannelBlock != 0;
   };
   const auto is_copy = [&](const OperatorNode& node) {
-    if (node.op->type() != RelayoutFormat::kType) return false;
+    if (node.inputs.empty() || node.outputs.empty() || graph.HasWeights(node)) return false;
     const TensorType &from = graph.var(node.inputs[0]).type, &to = graph.var(node.outputs[0]).type;
-    if (!IsBlocked(from.format) && !IsBlocked(to.format)) return false;
+    if (IsBlocked(from.format) == IsBlocked(to.format) || to.shape.rank() != 4) return false;
     return to.shape[2] * to.shape[3] > 1;  // others are views
   };
   return std::any_of(graph.vars().begin(), graph.vars().end(), is_padded) ||
