@@ -40,6 +40,9 @@ class MemoryGroup:
 
     def limit(self, size):
         (self.path / ("memory.limit_in_bytes" if self.old else "memory.max")).write_text(str(size))
+        swap = self.path / "memory.swap.max"
+        if swap.exists():
+            swap.write_text("0")
 
     def join(self, pid):
         (self.path / "cgroup.procs").write_text(str(pid))

@@ -61,6 +61,21 @@ TEST(ConvolutionBackwardData, IsTheTransposeOfTheConvolution) {
   EXPECT_GE(compared, 150);
 }
 
+// Regression: every pair of an element and a weight was visited, which took minutes for an image
+// and a filter that a small file declared.
+TEST(ConvolutionBackwardData, CountsPairsThatReachTheOutput) {
+  const auto computation = [](const ConvolutionParam& param, int64_t image, int64_t window) {
+    const TensorType src{DType::kFloat32, {1, 1, 1, image}};
+    const TensorType filter{DType::kFloat32, {1, 1, 1, window}};
+    return ConvolutionBackwardData(param).KeptComputation(OwnedSite{{{src}, {filter}}, {src}});
+  };
+  ConvolutionParam param;
+  EXPECT_EQ(computation(param, 3, 2), 2 * 6);
+  EXPECT_EQ(computation(param, 1000000, 250000), int64_t{2} * 1000000 * 250000);
+  param.pad_w = param.pad_w_end = 1;
+  EXPECT_EQ(computation(param, 3, 2), 2 * 4);
+}
+
 TEST(ConvolutionBackwardData, SpreadsOneElement) {
   ConvolutionParam param;
   param.stride_h = param.stride_w = 2;

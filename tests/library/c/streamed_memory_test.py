@@ -54,7 +54,7 @@ def main(command, library, sources):
         try:
             with MemoryGroup() as group:
                 group.limit(total)
-                output = run("sh", "-c", f'{group.shell()}; exec "$@"', "sh", *arguments, inside)
+                run("sh", "-c", f'{group.shell()}; exec "$@"', "sh", *arguments, inside)
                 peak = group.peak()
             print(f"in a group of {total} bytes, which was charged {peak} at most:")
             assert inside.read_bytes() == outside.read_bytes()
