@@ -41,6 +41,12 @@ void FirstFit::Place(int32_t group, Work& work) {
   PlaceAt(group, base);
 }
 
+const std::vector<int64_t>& FirstFit::PlaceAll(absl::Span<const int32_t> order, Work& work) {
+  TakeBack(0);
+  for (const int32_t g : order) Place(g, work);
+  return bases_;
+}
+
 void FirstFit::PlaceAt(int32_t group, int64_t base) {
   before_.push_back({rects_.size(), floor_});
   Settle(group, base);
@@ -66,9 +72,7 @@ void FirstFit::Settle(int32_t group, int64_t base) {
 
 std::vector<int64_t> PlaceFirstFit(const Instance& instance, absl::Span<const int32_t> order,
                                    Work& work) {
-  FirstFit first_fit(instance);
-  for (const int32_t g : order) first_fit.Place(g, work);
-  return first_fit.bases();
+  return FirstFit(instance).PlaceAll(order, work);
 }
 
 }  // namespace ashlar::memory

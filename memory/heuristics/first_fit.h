@@ -24,6 +24,8 @@ class FirstFit {
   // Puts a group into the lowest gap among the placed groups that are live with it. Time is
   // proportional to their number, times the logarithm.
   void Place(int32_t group, Work& work);
+  // Places groups in the given order, after all placed ones are taken back. Returns bases().
+  const std::vector<int64_t>& PlaceAll(absl::Span<const int32_t> order, Work& work);
   // Puts a group back to a previous base, which must be free again.
   void PlaceAt(int32_t group, int64_t base);
   // The number of placed groups; TakeBack removes the last ones until `left` remain.

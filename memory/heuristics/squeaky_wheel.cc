@@ -46,9 +46,7 @@ std::vector<int64_t> SqueakyWheel::Place(const Line& line, absl::Span<const int3
   const bool holes = instance_.has_fixed() || (!instance_.all_flat() && attempts_ % 2 == 1);
   if (holes && instance_.groups() <= kMaxHoleGroups) {
     if (!first_fit_) first_fit_.emplace(instance_);
-    first_fit_->TakeBack(0);
-    for (const int32_t g : order) first_fit_->Place(g, work);
-    return first_fit_->bases();
+    return first_fit_->PlaceAll(order, work);
   }
   if (depth == 1 || instance_.has_fixed()) {
     return PlaceDive(instance_, index_, order, line.rule, EmptyDive(instance_), work, deadline);

@@ -176,20 +176,12 @@ class Stages {
     for (size_t next = 0; next < looks.size();) {
       const size_t rewrite = looks[next].rewrite;
       std::vector<const Look*> some;
-      std::vector<TiledPlans::Candidate> candidates;
       for (; next < looks.size() && looks[next].rewrite == rewrite && some.size() < kTogether;
            ++next) {
-        if (looks[next].bound >= least_) continue;
-        some.push_back(&looks[next]);
-        candidates.push_back({&looks[next].tiling, true, Thoroughness::kChosen});
+        if (looks[next].bound < least_) some.push_back(&looks[next]);
       }
-      ASHLAR_ASSIGN_OR_RETURN(auto planned, rewrites_[rewrite]->Plan(candidates));
-      for (size_t i = 0; i < some.size(); ++i) {
-        if (planned[i] == nullptr || planned[i]->extra_flops_ratio > limit) continue;
-        if (Offer(std::move(planned[i]), rewrite, candidates[i], /*or_equal=*/false)) {
-          best_ = *some[i];
-        }
-      }
+      ASHLAR_RETURN_IF_ERROR(PlanTogether(rewrite, some, {nullptr, true, Thoroughness::kChosen},
+                                          limit, /*or_equal=*/false));
     }
     return absl::OkStatus();
   }
@@ -210,11 +202,21 @@ class Stages {
   }
 
   // Plans a tiling as `how` says, and offers the plan.
-  absl::Status PlanOne(const Look& look, TiledPlans::Candidate how, double limit, bool or_equal) {
-    how.tiling = &look.tiling;
-    ASHLAR_ASSIGN_OR_RETURN(auto planned, rewrites_[look.rewrite]->Plan({how}));
-    if (planned[0] == nullptr || planned[0]->extra_flops_ratio > limit) return absl::OkStatus();
-    if (Offer(std::move(planned[0]), look.rewrite, how, or_equal)) best_ = look;
+  absl::Status PlanOne(const Look& look, const TiledPlans::Candidate& how, double limit,
+                       bool or_equal) {
+    return PlanTogether(look.rewrite, {&look}, how, limit, or_equal);
+  }
+
+  // The same for tilings of one rewrite, at the same time.
+  absl::Status PlanTogether(size_t rewrite, const std::vector<const Look*>& looks,
+                            const TiledPlans::Candidate& how, double limit, bool or_equal) {
+    std::vector<TiledPlans::Candidate> candidates(looks.size(), how);
+    for (size_t i = 0; i < looks.size(); ++i) candidates[i].tiling = &looks[i]->tiling;
+    ASHLAR_ASSIGN_OR_RETURN(auto planned, rewrites_[rewrite]->Plan(candidates));
+    for (size_t i = 0; i < looks.size(); ++i) {
+      if (planned[i] == nullptr || planned[i]->extra_flops_ratio > limit) continue;
+      if (Offer(std::move(planned[i]), rewrite, candidates[i], or_equal)) best_ = *looks[i];
+    }
     return absl::OkStatus();
   }
 
