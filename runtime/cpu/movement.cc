@@ -4,6 +4,7 @@
 
 #include "graph/status.h"
 #include "opr/assign.h"
+#include "opr/bit_cast.h"
 #include "opr/dimshuffle.h"
 #include "opr/expand.h"
 #include "opr/get_var_shape.h"
@@ -19,7 +20,7 @@
 namespace ashlar::cpu {
 namespace {
 
-// Copies elements in the same order: Assign, Reshape, OutputCallback.
+// Copies elements in the same order: Assign, BitCast, Reshape, OutputCallback.
 absl::StatusOr<KernelList> MakePlainCopy(const KernelRequest& request) {
   const int64_t bytes = request.inputs[0].bytes();
   const int threads = request.threads;
@@ -145,7 +146,7 @@ void RegisterMovementKernels(KernelRegistry& registry) {
   registry.Register<Dimshuffle>(MakeDimshuffle);
   registry.Register<Expand>(MakeExpand);
   registry.Register<GetVarShape>(MakeGetVarShape);
-  RegisterEach<Assign, OutputCallback, Reshape>(registry, MakePlainCopy);
+  RegisterEach<Assign, BitCast, OutputCallback, Reshape>(registry, MakePlainCopy);
   registry.Register<Split>(MakeSplit);
   registry.Register<Subtensor>(MakeSubtensor);
 }

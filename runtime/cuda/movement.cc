@@ -4,6 +4,7 @@
 
 #include "graph/status.h"
 #include "opr/assign.h"
+#include "opr/bit_cast.h"
 #include "opr/dimshuffle.h"
 #include "opr/get_var_shape.h"
 #include "opr/host_io.h"
@@ -49,6 +50,7 @@ absl::StatusOr<KernelList> MakeGetVarShape(const GetVarShape& op, const KernelRe
 
 void RegisterMovementKernels(KernelRegistry& registry, const LibraryKernels&) {
   registry.Register<Assign>(PlainCopy);
+  registry.Register<BitCast>(PlainCopy);
   registry.Register<Dimshuffle>(MakeDimshuffle);
   registry.Register<GetVarShape>(MakeGetVarShape);
   registry.Register<OutputCallback>(PlainCopy);

@@ -6,6 +6,7 @@
 
 #include "graph/status.h"
 #include "opr/assign.h"
+#include "opr/bit_cast.h"
 #include "opr/concat.h"
 #include "opr/dimshuffle.h"
 #include "opr/expand.h"
@@ -73,7 +74,7 @@ CodeCall RunCopyCall(int64_t bytes, CodeOperand from, CodeOperand to) {
   return call;
 }
 
-// Copies the bytes of input 0 in order: Assign, Reshape, OutputCallback.
+// Copies the bytes of input 0 in order: Assign, BitCast, Reshape, OutputCallback.
 absl::StatusOr<KernelList> MakePlainCopy(const KernelRequest& request) {
   return OnlyKernel({RunCopyCall(request.inputs[0].bytes(), Input(0), Output(0))});
 }
@@ -173,7 +174,7 @@ void RegisterMovementKernels(KernelRegistry& registry) {
   registry.Register<Dimshuffle>(MakeDimshuffle);
   registry.Register<Expand>(MakeExpand);
   registry.Register<GetVarShape>(MakeGetVarShape);
-  RegisterEach<Assign, OutputCallback, Reshape>(registry, MakePlainCopy);
+  RegisterEach<Assign, BitCast, OutputCallback, Reshape>(registry, MakePlainCopy);
   registry.Register<RelayoutFormat>(CopyOf);
   registry.Register<Split>(MakeSplit);
   registry.Register<Subtensor>(MakeSubtensor);

@@ -40,7 +40,7 @@ TEST(Gradient, OfScalarFunctionsIsThatByDifferences) { CheckFamily(AddScalarCase
 const std::set<std::string>& WithoutGradient() {
   static const auto* const types = new std::set<std::string>{
       // Whole numbers.
-      "ArgReduce", "CheckCount", "ElemwiseMultiType", "GetVarShape", "IndicesWithin",
+      "ArgReduce", "BitCast", "CheckCount", "ElemwiseMultiType", "GetVarShape", "IndicesWithin",
       "IntegerElemwise", "NonMaxSuppression", "NonZero",
       // Inputs and outputs.
       "Host2DeviceCopy", "ImmutableTensor", "InputCallback", "OutputCallback",
