@@ -7,6 +7,7 @@
 #include "opr/matrix_mul.h"
 #include "serialization/onnx/import/axes.h"
 #include "serialization/onnx/import/table.h"
+#include "serialization/onnx/tensors.h"
 
 namespace ashlar {
 namespace {
@@ -124,13 +125,13 @@ OnnxVars Stft(OnnxNode& node) {
   t.inverse = false;
   const bool one_side = node.Int("onesided", 1) != 0;
   const auto step = static_cast<int64_t>(node.KnownNumber(1, "frame_step"));
-  const HostTensor* const window = node.has(2) ? &node.Known(2, "the window") : nullptr;
-  t.length =
-      IntegerOr(node, 3, "frame_length", window == nullptr ? shape[1] : window->num_elements());
+  const OnnxVar window = node.has(2) ? node.input(2) : kNoOnnxVar;
+  t.length = IntegerOr(node, 3, "frame_length",
+                       window == kNoOnnxVar ? shape[1] : node.shape(window).num_elements());
   if (!node.ok()) return kNoOnnxVar;
   if (one_side && t.from_complex) return node.Unsupported("of one side of what has two");
   if (step < 1 || t.length < 1 || t.length > shape[1] ||
-      (window != nullptr && window->num_elements() != t.length)) {
+      (window != kNoOnnxVar && node.shape(window).num_elements() != t.length)) {
     return node.Invalid(
         absl::StrCat("frames of ", t.length, ", ", step, " apart, of a signal ", shape.ToString()));
   }
@@ -139,12 +140,11 @@ OnnxVars Stft(OnnxNode& node) {
   std::optional<HostTensor> matrix = MatrixOf(node, t, node.dtype(x), true);
   if (!matrix) return kNoOnnxVar;
   const int64_t parts = shape[2];
-  for (int64_t i = 0; window != nullptr && i < matrix->num_elements(); ++i) {
-    matrix->Set(i, matrix->At(i) * window->At(i % t.rows() / parts));
+  OnnxVar filters = node.Reshaped(node.Constant(*std::move(matrix)), {t.columns(), t.in, parts});
+  if (window != kNoOnnxVar) {
+    filters = node.Product(filters, node.Reshaped(window, {t.in, 1}));
   }
-  const OnnxVar filters =
-      node.Permuted(node.Reshaped(node.Constant(*std::move(matrix)), {t.columns(), 1, t.in, parts}),
-                    {0, 3, 1, 2});
+  filters = node.Permuted(node.Reshaped(filters, {t.columns(), 1, t.in, parts}), {0, 3, 1, 2});
   ConvolutionParam param;
   param.stride_w = step;
   x = node.Reshaped(node.Permuted(x, {0, 2, 1}), {shape[0], parts, 1, shape[1]});
@@ -152,6 +152,49 @@ OnnxVars Stft(OnnxNode& node) {
   const int64_t frames = node.shape(y)[3];
   return node.Reshaped(node.Permuted(node.Reshaped(y, {shape[0], t.columns(), frames}), {0, 2, 1}),
                        {shape[0], frames, t.out, 2});
+}
+
+// Triangles of weights, whose corners are at equal distances in mels: from the linear bins of a
+// transform to bins of mels.
+OnnxVars MelWeightMatrix(OnnxNode& node) {
+  const auto bins = static_cast<int64_t>(node.KnownNumber(0, "num_mel_bins"));
+  const auto length = static_cast<int64_t>(node.KnownNumber(1, "dft_length"));
+  const double rate = node.KnownNumber(2, "sample_rate");
+  const double low = node.KnownNumber(3, "lower_edge_hertz");
+  const double high = node.KnownNumber(4, "upper_edge_hertz");
+  const auto dtype = ComputedAs(static_cast<int>(node.Int("output_datatype", 1)));
+  if (!node.ok()) return kNoOnnxVar;
+  if (!dtype.ok()) return node.Fail(dtype.status());
+  if (bins < 1 || length < 1 || bins > kMostElements || length > kMostElements || !(rate > 0) ||
+      !(low >= 0) || !(high >= low)) {
+    return node.Invalid(absl::StrCat(bins, " bins of mels for a length of ", length));
+  }
+  std::optional<HostTensor> weights = node.NewTensor(*dtype, {length / 2 + 1, bins});
+  if (!weights) return kNoOnnxVar;
+  const auto mels = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
+  const double step = (mels(high) - mels(low)) / static_cast<double>(bins + 2);
+  std::vector<int64_t> corners;
+  for (int64_t i = 0; i < bins + 2; ++i) {
+    const double mel = static_cast<double>(i) * step + mels(low);
+    const double hertz = 700 * (std::pow(10, mel / 2595) - 1);
+    const double corner = std::floor(static_cast<double>(length + 1) * hertz / rate);
+    if (corner > static_cast<double>(length / 2)) {
+      return node.Invalid("a frequency beyond half of the sample rate");
+    }
+    corners.push_back(std::max<int64_t>(static_cast<int64_t>(corner), 0));
+  }
+  for (int64_t i = 0; i < bins; ++i) {
+    const int64_t *const at = &corners[static_cast<size_t>(i)], left = at[0], peak = at[1];
+    for (int64_t j = left; j < peak; ++j) {
+      weights->Set(j * bins + i, static_cast<double>(j - left) / static_cast<double>(peak - left));
+    }
+    weights->Set(peak * bins + i, 1);
+    for (int64_t j = peak; j < at[2]; ++j) {
+      weights->Set(j * bins + i,
+                   static_cast<double>(at[2] - j) / static_cast<double>(at[2] - peak));
+    }
+  }
+  return node.Constant(*std::move(weights));
 }
 
 // Returns the sum of cosines with 0, 1 and 2 periods over the window, with these factors.
@@ -175,7 +218,8 @@ constexpr OnnxRow kFourierRows[] = {
     OnnxRow("DFT", 1, 3, Dft).Limits("a length known before the run"),
     OnnxRow("HammingWindow", 1, 1, WindowOf<25, 21, 0, 46>).Limits("a size known before the run"),
     OnnxRow("HannWindow", 1, 1, WindowOf<1, 1, 0, 2>).Limits("a size known before the run"),
-    OnnxRow("STFT", 2, 4, Stft).Limits("a window and sizes known before the run"),
+    OnnxRow("MelWeightMatrix", 5, 5, MelWeightMatrix).Limits("of numbers known before the run"),
+    OnnxRow("STFT", 2, 4, Stft).Limits("sizes known before the run"),
 };
 
 }  // namespace

@@ -3,9 +3,11 @@
 #include <limits>
 
 #include "opr/base/strided.h"
+#include "opr/bit_cast.h"
 #include "opr/integer_elemwise.h"
 #include "serialization/onnx/import/table.h"
 #include "serialization/onnx/import/values.h"
+#include "serialization/onnx/tensors.h"
 
 namespace ashlar {
 namespace {
@@ -154,8 +156,29 @@ OnnxVars RunWhere(OnnxNode& node) {
   return node.Function(ScalarFunction::kSelect, {flags, x, y});
 }
 
+// A float of 16 bits in the file is Float32 here. It takes its own type for this.
+OnnxVars ImportBitCast(OnnxNode& node) {
+  OnnxVar x = node.input(0);
+  const int type = static_cast<int>(node.Int("to", 0));
+  const absl::StatusOr<DType> computed = ComputedAs(type);
+  if (!node.ok()) return kNoOnnxVar;
+  if (!computed.ok()) return node.Fail(computed.status());
+  if (node.dtype(x) == DType::kFloat32) {
+    x = node.Converted(x, DeclaredAs(node.onnx_type(0), DType::kFloat32));
+  }
+  const DType to = DeclaredAs(type, *computed), from = node.dtype(x);
+  if (to == from) return node.Converted(x, *computed);
+  if (SizeOf(from) != SizeOf(to) || to == DType::kBool) {
+    return node.Unsupported(absl::StrCat("from ", Name(from), " to ", Name(to)));
+  }
+  return node.Converted(node.Add<BitCast>({to}, {x}), *computed);
+}
+
 constexpr OnnxRow kLogicRows[] = {
     OnnxRow("And", 2, 2, RunLogic<ScalarFunction::kMul>).Folded(And),
+    OnnxRow("BitCast", 1, 1, ImportBitCast)
+        .Since(26)
+        .Limits("between types of one size, not to bool"),
     OnnxRow("BitShift", 2, 2, BitShift),
     OnnxRow("BitwiseAnd", 2, 2, Bitwise<IntegerFunction::kAnd>),
     OnnxRow("BitwiseNot", 1, 1, BitwiseNot),

@@ -86,8 +86,10 @@ class OnnxNodeReader {
   static NodeRule RuleOf(const onnx::NodeProto& node);
   absl::Status ReadCondition(const onnx::NodeProto& node, const std::vector<OnnxVar>& inputs,
                              OnnxScope& scope);
+  // Returns the outputs of a graph of the node, as many as the node has. Its input, if any, is
+  // `given`.
   absl::StatusOr<std::vector<OnnxVar>> ReadBranch(const onnx::NodeProto& node, const char* branch,
-                                                  OnnxScope& scope);
+                                                  OnnxScope& scope, OnnxVar given = kNoOnnxVar);
   // Copies the initializers of a graph inside of a node, which stays as it is, into `copy`.
   absl::Status AddTensorsOf(const onnx::GraphProto& graph, onnx::GraphProto& copy,
                             OnnxScope& scope);
@@ -99,6 +101,9 @@ class OnnxNodeReader {
                                                BodyReader read);
   absl::Status ReadCall(const onnx::NodeProto& node, const onnx::FunctionProto& function,
                         const std::vector<OnnxVar>& inputs, OnnxScope& scope);
+  // Attention whose scores and weights graphs of the node change (flex_attention.cc).
+  absl::Status ReadFlexAttention(const onnx::NodeProto& node, const std::vector<OnnxVar>& inputs,
+                                 OnnxScope& scope);
   // Loops (loops.cc).
   struct Unrolled;
   absl::Status ReadLoop(const onnx::NodeProto& node, const std::vector<OnnxVar>& inputs,

@@ -51,6 +51,9 @@ OnnxScope OnnxScope::Inside(const std::string& name) const {
 }
 
 OnnxNodeReader::NodeRule OnnxNodeReader::RuleOf(const NodeProto& node) {
+  if (node.domain() == "ai.onnx.preview" && node.op_type() == "FlexAttention") {
+    return &OnnxNodeReader::ReadFlexAttention;
+  }
   if (!OnnxDomain(node.domain()).empty()) return nullptr;
   if (node.op_type() == "If") return &OnnxNodeReader::ReadCondition;
   if (node.op_type() == "Loop") return &OnnxNodeReader::ReadLoop;
@@ -130,16 +133,21 @@ absl::StatusOr<std::vector<OnnxVar>> OnnxNodeReader::Guarded(OnnxVar condition, 
   return vars;
 }
 
-// Returns the outputs of a branch, as many as the node has.
 absl::StatusOr<std::vector<OnnxVar>> OnnxNodeReader::ReadBranch(const NodeProto& node,
                                                                 const char* branch,
-                                                                OnnxScope& scope) {
+                                                                OnnxScope& scope, OnnxVar given) {
   ASHLAR_RETURN_IF_ERROR(CheckOnnxNesting(scope));
   ASHLAR_ASSIGN_OR_RETURN(const GraphProto* const graph, OnnxGraphOf(node, branch));
   if (graph->output_size() < node.output_size()) {
     return absl::InvalidArgumentError(absl::StrCat(branch, " has too few outputs"));
   }
   OnnxScope inner = scope.Inside("");
+  if (given != kNoOnnxVar) {
+    if (graph->input_size() != 1) {
+      return absl::InvalidArgumentError(absl::StrCat(branch, " has not 1 input"));
+    }
+    inner.vars[graph->input(0).name()] = given;
+  }
   GraphProto tensors;
   ASHLAR_RETURN_IF_ERROR(AddTensorsOf(*graph, tensors, inner));
   std::vector<std::string> outputs;

@@ -20,8 +20,9 @@ constexpr Family kFamilies[] = {
 // All rows of these families become operators with Float64 kernels: functions of elements,
 // reductions, orders, and movements.
 constexpr Family kFamiliesOfDoubles[] = {
-    OnnxConstantRows, OnnxIndexRows, OnnxOrderRows,          OnnxPaddingRows, OnnxReductionRows,
-    OnnxSequenceRows, OnnxShapeRows, OnnxTensorSequenceRows, OnnxUniqueRows,
+    OnnxConstantRows, OnnxIndexRows,     OnnxOrderRows,          OnnxPaddingRows, OnnxReductionRows,
+    OnnxSequenceRows, OnnxShapeRows,     OnnxTensorSequenceRows, OnnxUniqueRows,  OnnxFeatureRows,
+    OnnxNgramRows,    OnnxOptimizerRows, OnnxTreeRows,
 };
 // The same of elements alone, with broadcasting.
 constexpr Family kFamiliesOfElements[] = {OnnxActivationRows, OnnxArithmeticRows, OnnxLogicRows};

@@ -92,12 +92,15 @@ absl::Span<const OnnxRow> OnnxConstantRows();
 absl::Span<const OnnxRow> OnnxContribRows();
 absl::Span<const OnnxRow> OnnxConvolutionRows();
 absl::Span<const OnnxRow> OnnxEinsumRows();
+absl::Span<const OnnxRow> OnnxFeatureRows();
 absl::Span<const OnnxRow> OnnxFourierRows();
 absl::Span<const OnnxRow> OnnxIndexRows();
 absl::Span<const OnnxRow> OnnxLinearAttentionRows();
 absl::Span<const OnnxRow> OnnxLogicRows();
 absl::Span<const OnnxRow> OnnxLossRows();
+absl::Span<const OnnxRow> OnnxNgramRows();
 absl::Span<const OnnxRow> OnnxNormalisationRows();
+absl::Span<const OnnxRow> OnnxOptimizerRows();
 absl::Span<const OnnxRow> OnnxOrderRows();
 absl::Span<const OnnxRow> OnnxPaddingRows();
 absl::Span<const OnnxRow> OnnxPoolingRows();
@@ -112,6 +115,7 @@ absl::Span<const OnnxRow> OnnxSamplingRows();
 absl::Span<const OnnxRow> OnnxSequenceRows();
 absl::Span<const OnnxRow> OnnxShapeRows();
 absl::Span<const OnnxRow> OnnxTensorSequenceRows();
+absl::Span<const OnnxRow> OnnxTreeRows();
 absl::Span<const OnnxRow> OnnxUniqueRows();
 
 }  // namespace ashlar

@@ -2,6 +2,7 @@
 // position before the run, so that nothing of them remains in the graph.
 #include "opr/concat.h"
 #include "opr/split.h"
+#include "serialization/onnx/import/counted.h"
 #include "serialization/onnx/import/table.h"
 
 namespace ashlar {
@@ -107,9 +108,28 @@ OnnxVars SplitToSequence(OnnxNode& node) {
   return node.AddSequence(std::move(pieces));
 }
 
+// An optional value is there, or the name of the input is empty.
+OnnxVars OptionalHasElement(OnnxNode& node) {
+  return node.Scalar(node.has(0) ? 1 : 0, DType::kBool);
+}
+
+OnnxVars Itself(OnnxNode& node) {
+  node.Ignore({"type"});
+  return node.input(0);
+}
+
 constexpr char kKnown[] = "places and sizes known before the run";
 constexpr OnnxRow kTensorSequenceRows[] = {
     OnnxRow("ConcatFromSequence", 1, 1, ConcatFromSequence).OfSequence(),
+    OnnxRow("Optional", 1, 1, Itself)
+        .OfSequence()
+        .CountedTwice(CountedByItself)
+        .Limits("with an element"),
+    OnnxRow("OptionalGetElement", 1, 1, Itself).OfSequence().CountedTwice(CountedByItself),
+    OnnxRow("OptionalHasElement", 0, 1, OptionalHasElement)
+        .OfSequence()
+        .OfShapes()
+        .CountedTwice(CountedByItself),
     OnnxRow("SequenceAt", 2, 2, SequenceAt).OfSequence().Limits(kKnown),
     OnnxRow("SequenceConstruct", 1, OnnxRow::kAny, SequenceConstruct),
     OnnxRow("SequenceEmpty", 0, 0, SequenceEmpty),

@@ -23,7 +23,8 @@
 namespace ashlar::testing {
 namespace {
 
-// Returns inputs that state a result's shape; old operator versions have them as attributes.
+// Returns inputs that state a result's shape, or parameters of a constant result; old operator
+// versions have some of them as attributes.
 const std::set<std::string>& ShapeArguments() {
   static const auto* const names = new std::set<std::string>{"shape",
                                                              "axes",
@@ -60,8 +61,28 @@ const std::set<std::string>& ShapeArguments() {
                                                              "sequence_lens",
                                                              "max_output_boxes_per_class",
                                                              "iou_threshold",
-                                                             "score_threshold"};
+                                                             "score_threshold",
+                                                             "frame_step",
+                                                             "frame_length",
+                                                             "num_mel_bins",
+                                                             "dft_length",
+                                                             "sample_rate",
+                                                             "lower_edge_hertz",
+                                                             "upper_edge_hertz",
+                                                             "trip_count"};
   return *names;
+}
+
+// The same with names that other cases have for tensors.
+bool IsShapeArgument(const std::string& test, const std::string& input) {
+  constexpr std::pair<const char*, const char*> kOfCases[] = {
+      {"test_constantofshape", "x"}, {"test_tile", "y"},       {"test_blackmanwindow", "x"},
+      {"test_hammingwindow", "x"},   {"test_hannwindow", "x"},
+  };
+  for (const auto& [prefix, name] : kOfCases) {
+    if (absl::StartsWith(test, prefix) && input == name) return true;
+  }
+  return ShapeArguments().count(input) != 0;
 }
 
 absl::StatusOr<HostTensor> ReadTensorFile(const std::string& path, int* type) {
@@ -133,7 +154,7 @@ absl::Status Run(const NodeCase& test, KnownInputs known) {
   OnnxReadOptions options;
   InputTensors inputs;
   for (const auto& [name, value] : test.inputs) {
-    if (known == KnownInputs::kAll || ShapeArguments().count(name) != 0) {
+    if (known == KnownInputs::kAll || IsShapeArgument(test.name, name)) {
       options.values[name] = value;
     } else {
       options.shapes[name] = value.shape();
