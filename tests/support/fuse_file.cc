@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -168,6 +169,14 @@ void FuseFile::Reply(uint64_t unique, int error, const void* data, size_t bytes)
   const iovec parts[] = {{&header, sizeof(header)}, {const_cast<void*>(data), bytes}};
   // An error means that nobody waits any more.
   [[maybe_unused]] const int64_t written = writev(device_, parts, bytes > 0 ? 2 : 1);
+}
+
+bool CanLoadPages() {
+  constexpr size_t kPage = 4096;
+  void* const page = mmap(nullptr, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const bool can = madvise(page, kPage, 22) == 0;
+  munmap(page, kPage);
+  return can;
 }
 
 }  // namespace ashlar::testing

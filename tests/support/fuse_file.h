@@ -44,6 +44,9 @@ class FuseFile {
   std::vector<std::thread> threads_;
 };
 
+// Whether the system has MADV_POPULATE_READ.
+bool CanLoadPages();
+
 }  // namespace ashlar::testing
 
 #endif  // ASHLAR_TESTS_SUPPORT_FUSE_FILE_H_

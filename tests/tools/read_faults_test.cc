@@ -75,15 +75,6 @@ TEST_F(ShortenedFileTest, OtherFaultsEndTheProcessAsBefore) {
       ::testing::KilledBySignal(SIGBUS), "");
 }
 
-// Whether the system has MADV_POPULATE_READ.
-bool CanLoadPages() {
-  constexpr size_t kPage = 4096;
-  void* const page = mmap(nullptr, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  const bool can = madvise(page, kPage, 22) == 0;
-  munmap(page, kPage);
-  return can;
-}
-
 class FailingDiskTest : public CommandTest {
  protected:
   static void SetUpTestSuite() {
