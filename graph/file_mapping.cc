@@ -1,5 +1,6 @@
 #include "graph/file_mapping.h"
 
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,20 +16,48 @@ namespace {
 
 constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ, which older headers do not have
 
-// The list has a fixed size and no lock, because a handler of signals reads it. Files beyond its
-// end are mapped, but not known.
-struct Slot {
-  std::atomic<const char*> path = nullptr;  // null: free
-  std::atomic<uintptr_t> begin = 0, end = 0;
-  bool Holds(const void* address) const {
-    const auto at = reinterpret_cast<uintptr_t>(address);
-    return at >= begin && at < end;
-  }
-};
-constexpr int kSlots = 256;
-Slot slots[kSlots];
+FileMapping* first = nullptr;
+std::atomic_flag is_locked;
 
-absl::Status Load(const char* path, uintptr_t begin, const void* data, int64_t bytes) {
+// The lock of the list. No mutex, because a handler of signals takes it.
+class ListLock {
+ public:
+  ListLock() {
+    while (is_locked.test_and_set(std::memory_order_acquire)) sched_yield();
+  }
+  ~ListLock() { is_locked.clear(std::memory_order_release); }
+  ListLock(const ListLock&) = delete;
+  ListLock& operator=(const ListLock&) = delete;
+};
+
+}  // namespace
+
+absl::Status DamagedFile(absl::Status status) {
+  if (!status.ok()) status.SetPayload(kDamagedFile, absl::Cord());
+  return status;
+}
+
+FileMapping::FileMapping(const void* data, int64_t bytes, std::string path)
+    : data_(data), bytes_(bytes), path_(std::move(path)) {
+  if (bytes == 0) return;
+  const ListLock lock;
+  next_ = first;
+  to_this_ = &first;
+  if (next_ != nullptr) next_->to_this_ = &next_;
+  first = this;
+}
+
+FileMapping::~FileMapping() {
+  if (to_this_ == nullptr) return;
+  {
+    const ListLock lock;
+    *to_this_ = next_;
+    if (next_ != nullptr) next_->to_this_ = to_this_;
+  }
+  munmap(const_cast<void*>(data_), static_cast<size_t>(bytes_));
+}
+
+absl::Status FileMapping::Load(const void* data, int64_t bytes) const {
   const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const uintptr_t at = reinterpret_cast<uintptr_t>(data), first = at / page * page;
   const uintptr_t end = at + static_cast<uintptr_t>(bytes);
@@ -36,53 +65,25 @@ absl::Status Load(const char* path, uintptr_t begin, const void* data, int64_t b
       errno != EFAULT) {
     return absl::OkStatus();
   }
-  absl::Status status = absl::DataLossError(absl::StrCat(
-      path, ": ", bytes, " bytes at offset ", at - begin,
-      ": cannot be read: the disk reports an error, or the file was shortened while it was read"));
-  status.SetPayload(kDamagedFile, absl::Cord());
-  return status;
+  return DamagedFile(absl::DataLossError(absl::StrCat(
+      path_, ": ", bytes, " bytes at offset ", at - reinterpret_cast<uintptr_t>(data_),
+      ": cannot be read: the disk reports an error, or the file was shortened while it was read")));
 }
 
-}  // namespace
-
-FileMapping::FileMapping(const void* data, int64_t bytes, std::string path)
-    : data_(data), bytes_(bytes), path_(std::move(path)) {
-  for (int i = 0; i < kSlots && slot_ < 0 && bytes > 0; ++i) {
-    const char* free = nullptr;
-    if (!slots[i].path.compare_exchange_strong(free, path_.c_str())) continue;
-    slots[i].begin = reinterpret_cast<uintptr_t>(data);
-    slots[i].end = reinterpret_cast<uintptr_t>(data) + static_cast<uintptr_t>(bytes);
-    slot_ = i;
+const FileMapping* FileMapping::Find(const void* address) {
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  const ListLock lock;
+  const FileMapping* mapping = first;
+  while (mapping != nullptr && at - reinterpret_cast<uintptr_t>(mapping->data_) >=
+                                   static_cast<uintptr_t>(mapping->bytes_)) {
+    mapping = mapping->next_;
   }
-}
-
-FileMapping::~FileMapping() {
-  if (slot_ >= 0) {
-    slots[slot_].end = 0;
-    slots[slot_].begin = 0;
-    slots[slot_].path = nullptr;
-  }
-  if (bytes_ > 0) munmap(const_cast<void*>(data_), static_cast<size_t>(bytes_));
-}
-
-absl::Status FileMapping::Load(const void* data, int64_t bytes) const {
-  return ashlar::Load(path_.c_str(), reinterpret_cast<uintptr_t>(data_), data, bytes);
+  return mapping;
 }
 
 absl::Status LoadIfMapped(const void* data, int64_t bytes) {
-  for (const Slot& slot : slots) {
-    if (const char* const path = slot.path; path != nullptr && slot.Holds(data)) {
-      return Load(path, slot.begin, data, bytes);
-    }
-  }
-  return absl::OkStatus();
-}
-
-const char* PathMappedAt(const void* address) {
-  for (const Slot& slot : slots) {
-    if (const char* const path = slot.path; path != nullptr && slot.Holds(address)) return path;
-  }
-  return nullptr;
+  const FileMapping* const mapping = FileMapping::Find(data);
+  return mapping == nullptr ? absl::OkStatus() : mapping->Load(data, bytes);
 }
 
 }  // namespace ashlar

@@ -1,5 +1,8 @@
 // A file mapped into memory, read-only, and a list of all such files. Memory of a mapped file can
 // fail: if the disk reports an error, or the file was shortened, a read is the signal SIGBUS.
+//
+// The list links the mappings themselves, so that it has no limit. A handler of signals may search
+// it: a thread holds its lock for a few instructions, which read no mapped bytes.
 #ifndef ASHLAR_GRAPH_FILE_MAPPING_H_
 #define ASHLAR_GRAPH_FILE_MAPPING_H_
 
@@ -12,6 +15,9 @@ namespace ashlar {
 
 // A payload of errors that are found in a model's file after it was opened.
 inline constexpr char kDamagedFile[] = "ashlar/damaged_file";
+
+// Returns the same error, with kDamagedFile.
+absl::Status DamagedFile(absl::Status status);
 
 class FileMapping {
  public:
@@ -28,11 +34,19 @@ class FileMapping {
   // DataLoss with kDamagedFile, which names the file. Does nothing before Linux 5.14.
   absl::Status Load(const void* data, int64_t bytes) const;
 
+  const std::string& path() const { return path_; }
+
+  // Returns the mapping that an address lies in; null if none has it. It stays valid as long as the
+  // caller may read that address.
+  static const FileMapping* Find(const void* address);
+
  private:
   const void* const data_;
   const int64_t bytes_;
   const std::string path_;
-  int slot_ = -1;  // in the list
+  // Under the lock of the list: the next mapping, and the pointer to this one (null: not in it).
+  FileMapping* next_ = nullptr;
+  FileMapping** to_this_ = nullptr;
 };
 
 // Constants of at most so many bytes may be sizes, which inference reads.
@@ -40,10 +54,6 @@ inline constexpr int64_t kMostSizesBytes = 64 << 10;
 
 // Load for bytes of any mapped file; OK for all other bytes.
 absl::Status LoadIfMapped(const void* data, int64_t bytes);
-
-// Returns the path of the file that is mapped at an address; null if it is none that is known. May
-// be called by a handler of signals, in the thread that reads the file.
-const char* PathMappedAt(const void* address);
 
 }  // namespace ashlar
 

@@ -19,9 +19,18 @@
 namespace ashlar {
 
 Console::Console(std::string command, ConsoleFlags flags)
-    : command_(std::move(command)), flags_(std::move(flags)), terminal_(isatty(STDERR_FILENO)) {}
+    : command_(std::move(command)), flags_(std::move(flags)), terminal_(isatty(STDERR_FILENO)) {
+  if (!wants_json()) return;
+  constexpr absl::string_view kEnd = "\"\n}\n";  // the message is the last value
+  const std::string text = JsonText(Refusal("", ExitCode::kRejectedInput), 2);
+  on_read_fault_ = {text.substr(0, text.size() - kEnd.size()), std::string(kEnd), flags_.json};
+  SetReadFaultDocument(&on_read_fault_);
+}
 
-Console::~Console() { ClearProgress(); }
+Console::~Console() {
+  SetReadFaultDocument(nullptr);
+  ClearProgress();
+}
 
 void Console::Print(absl::string_view text) {
   if (!flags_.prints() || (flags_.quiet && result_is_in_file_)) return;
@@ -69,8 +78,7 @@ std::string Console::OptionsText() const {
   return text;
 }
 
-absl::Status Console::WriteRefusal(absl::string_view error, int exit_code) {
-  if (written_) return absl::OkStatus();
+Json Console::Refusal(absl::string_view error, ExitCode code) const {
   const auto given = [&](const char* option) {
     const auto value = flags_.options.find(option);
     const bool is_text = value != flags_.options.end() && value->is_string();
@@ -79,13 +87,18 @@ absl::Status Console::WriteRefusal(absl::string_view error, int exit_code) {
   int threads = 0;
   if (!absl::SimpleAtoi(given("--threads"), &threads)) threads = DefaultThreads();
   Json document = Document(CompNode::Parse(given("--device")).value_or(CompNode()), threads);
-  document["exit_code"] = exit_code;
+  document["exit_code"] = static_cast<int>(code);
   document["error"] = error;
-  return Write(document);
+  return document;
+}
+
+absl::Status Console::WriteRefusal(absl::string_view error, ExitCode code) {
+  return written_ ? absl::OkStatus() : Write(Refusal(error, code));
 }
 
 absl::Status Console::Write(const Json& document) {
   written_ = true;
+  SetReadFaultDocument(nullptr);
   if (flags_.json.empty()) return absl::OkStatus();
   if (flags_.json != "-") return WriteJsonFile(flags_.json, document, 2);
   ClearProgress();

@@ -7,7 +7,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "graph/comp_node.h"
+#include "tools/exit_code.h"
 #include "tools/json_output.h"
+#include "tools/read_faults.h"
 
 namespace ashlar {
 
@@ -40,14 +42,16 @@ class Console {
   // Writes the document to the destination of --json, if given.
   absl::Status Write(const Json& document);
   // Writes the document of a command that ended with `error` before it had a result. Does nothing
-  // if the command has written a document.
-  absl::Status WriteRefusal(absl::string_view error, int exit_code);
+  // if the command has written a document. A read of a mapped file that fails (read_faults.h)
+  // writes the same.
+  absl::Status WriteRefusal(absl::string_view error, ExitCode code);
 
   // Returns an error unless all results reached stdout.
   absl::Status Finish();
 
  private:
   void ClearProgress();
+  Json Refusal(absl::string_view error, ExitCode code) const;
 
   const std::string command_;
   const ConsoleFlags flags_;
@@ -55,6 +59,7 @@ class Console {
   bool progress_shown_ = false;
   bool result_is_in_file_ = false;
   bool written_ = false;  // the document was written
+  ReadFaultDocument on_read_fault_;
 };
 
 }  // namespace ashlar

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/strings/cord.h"
-#include "library/model.h"
+#include "graph/file_mapping.h"
 #include "runtime/plan/tiling/tiled_plans.h"
 
 namespace ashlar {

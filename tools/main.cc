@@ -269,8 +269,11 @@ int Main(int argc, char** argv) {
     if (!status.ok()) {
       status = WithMemoryHint(status, *entry.app);
       const ExitCode code = ExitCodeOf(status);
-      if (code == ExitCode::kDoesNotFit) {  // with --json, a refusal is a document like a result
-        console.WriteRefusal(status.message(), static_cast<int>(code)).IgnoreError();
+      // With --json, a refusal is a document like a result.
+      if (code == ExitCode::kDoesNotFit || code == ExitCode::kRejectedInput) {
+        console.WriteRefusal(status.message(), code).IgnoreError();
+      }
+      if (code == ExitCode::kDoesNotFit) {
         status = WithExitCode(absl::ResourceExhaustedError(
                                   absl::StrCat(status.message(), OtherWaysToFit(*entry.app))),
                               code);

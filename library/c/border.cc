@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "absl/strings/cord.h"
+#include "graph/file_mapping.h"
 #include "graph/needed_bytes.h"
-#include "library/model.h"
 #include "library/printable.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device/device_library.h"

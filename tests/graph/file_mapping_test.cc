@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -48,22 +49,40 @@ class FileMappingTest : public ::testing::Test {
 };
 
 TEST_F(FileMappingTest, AddressesHaveTheFilesPath) {
-  EXPECT_EQ(PathMappedAt(at(0)), path_);
-  EXPECT_EQ(PathMappedAt(at(kPages * kPage - 1)), path_);
-  EXPECT_EQ(PathMappedAt(&path_), nullptr);
+  EXPECT_EQ(FileMapping::Find(at(0)), mapping_.get());
+  EXPECT_EQ(FileMapping::Find(at(kPages * kPage - 1)), mapping_.get());
+  EXPECT_EQ(mapping_->path(), path_);
+  EXPECT_EQ(FileMapping::Find(&path_), nullptr);
   const char* const first = at(0);
   mapping_.reset();
-  EXPECT_EQ(PathMappedAt(first), nullptr);
+  EXPECT_EQ(FileMapping::Find(first), nullptr);
 }
 
-TEST_F(FileMappingTest, MoreFilesThanAreKnownCanBeMapped) {
+// Regression: a list of 256 files left out all that were mapped later.
+TEST_F(FileMappingTest, AnyNumberOfFilesIsKnown) {
   std::vector<std::unique_ptr<FileMapping>> many;
-  for (int i = 0; i < 300; ++i) many.push_back(Map());
-  EXPECT_EQ(PathMappedAt(many[0]->data()), path_);
-  EXPECT_EQ(PathMappedAt(many[299]->data()), nullptr);
-  many.clear();
-  many.push_back(Map());
-  EXPECT_EQ(PathMappedAt(many[0]->data()), path_) << "places in the list are used again";
+  for (int i = 0; i < 1000; ++i) many.push_back(Map());
+  for (size_t i = 0; i < many.size(); i += 3) many[i].reset();
+  for (size_t i = 0; i < many.size(); ++i) {
+    if (i % 3 == 0) many[i] = Map();
+  }
+  for (const auto& mapping : many) EXPECT_EQ(FileMapping::Find(mapping->data()), mapping.get());
+}
+
+// Regression: a place in the list was taken by another file while a thread read it.
+TEST_F(FileMappingTest, ThreadsFindTheirFilesWhileOthersMap) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 500; ++k) {
+        const std::unique_ptr<FileMapping> own = Map(), other = Map();
+        EXPECT_EQ(FileMapping::Find(own->data()), own.get());
+        EXPECT_EQ(FileMapping::Find(other->data()), other.get());
+        EXPECT_EQ(FileMapping::Find(at(kPage)), mapping_.get());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST_F(FileMappingTest, LoadingBytesBehindTheEndOfAShortenedFileIsAnError) {

@@ -26,6 +26,7 @@ class JsonSchemaTest : public CommandTest {};
 // Regression: the documents were not described, and commands used several names for one thing.
 TEST_F(JsonSchemaTest, EveryCommandWritesWhatIsDocumentedAndNothingElse) {
   Write("buffers.csv", "id,lower,upper,size\na,0,2,10\nb,1,3,20\nc,2,4,10\n");
+  Write("damaged.ash", Read("model.ash").substr(0, 500));
   ASSERT_EQ(Ashlar("profile model.ash --dump run.json --passes none -q").exit_code, 0);
   ASSERT_EQ(Ashlar("convert model.ash -o packed.ash --pack").exit_code, 0);
   ASSERT_EQ(Ashlar("run model.ash --seed 1 -o other.npz").exit_code, 0);
@@ -51,6 +52,7 @@ TEST_F(JsonSchemaTest, EveryCommandWritesWhatIsDocumentedAndNothingElse) {
       {"compile sums.ash --state next=sum -o sums"},
       {"compare sums.ash --state next=sum --metric boxes:0.5"},
       {"run model.ash --memory-budget 64 --plan-time 20ms", 3},
+      {"run damaged.ash", 6},
       {"bench model.ash --iterations 2 --warmup 0 --percentile 50,99.9"},
       {"profile model.ash"},
       {"profile model.ash --by op --top 1"},
