@@ -1,5 +1,4 @@
-// Opens and plans model files for programs. Notes for the user go to a listener; nothing is
-// printed.
+// An open model: its graph, the files that its constants lie in, and other shapes of it.
 #ifndef ASHLAR_LIBRARY_MODEL_H_
 #define ASHLAR_LIBRARY_MODEL_H_
 
@@ -11,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "runtime/session/executable.h"
@@ -21,6 +21,9 @@
 #include "serialization/onnx/import/reader.h"
 
 namespace ashlar {
+
+// Receives notes for the user ("packing anew, as ..."). May be empty.
+using NoteListener = std::function<void(const std::string&)>;
 
 struct Model;
 
@@ -55,70 +58,17 @@ struct Model {
 // an origin several times; if it cannot be read any more, all dimensions are fixed.
 FileAxes FileAxesOf(const Model& model);
 
-// Which weights of a native file will be read. Their checksums are verified before anything else
-// reads them.
-enum class WeightsUse {
-  kAsItRuns,  // packed weights if the file has them
-  kPlain,     // the graph's; the packed part of the file is not read
-  kAll,
-  kNone,
-};
-
-// Receives notes for the user ("packing anew, as ..."). May be empty.
-using NoteListener = std::function<void(const std::string&)>;
-
-struct OpenOptions {
-  InputShapes shapes;                                 // replace the shapes in the file
-  std::map<std::string, std::vector<double>> values;  // of an ONNX model: values for inputs that
-                                                      // become constants
-  std::map<std::string, int64_t> bounds;  // of an ONNX model: the most to plan for, of values whose
-                                          // sizes depend on data
-  std::vector<std::string> outputs;       // of an ONNX model: values to end at; empty: its outputs
-  FilesInMemory files;                    // of an ONNX model in memory: its external data
-  bool follow_links = false;              // to external data of an ONNX model
-  uint64_t weights_seed = 0;              // for a profile dump, which has no weights
-  WeightsUse use = WeightsUse::kAsItRuns;
-  NoteListener note;
-};
-
-// Returns whether a path ends in `ending` (".csv"), ignoring case.
-bool HasEnding(const std::string& path, absl::string_view ending);
-
-// A model's file.
-struct ModelSource {
-  std::string path;
-  std::shared_ptr<const MappedFile> piped;  // the content of a pipe, which can be read only once
-  // By the file's ending or, if that does not tell, by its first bytes.
-  bool is_onnx = false, is_tflite = false;
-};
-
-// Returns the source of a model. Reads a pipe to its end; errors are from reading it.
-absl::StatusOr<ModelSource> SourceOf(const std::string& path);
-
-// Returns the inputs and outputs that an ONNX source declares.
-absl::StatusOr<OnnxSignature> SignatureOf(const ModelSource& source);
-
-// Reads a model (.onnx, .tflite, otherwise Ashlar's own) or a profile dump (.json), and sets the
-// requested shapes of its inputs. FailedPrecondition if the options do not match the model;
-// ResourceExhausted if memory does not suffice; any other error is the file's.
-absl::StatusOr<Model> OpenModel(const ModelSource& source, const OpenOptions& options);
-absl::StatusOr<Model> OpenModel(const std::string& path, const OpenOptions& options);
-
-// Opens a model in memory; its first bytes tell the format.
-// - Ashlar's format: at a multiple of 64. The bytes must outlive everything made from the model.
-//   Checksums are not read, and options are not supported.
-// - ONNX and TensorFlow Lite: nothing is borrowed from the bytes, but Model::origin reads them
-// again.
-absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes,
-                                        const OpenOptions& options = {});
-
 // Returns the same model for inputs of other shapes, without the packed part of its file. Errors
 // are WithInputShapes's and UsePlainWeights's.
 absl::StatusOr<Model> WithShapes(Model model, const InputShapes& shapes);
 
-// Removes the packed part of the model's file: from now on the graph's weights are read. Returns an
-// error with kDamagedFile if they differ from their checksums.
-absl::Status UsePlainWeights(Model& model);
+// Gives inputs other shapes. For a model without an origin; its weights are not checked.
+absl::Status Reshape(Model& model, const InputShapes& shapes);
+
+// Removes the packed part of the model's file: from now on the graph's weights are read, except
+// those at the addresses `unread`. Returns an error with kDamagedFile if they differ from their
+// checksums.
+absl::Status UsePlainWeights(Model& model, const absl::flat_hash_set<const void*>& unread = {});
 
 // Returns the model's identity, from the checksums in a native file; the weights are not read.
 ModelIdentity IdentityOf(const Model& model);
@@ -128,27 +78,6 @@ std::vector<std::shared_ptr<const MappedFile>> FilesOf(const Model& model);
 
 // Returns a function that releases the pages of the model's files after packing has read them.
 DoneWith LettingGoOf(const Model& model);
-
-// A planned model: exactly one of the two is set.
-struct PlannedModel {
-  std::shared_ptr<const Executable> packed;  // its weights are used directly from the file
-  std::unique_ptr<PlannedGraph> planned;     // its weights are not packed yet
-  const PlannedGraph& plan() const { return packed != nullptr ? packed->planned() : *planned; }
-};
-
-// Plans the model. Uses the packed part of the file if it matches the request and fits a total
-// budget; otherwise plans anew, with a note that says why. Errors are PlanGraph's, and
-// UsePlainWeights's.
-absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
-                                       const NoteListener& note);
-
-// Returns the packed part of the model's file that a plan may use; null if there is none.
-const PackedModel* PackedFor(const Model& model, const PlanTarget& target);
-
-// Computes the packed part of a file, with which loading packs nothing: the graph rewritten for the
-// request, and the weights in the layout of the kernels, packed from the plain ones. Errors are
-// UsePlainWeights's and Executable::Compile's.
-absl::StatusOr<PackedModel> PackModel(Model& model, PlanRequest request);
 
 }  // namespace ashlar
 

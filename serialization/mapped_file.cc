@@ -41,19 +41,15 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Map(int fd, const 
 
 absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::OpenLoaded(const std::string& path) {
   ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, Open(path));
-  ASHLAR_RETURN_IF_ERROR(file->Load(file->mapping_.data(), file->mapping_.bytes()));
-  return file;
-}
-
-absl::Status MappedFile::LoadAll() const {
   constexpr size_t kPiece = 1 << 20;
-  const absl::Span<const uint8_t> all = bytes();
+  const absl::Span<const uint8_t> all = file->bytes();
   for (size_t at = 0; at < all.size(); at += kPiece) {
     const absl::Span<const uint8_t> piece = all.subspan(at, kPiece);
-    ASHLAR_RETURN_IF_ERROR(Load(piece.data(), static_cast<int64_t>(piece.size())));
-    DropResidentPages(piece.data(), static_cast<int64_t>(piece.size()));
+    const auto bytes = static_cast<int64_t>(piece.size());
+    ASHLAR_RETURN_IF_ERROR(file->Load(piece.data(), bytes));
+    file->DropResidentPages(piece.data(), bytes);
   }
-  return absl::OkStatus();
+  return file;
 }
 
 void MappedFile::DropResidentPages() const {

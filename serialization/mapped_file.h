@@ -17,7 +17,8 @@ class MappedFile {
  public:
   // Maps a regular file. It must not be shortened while it is mapped.
   static absl::StatusOr<std::shared_ptr<const MappedFile>> Open(const std::string& path);
-  // The same for a file that is read at once: loads all of it.
+  // The same for a file that is read at once: loads all bytes, of which a megabyte is resident at
+  // once, so that reading them is no signal.
   static absl::StatusOr<std::shared_ptr<const MappedFile>> OpenLoaded(const std::string& path);
   // Maps an open descriptor, and closes it in any case. Errors name `path`.
   static absl::StatusOr<std::shared_ptr<const MappedFile>> Map(int fd, const std::string& path);
@@ -33,8 +34,6 @@ class MappedFile {
 
   // Brings bytes of the file into memory before they are read: see FileMapping.
   absl::Status Load(const void* data, int64_t bytes) const { return mapping_.Load(data, bytes); }
-  // Loads all bytes, of which a megabyte is resident at once.
-  absl::Status LoadAll() const;
 
   // Removes the pages from the process's resident set. Reading them loads them from the file again.
   void DropResidentPages() const;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "library/model.h"
+#include "library/plan_model.h"
 #include "library/shape_family.h"
 #include "runtime/measure/heap/heap_counter.h"
 #include "runtime/session/session.h"

@@ -3,8 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -19,108 +17,16 @@
 #include "absl/strings/str_join.h"
 #include "graph/random.h"
 #include "graph/status.h"
-#include "serialization/image.h"
 #include "serialization/mapped_file.h"
-#include "serialization/npy.h"
 #include "serialization/npz.h"
 #include "serialization/standard_input.h"
 #include "tools/convert_elements.h"
 #include "tools/exit_code.h"
-#include "tools/format.h"
-#include "tools/model.h"
+#include "tools/input_file.h"
+#include "tools/input_part.h"
 
 namespace ashlar {
 namespace {
-
-constexpr float kImageNetMean[] = {123.675f, 116.28f, 103.53f};
-constexpr float kImageNetScale[] = {1 / 58.395f, 1 / 57.12f, 1 / 57.375f};
-
-enum class FileKind { kPicture, kArray, kArchive, kRaw };
-
-FileKind KindByEnding(const std::string& path) {
-  if (HasEnding(path, ".npz")) return FileKind::kArchive;
-  if (HasEnding(path, ".npy")) return FileKind::kArray;
-  for (const char* ending : {".png", ".jpg", ".jpeg", ".ppm", ".pnm"}) {
-    if (HasEnding(path, ending)) return FileKind::kPicture;
-  }
-  return FileKind::kRaw;
-}
-
-// Whether the ending is of an unsupported kind of picture, whose bytes are not a tensor.
-bool IsUnknownPicture(const std::string& path) {
-  for (const char* ending : {".bmp", ".gif", ".webp", ".tif", ".tiff", ".pgm", ".pbm", ".tga",
-                             ".heic", ".avif", ".jxl", ".jp2", ".exr", ".ico", ".svg"}) {
-    if (HasEnding(path, ending)) return true;
-  }
-  return false;
-}
-
-FileKind KindByBytes(absl::Span<const uint8_t> bytes) {
-  const absl::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (absl::StartsWith(text, "PK\3\4")) return FileKind::kArchive;
-  if (absl::StartsWith(text, "\x93NUMPY")) return FileKind::kArray;
-  for (const char* start : {"\x89PNG", "\xff\xd8\xff", "P5", "P6"}) {
-    if (absl::StartsWith(text, start)) return FileKind::kPicture;
-  }
-  return FileKind::kRaw;
-}
-
-// A file for an input.
-struct InputFile {
-  std::string name;  // for messages
-  FileKind kind;
-  std::shared_ptr<const MappedFile> content;
-  absl::Span<const uint8_t> bytes() const { return content->bytes(); }
-};
-
-// Transposes [N, rows, columns] to [N, columns, rows], in this shape.
-HostTensor Transposed(const HostTensor& x, int64_t rows, int64_t columns, const Shape& shape) {
-  HostTensor y = HostTensor::ZerosLike(x, shape);
-  const auto* from = static_cast<const char*>(x.raw());
-  auto* to = static_cast<char*>(y.mutable_raw());
-  const int64_t size = SizeOf(x.dtype());
-  for (int64_t n = 0; n < shape[0]; ++n) {
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = 0; c < columns; ++c) {
-        std::memcpy(to + ((n * columns + c) * rows + r) * size,
-                    from + ((n * rows + r) * columns + c) * size, static_cast<size_t>(size));
-      }
-    }
-  }
-  return y;
-}
-
-// Transposes [N, C, H, W] to [N, H, W, C].
-HostTensor ToChannelsLast(const HostTensor& x) {
-  const Shape& s = x.shape();
-  return Transposed(x, s[1], s[2] * s[3], {s[0], s[2], s[3], s[1]});
-}
-
-// Returns the value of --mean or --scale for a channel.
-double OfChannel(const std::vector<double>& values, size_t c, double fallback) {
-  if (values.empty()) return fallback;
-  return values.size() == 1 ? values[0] : values[c];
-}
-
-// Computes (x - mean[c]) * scale[c] for the channels c of dimension 1, in Float32.
-HostTensor Normalised(const HostTensor& x, const std::vector<double>& mean,
-                      const std::vector<double>& scale) {
-  HostTensor y = HostTensor::Zeros(DType::kFloat32, x.shape());
-  const int64_t channels = x.shape()[1];
-  const int64_t plane = x.num_elements() / std::max<int64_t>(1, x.shape()[0] * channels);
-  for (int64_t i = 0; i < x.num_elements(); ++i) {
-    const int64_t c = i / plane % channels;
-    y.mutable_data<float>()[i] =
-        static_cast<float>((x.At(i) - OfChannel(mean, c, 0)) * OfChannel(scale, c, 1));
-  }
-  return y;
-}
-
-// Rounds to integers, as an integer input takes the results of --mean and --scale.
-HostTensor Rounded(HostTensor x) {
-  for (float& element : x.mutable_data<float>()) element = std::nearbyint(element);
-  return x;
-}
 
 // ResourceExhausted if the inputs alone exceed the machine's memory.
 absl::Status CheckSize(const Graph& graph) {
@@ -132,49 +38,16 @@ absl::Status CheckSize(const Graph& graph) {
       "the inputs of the model are ", bytes, " bytes, and this machine's memory is ", memory));
 }
 
-// Whether an array for such an input holds the pixels of a picture: rows of red, green and blue
-// bytes.
-bool ArePixels(const HostTensor& array, const TensorType& type, bool nhwc) {
-  const Shape& shape = array.shape();
-  return array.dtype() == DType::kUint8 && shape.rank() == 3 && shape[2] == Pixels::kChannels &&
-         (nhwc || shape[0] != Pixels::kChannels) && type.shape.rank() == 4 &&
-         type.shape[1] == Pixels::kChannels;
-}
-
-// Adds the first dimension to an array that is one image of an input.
-HostTensor WithBatch(const HostTensor& array, const TensorType& type, bool nhwc) {
-  const Shape& image = array.shape();
-  const Shape& batch = type.shape;
-  if (image.rank() + 1 != batch.rank()) return array;
-  for (int i = 0; i < image.rank(); ++i) {
-    const int dim = nhwc && batch.rank() == 4 ? (i + 1) % 3 : i;  // from H, W, C to C, H, W
-    if (image[i] != batch[dim + 1]) return array;
-  }
-  std::vector<int64_t> dims(image.dims().begin(), image.dims().end());
-  dims.insert(dims.begin(), 1);
-  return array.Reshaped(*Shape::Make(dims));
-}
-
-// Joins dimension 0 of an array of runs {runs, batch, ...} with the batch of an input.
-HostTensor WithoutRuns(const HostTensor& array, const TensorType& type) {
-  const Shape& runs = array.shape();
-  const Shape& batch = type.shape;
-  if (batch.rank() == 0 || runs.rank() != batch.rank() + 1 || runs[1] != batch[0]) return array;
-  std::vector<int64_t> dims(runs.dims().begin() + 1, runs.dims().end());
-  dims[0] *= runs[0];
-  return array.Reshaped(Shape(dims));
-}
-
 class InputReader {
  public:
   // `steps`: the files hold several runs, one after the other.
   InputReader(const Graph& graph, const InputFlags& flags, bool steps, Console& console)
-      : graph_(graph), flags_(flags), steps_(steps), console_(console) {}
+      : graph_(graph), flags_(flags), console_(console), part_(flags, steps, console) {}
 
   absl::Status ReadAll() {
     ASHLAR_RETURN_IF_ERROR(CheckSize(graph_));
     for (const std::string& argument : flags_.files) ASHLAR_RETURN_IF_ERROR(Read(argument));
-    if (AnyGiven(flags_.pictures) && !read_pictures_) {
+    if (AnyGiven(flags_.pictures) && !part_.read_pictures()) {
       console_.Note("no input is a picture, and only pictures are resized, cut and reordered");
     }
     return absl::OkStatus();
@@ -197,7 +70,7 @@ class InputReader {
     if (file->kind == FileKind::kArchive) return ReadArchive(name, *file);
     ASHLAR_ASSIGN_OR_RETURN(const Binding binding, Find(name));
     const TensorType& type = graph_.var(binding.var).type;
-    absl::StatusOr<HostTensor> part = ReadPart(*file, type);
+    absl::StatusOr<HostTensor> part = part_.Read(*file, type);
     if (!part.ok()) return WithExitCode(part.status(), ExitCode::kRejectedInput);
     return Keep(binding, *part, file->name);
   }
@@ -377,7 +250,7 @@ class InputReader {
       if (!name.empty() && array != name) continue;
       ASHLAR_ASSIGN_OR_RETURN(const Binding binding, Find(array));
       absl::StatusOr<HostTensor> part =
-          Prepared(std::move(tensor), graph_.var(binding.var).type, file.name);
+          part_.Prepared(std::move(tensor), graph_.var(binding.var).type, file.name);
       if (!part.ok()) return WithExitCode(part.status(), ExitCode::kRejectedInput);
       ASHLAR_RETURN_IF_ERROR(Keep(binding, *part, file.name));
       used = true;
@@ -387,143 +260,11 @@ class InputReader {
                         ExitCode::kRejectedInput);
   }
 
-  absl::StatusOr<HostTensor> ReadPart(const InputFile& file, const TensorType& type) {
-    switch (file.kind) {
-      case FileKind::kPicture: {
-        ASHLAR_ASSIGN_OR_RETURN(const Pixels pixels, ParseImage(file.bytes(), file.name));
-        return FromPixels(pixels, type, file.name);
-      }
-      case FileKind::kArray: {
-        ASHLAR_ASSIGN_OR_RETURN(HostTensor array, ParseNpy(file.bytes(), file.name));
-        return Prepared(std::move(array), type, file.name);
-      }
-      case FileKind::kArchive:
-      case FileKind::kRaw:
-        break;
-    }
-    if (IsUnknownPicture(file.name)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          file.name,
-          ": unknown kind of picture; expected .png, .jpg or .ppm, or an array in .npy"));
-    }
-    return ReadRaw(file, type);
-  }
-
-  absl::StatusOr<HostTensor> FromPixels(const Pixels& pixels, const TensorType& type,
-                                        const std::string& name) {
-    const bool planes_come_first = type.shape.rank() == 4 && type.shape[1] == Pixels::kChannels;
-    if (!planes_come_first && (type.shape.rank() != 4 || type.shape[3] != Pixels::kChannels)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, ": a picture goes into {N,3,H,W} or {N,H,W,3}, and the input is ",
-                       type.ToString()));
-    }
-    read_pictures_ = true;
-    const int height = planes_come_first ? 2 : 1;
-    const PictureSize input = {type.shape[height], type.shape[height + 1]};
-    const PictureFit& fit = flags_.pictures.fit;
-    if (StretchesUnasked(pixels.size, input, fit)) {
-      console_.Note(absl::StrCat(name, " of ", pixels.size.height, " x ", pixels.size.width,
-                                 " pixels is stretched to ", input.height, " x ", input.width,
-                                 "; --resize with --crop, or --letterbox, keep its "
-                                 "proportions, --resize stretch is this without a note"));
-    }
-    const absl::StatusOr<Pixels> fitted = FitPicture(pixels, input, fit);
-    if (!fitted.ok()) return Annotate(fitted.status(), name);
-    ASHLAR_ASSIGN_OR_RETURN(const ChannelOptions channels, Channels(type.dtype, name));
-    HostTensor planes = ToPlanes(*fitted, channels);
-    if (!IsFloat(type.dtype)) planes = Rounded(std::move(planes));
-    return planes_come_first ? std::move(planes) : ToChannelsLast(planes);
-  }
-
-  // Returns --mean and --scale; by default ImageNet's statistics, or none for an input of bytes.
-  absl::StatusOr<ChannelOptions> Channels(DType dtype, const std::string& name) const {
-    ChannelOptions options;
-    options.bgr = flags_.pictures.bgr;
-    if (flags_.mean.empty() && flags_.scale.empty()) {
-      if (!IsFloat(dtype)) return options;
-      std::copy_n(kImageNetMean, Pixels::kChannels, options.mean.begin());
-      std::copy_n(kImageNetScale, Pixels::kChannels, options.scale.begin());
-      if (options.bgr) {
-        std::reverse(options.mean.begin(), options.mean.end());
-        std::reverse(options.scale.begin(), options.scale.end());
-      }
-      return options;
-    }
-    ASHLAR_RETURN_IF_ERROR(CheckStatistics(Pixels::kChannels, name));
-    for (size_t c = 0; c < Pixels::kChannels; ++c) {
-      options.mean[c] = static_cast<float>(OfChannel(flags_.mean, c, 0));
-      options.scale[c] = static_cast<float>(OfChannel(flags_.scale, c, 1));
-    }
-    return options;
-  }
-
-  absl::StatusOr<HostTensor> ReadRaw(const InputFile& file, const TensorType& type) {
-    const int64_t size = static_cast<int64_t>(file.bytes().size());
-    const int64_t expected = TensorType{type.dtype, type.shape}.bytes();
-    const bool several = steps_ && size > 0 && expected > 0 && size % expected == 0;
-    if (size != expected && !several) {
-      return absl::InvalidArgumentError(absl::StrCat(file.name, ": ", Counted(size, "byte"),
-                                                     ", expected ", steps_ ? "a multiple of " : "",
-                                                     expected, " for ", type.ToString()));
-    }
-    Shape shape = type.shape;
-    if (flags_.nhwc && shape.rank() == 4) shape = {shape[0], shape[2], shape[3], shape[1]};
-    if (several && shape.rank() == 0) shape = {1};
-    if (several) shape[0] *= size / expected;
-    return Prepared(HostTensor::Borrow(type.dtype, shape, file.content, file.bytes().data()), type,
-                    file.name);
-  }
-
-  // Returns an array in the graph's order of dimensions, with --mean and --scale applied.
-  absl::StatusOr<HostTensor> Prepared(HostTensor array, const TensorType& type,
-                                      const std::string& path) {
-    if (steps_) array = WithoutRuns(array, type);
-    if (ArePixels(array, type, flags_.nhwc)) {
-      Pixels pixels = {{array.shape()[0], array.shape()[1]},
-                       {array.data<uint8_t>().begin(), array.data<uint8_t>().end()}};
-      if (absl::Status status = CheckPictureSize(pixels.size, "picture"); !status.ok()) {
-        return Annotate(status, path);
-      }
-      console_.Note(absl::StrCat(path, " holds ", Name(array.dtype()), array.shape().ToString(),
-                                 ": the pixels of a picture"));
-      return FromPixels(pixels, type, path);
-    }
-    array = WithBatch(array, type, flags_.nhwc);
-    if (flags_.nhwc && type.shape.rank() == 4 && array.shape().rank() == 4) {
-      array = ToChannelsFirst(array);
-    }
-    return WithStatistics(std::move(array), type, path);
-  }
-
-  absl::StatusOr<HostTensor> WithStatistics(HostTensor array, const TensorType& type,
-                                            const std::string& path) const {
-    if (flags_.mean.empty() && flags_.scale.empty()) return array;
-    if (array.shape().rank() < 2) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          path, ": --mean and --scale need channels, and the array is ", array.shape().ToString()));
-    }
-    ASHLAR_RETURN_IF_ERROR(CheckStatistics(array.shape()[1], path));
-    HostTensor normalised = Normalised(array, flags_.mean, flags_.scale);
-    return IsFloat(type.dtype) ? normalised : Rounded(std::move(normalised));
-  }
-
-  absl::Status CheckStatistics(int64_t channels, const std::string& path) const {
-    for (const std::vector<double>* values : {&flags_.mean, &flags_.scale}) {
-      if (values->size() > 1 && static_cast<int64_t>(values->size()) != channels) {
-        return WithExitCode(absl::InvalidArgumentError(absl::StrCat(
-                                path, ": ", channels, " channels, but ", values->size(),
-                                " values in ", values == &flags_.mean ? "--mean" : "--scale")),
-                            ExitCode::kUsage);
-      }
-    }
-    return absl::OkStatus();
-  }
-
   const Graph& graph_;
   const InputFlags& flags_;
-  const bool steps_;
   Console& console_;
-  bool read_pictures_ = false, read_standard_input_ = false;
+  PartReader part_;
+  bool read_standard_input_ = false;
   std::map<std::string, std::vector<HostTensor>> parts_;  // by binding name
 };
 
@@ -585,11 +326,6 @@ absl::StatusOr<InputSteps> MakeInputSteps(const Graph& graph, const InputFlags& 
     longest = binding.name;
   }
   return steps;
-}
-
-HostTensor ToChannelsFirst(const HostTensor& x) {
-  const Shape& s = x.shape();
-  return Transposed(x, s[1] * s[2], s[3], {s[0], s[3], s[1], s[2]});
 }
 
 }  // namespace ashlar

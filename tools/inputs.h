@@ -47,9 +47,6 @@ struct InputSteps {
 absl::StatusOr<InputSteps> MakeInputSteps(const Graph& graph, const InputFlags& flags,
                                           uint64_t seed, Console& console);
 
-// Transposes [N, H, W, C] to [N, C, H, W].
-HostTensor ToChannelsFirst(const HostTensor& x);
-
 }  // namespace ashlar
 
 #endif  // ASHLAR_TOOLS_INPUTS_H_

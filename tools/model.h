@@ -5,7 +5,8 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "library/model.h"
+#include "library/open_model.h"
+#include "library/plan_model.h"
 #include "runtime/plan/stages/memory_need.h"
 #include "tools/console.h"
 #include "tools/options.h"

@@ -16,7 +16,7 @@
 #include "tools/exit_code.h"
 #include "tools/folder_entries.h"
 #include "tools/format.h"
-#include "tools/inputs.h"
+#include "tools/input_array.h"
 
 namespace ashlar {
 namespace {

@@ -13,7 +13,7 @@
 #include "library/c/exclusive_use.h"
 #include "library/c/loaded_plan.h"
 #include "library/include/ashlar/ashlar.h"
-#include "library/model.h"
+#include "library/open_model.h"
 #include "library/shape_family.h"
 #include "runtime/plan/record/recorded_plan.h"
 #include "runtime/session/session.h"

@@ -4,6 +4,7 @@
 #include "library/c/border.h"
 #include "library/c/objects.h"
 #include "library/c/plan_options.h"
+#include "library/plan_model.h"
 #include "serialization/native/writer.h"
 
 namespace ashlar::c {

@@ -14,6 +14,7 @@
 #include "library/c/border.h"
 #include "library/c/objects.h"
 #include "library/c/plan_options.h"
+#include "library/plan_model.h"
 #include "memory/csv.h"
 #include "memory/problem/lower_bound.h"
 #include "memory/svg.h"

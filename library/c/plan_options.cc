@@ -11,6 +11,7 @@
 #include "library/c/border.h"
 #include "library/c/objects.h"
 #include "library/execution.h"
+#include "library/plan_model.h"
 #include "runtime/plan/record/packing_options.h"
 #include "runtime/plan/record/plan_as_recorded.h"
 #include "runtime/plan/request/request_options.h"

@@ -5,7 +5,7 @@
 #include "absl/status/statusor.h"
 #include "library/c/watched.h"
 #include "library/include/ashlar/ashlar.h"
-#include "library/model.h"
+#include "library/open_model.h"
 #include "runtime/plan/request/plan_request.h"
 
 namespace ashlar::c {

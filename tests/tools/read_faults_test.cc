@@ -15,12 +15,13 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "library/model.h"
+#include "library/open_model.h"
 #include "serialization/mapped_file.h"
 #include "tests/support/command/command_process.h"
 #include "tests/support/fuse_file.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/status.h"
+#include "tools/console.h"
 
 namespace ashlar::testing {
 namespace {
@@ -55,6 +56,28 @@ TEST_F(ShortenedFileTest, EndsTheProcessWithAnErrorThatNamesIt) {
       ::testing::ExitedWithCode(6),
       "error: .*/shortened_[0-9]+: cannot be read: the disk reports an error, or the file was "
       "shortened while it was read");
+}
+
+// The name has characters that a terminal or JSON could take for their own.
+TEST_F(ShortenedFileTest, TheErrorIsADocumentToo) {
+  std::filesystem::rename(path_, path_ + "\x1b\"\\\xff.ash");
+  path_ += "\x1b\"\\\xff.ash";
+  const std::string written = absl::StrCat(::testing::TempDir(), "/fault_", getpid(), ".json");
+  EXPECT_EXIT(
+      {
+        Console console("run", {.json = written});
+        ExitOnReadFaults();
+        const auto file = Value(MappedFile::Open(path_));
+        ReadShortened(file->bytes().data());
+      },
+      ::testing::ExitedWithCode(6), R"(\\x1b"\\\\xff.ash: cannot be read)");
+  std::ifstream file(written);
+  const nlohmann::json document = nlohmann::json::parse(file);
+  std::filesystem::remove(written);
+  EXPECT_EQ(document["command"], "run");
+  EXPECT_EQ(document["exit_code"], 6);
+  EXPECT_THAT(document["error"].get<std::string>(),
+              HasSubstr("\x1b\"\\\u00ff.ash: cannot be read: the disk reports an error, or"));
 }
 
 TEST_F(ShortenedFileTest, OtherFaultsEndTheProcessAsBefore) {
@@ -96,12 +119,17 @@ class FailingDiskTest : public CommandTest {
       SCOPED_TRACE(reads);
       disk->DropFromCache();
       disk->reads_until_error = reads;
-      const ProcessResult result = Ashlar(absl::StrCat(before, "disk/", file, after));
+      const ProcessResult result =
+          Ashlar(absl::StrCat(before, "disk/", file, after, " --json=error.json"));
       disk->reads_until_error = -1;
       if (result.exit_code == 0) break;
       ++errors;
       EXPECT_EQ(result.exit_code, 6) << result.err;
       EXPECT_THAT(result.err, HasSubstr(absl::StrCat("disk/", file)));
+      const nlohmann::json document = nlohmann::json::parse(Read("error.json"));
+      EXPECT_EQ(document["exit_code"], 6);
+      EXPECT_THAT(document["error"].get<std::string>(), HasSubstr(absl::StrCat("disk/", file)));
+      std::filesystem::remove(Path("error.json"));
       ASSERT_LT(reads, 100000);
     }
     EXPECT_GT(errors, 0);

@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "library/model.h"
+#include "library/open_model.h"
+#include "library/plan_model.h"
 #include "runtime/session/bind_tensors.h"
 #include "runtime/session/session.h"
 #include "tests/support/status.h"

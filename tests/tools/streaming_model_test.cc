@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "library/model.h"
+#include "library/open_model.h"
 #include "library/state_links.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/measure/heap/heap_counter.h"

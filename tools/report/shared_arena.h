@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "library/model.h"
 #include "tools/json_output.h"
 
 namespace ashlar {

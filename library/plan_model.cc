@@ -1,0 +1,181 @@
+#include "library/plan_model.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "graph/file_mapping.h"
+#include "graph/needed_bytes.h"
+#include "graph/status.h"
+#include "runtime/plan/plan_graph.h"
+#include "runtime/plan/record/packed_parts.h"
+#include "runtime/plan/stages/memory_need.h"
+#include "serialization/native/reader.h"
+
+namespace ashlar {
+namespace {
+
+void Tell(const NoteListener& note, const std::string& text) {
+  if (note) note(text);
+}
+
+// An error of a budget, which names no model.
+absl::Status OfModel(const std::string& name, const absl::Status& status) {
+  const std::optional<int64_t> bytes = NeededBytes(status);
+  return bytes && !name.empty() ? WithNeededBytes(Annotate(status, name), *bytes) : status;
+}
+
+// FailedPrecondition where weights that were packed before do not fit a budget for the total; of
+// streamed weights ResourceExhausted, because no other plan streams them.
+absl::StatusOr<std::shared_ptr<const Executable>> WithinTotal(
+    std::shared_ptr<const Executable> packed, const PlanRequest& request) {
+  const std::optional<TotalBudget>& total = request.target.total;
+  if (!total) return packed;
+  const MemoryNeed need = NeedOf(packed->planned(), total->process_bytes, /*in_file=*/true);
+  if (need.total() <= total->bytes) return packed;
+  const std::string message =
+      absl::StrCat("as it is packed it takes ", need.total(), " bytes (", need.ToString(),
+                   "), more than the total budget of ", total->bytes);
+  return request.target.weights_budget ? DoesNotFit(message, need.total())
+                                       : absl::FailedPreconditionError(message);
+}
+
+bool FitsTotal(const absl::StatusOr<std::unique_ptr<PlannedGraph>>& planned,
+               const TotalBudget& total) {
+  if (!planned.ok()) return !absl::IsResourceExhausted(planned.status());
+  return NeedOf(**planned, total.process_bytes).total() <= total.bytes;
+}
+
+// Streams packed weights in the bytes that a budget for the total leaves for them.
+absl::StatusOr<std::shared_ptr<const Executable>> StreamedWithinTotal(const PackedModel& packed,
+                                                                      PlanRequest request) {
+  PlanRequest whole = request;
+  whole.target.total.reset();
+  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
+                          Executable::FromPacked(packed, whole));
+  const MemoryNeed need =
+      NeedOf(executable->planned(), request.target.total->process_bytes, /*in_file=*/true);
+  request.target.weights_budget = request.target.total->bytes - (need.total() - need.file);
+  ASHLAR_ASSIGN_OR_RETURN(executable, Executable::FromPacked(packed, request));
+  return WithinTotal(std::move(executable), request);
+}
+
+// Returns the addresses of the constants that nobody reads, because their only reader finds them
+// packed in the file.
+absl::flat_hash_set<const void*> UnreadConstants(const Graph& model, const PlannedGraph& planned) {
+  absl::flat_hash_map<const void*, size_t> readers;
+  for (const OperatorNode& node : model.nodes()) {
+    if (node.constant == nullptr) continue;
+    readers[node.constant->raw()] += model.readers(node.outputs[0]).size();
+  }
+  absl::flat_hash_set<const void*> unread, read;
+  for (const WeightEntry& entry : planned.weights.entries) {
+    const void* const bytes = planned.graph.constant(entry.var)->source().raw();
+    const bool found = entry.packed != nullptr && readers[bytes] == 1;
+    (found ? unread : read).insert(bytes);
+  }
+  for (const void* bytes : read) unread.erase(bytes);
+  return unread;
+}
+
+// The packed part of the file, or for a recorded plan as much of it as that plan packs alike;
+// neither, with a note that says why, where it does not suit.
+absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request,
+                                        const NoteListener& note) {
+  PlannedModel result;
+  if (PackedFor(model, request.target) == nullptr) return result;
+  if (!model.packed) {
+    const Model::AtOwnShapes& own = *model.at_own_shapes;
+    if (model.file.mapping != nullptr) {
+      ASHLAR_RETURN_IF_ERROR(DamagedFile(CheckPackedWeights(model.file)));
+    }
+    absl::StatusOr<PackedModel> packed = PackedAtShapes(own.packed, own.graph, model.graph);
+    if (!packed.ok()) return Annotate(packed.status(), model.file.name);
+    model.packed = *std::move(packed);
+  }
+  const PackedModel packed = *model.packed;
+  absl::StatusOr<std::shared_ptr<const Executable>> executable =
+      Executable::FromPacked(packed, request);
+  if (executable.ok()) executable = WithinTotal(*std::move(executable), request);
+  if (executable.ok()) {
+    result.packed = *std::move(executable);
+    return result;
+  }
+  if (!absl::IsFailedPrecondition(executable.status())) {
+    return OfModel(model.file.name, executable.status());
+  }
+  if (request.target.weights_budget) {  // weights that are packed anew cannot be streamed
+    return Annotate(executable.status(), model.file.name);
+  }
+  if (request.planning.recorded != nullptr) {
+    absl::StatusOr<std::unique_ptr<PlannedGraph>> planned =
+        PlanWithPackedParts(packed, Graph(model.graph), request);
+    if (planned.ok()) {
+      ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model, UnreadConstants(model.graph, **planned)));
+      result.planned = *std::move(planned);
+      return result;
+    }
+    if (!absl::IsFailedPrecondition(planned.status())) return planned.status();
+  }
+  ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
+  Tell(note, absl::StrCat(model.file.name, ": ", executable.status().message(), "; packing anew"));
+  for (const auto& file : FilesOf(model)) file->DropResidentPages();
+  return result;
+}
+
+}  // namespace
+
+const PackedModel* PackedFor(const Model& model, const PlanTarget& target) {
+  if (model.packed) return &*model.packed;
+  const bool streams = model.at_own_shapes != nullptr && target.weights_budget;
+  return streams ? &model.at_own_shapes->packed : nullptr;
+}
+
+absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
+                                       const NoteListener& note) {
+  std::optional<PackedModel> packed;
+  if (request.target.total && !request.target.weights_budget) packed = model.packed;
+  ASHLAR_ASSIGN_OR_RETURN(PlannedModel result, FromPacked(model, request, note));
+  if (result.packed != nullptr || result.planned != nullptr) return result;
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> planned =
+      PlanGraph(std::move(model.graph), request);
+  if (packed && !FitsTotal(planned, *request.target.total)) {
+    if (auto streamed = StreamedWithinTotal(*packed, request); streamed.ok()) {
+      Tell(note, absl::StrCat(model.file.name, ": streams its packed weights after all"));
+      result.packed = *std::move(streamed);
+      return result;
+    }
+  }
+  if (!planned.ok()) return OfModel(model.file.name, planned.status());
+  result.planned = *std::move(planned);
+  return result;
+}
+
+namespace {
+
+// Chooses the weights that a budget for them streams best.
+absl::Status PackForWindow(const Model& model, PlanRequest& request) {
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> planned = PlanGraph(model.graph, request);
+  if (!planned.ok()) return OfModel(model.file.name, planned.status());
+  request = (*planned)->SettledRequest();
+  request.target.budget.reset();
+  request.target.weights_budget.reset();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<PackedModel> PackModel(Model& model, PlanRequest request) {
+  request.target.tuned_tiles = false;  // which are for a number of threads, and files for any
+  ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
+  if (request.target.weights_budget) {
+    ASHLAR_RETURN_IF_ERROR(PackForWindow(model, request));
+  }
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> planned = PlanGraph(model.graph, request);
+  if (!planned.ok()) return OfModel(model.file.name, planned.status());
+  return Executable::ToPacked(*std::move(planned), LettingGoOf(model));
+}
+
+}  // namespace ashlar

@@ -1,0 +1,37 @@
+// Plans and packs open models for programs.
+#ifndef ASHLAR_LIBRARY_PLAN_MODEL_H_
+#define ASHLAR_LIBRARY_PLAN_MODEL_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "library/model.h"
+#include "runtime/plan/request/plan_request.h"
+#include "runtime/session/executable.h"
+
+namespace ashlar {
+
+// A planned model: exactly one of the two is set.
+struct PlannedModel {
+  std::shared_ptr<const Executable> packed;  // its weights are used directly from the file
+  std::unique_ptr<PlannedGraph> planned;     // its weights are not packed yet
+  const PlannedGraph& plan() const { return packed != nullptr ? packed->planned() : *planned; }
+};
+
+// Plans the model. Uses the packed part of the file if it matches the request and fits a total
+// budget; otherwise plans anew, with a note that says why. Errors are PlanGraph's, and
+// UsePlainWeights's.
+absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
+                                       const NoteListener& note);
+
+// Returns the packed part of the model's file that a plan may use; null if there is none.
+const PackedModel* PackedFor(const Model& model, const PlanTarget& target);
+
+// Computes the packed part of a file, with which loading packs nothing: the graph rewritten for the
+// request, and the weights in the layout of the kernels, packed from the plain ones. Errors are
+// UsePlainWeights's and Executable::Compile's.
+absl::StatusOr<PackedModel> PackModel(Model& model, PlanRequest request);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_LIBRARY_PLAN_MODEL_H_
