@@ -1,11 +1,8 @@
 // ashlar train: trains a model's weights on data.
-#include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -23,9 +20,11 @@
 #include "tools/model.h"
 #include "tools/option_kinds.h"
 #include "tools/report/loss_curve.h"
+#include "tools/report/loss_log.h"
 #include "tools/training_data.h"
 #include "tools/training_flags.h"
-#include "training/batch_order.h"
+#include "tools/training_split.h"
+#include "tools/validation.h"
 #include "training/checkpoint.h"
 #include "training/training_session.h"
 
@@ -38,76 +37,12 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// The table of losses, a line a step, written while the training runs.
-class LossLog {
- public:
-  // Opens the file and keeps its lines of completed steps. Does nothing if `path` is empty.
-  static absl::StatusOr<LossLog> Open(const std::string& path) {
-    LossLog log;
-    if (path.empty()) return log;
-    log.file_.reset(std::fopen(path.c_str(), "w"));
-    if (log.file_ == nullptr) {
-      return absl::UnknownError(absl::StrCat(path, ": ", std::strerror(errno)));
-    }
-    std::fputs("step,epoch,loss,learning_rate\n", log.file_.get());
-    return log;
-  }
-  void Add(int64_t step, int64_t epoch, float loss, double rate) {
-    if (file_ == nullptr) return;
-    std::fprintf(file_.get(), "%lld,%lld,%.9g,%.9g\n", static_cast<long long>(step),
-                 static_cast<long long>(epoch), static_cast<double>(loss), rate);
-    std::fflush(file_.get());
-  }
-
- private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  std::unique_ptr<std::FILE, Close> file_;
-};
-
-// The model's loss and accuracy on validation data.
-struct Validation {
-  int64_t images = 0, classes = 0, correct = 0;
-  int64_t in_top = 0;  // of labels among the kTop most likely classes
-  double loss = 0;     // mean
-};
-
-constexpr int64_t kTop = 5;
-
-// Returns whether the label is one of the kTop most likely classes; equal logits count in order.
-bool InTop(const float* logits, int64_t classes, int32_t label) {
-  int64_t before = 0;
-  for (int64_t k = 0; k < classes; ++k) {
-    before += logits[k] > logits[label] || (logits[k] == logits[label] && k < label);
-  }
-  return before < kTop;
-}
-
-// Returns the mean squared error of one image, in double.
-double SquaredErrorOf(const float* values, const float* expected, int64_t count) {
-  double sum = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const double difference = static_cast<double>(values[i]) - static_cast<double>(expected[i]);
-    sum += difference * difference;
-  }
-  return sum / static_cast<double>(count);
-}
-
 // The weights after the epoch with the least validation loss so far.
 struct Best {
   int64_t epoch = -1;  // none yet
   double loss = 0;
   std::vector<HostTensor> states;  // in the order of the training's names
 };
-
-// Returns the cross entropy of one image, in double.
-double CrossEntropyOf(const float* logits, int64_t classes, int32_t label) {
-  const double most = *std::max_element(logits, logits + classes);
-  double sum = 0;
-  for (int64_t k = 0; k < classes; ++k) sum += std::exp(static_cast<double>(logits[k]) - most);
-  return std::log(sum) + most - static_cast<double>(logits[label]);
-}
 
 class TrainCommand final : public Command {
  public:
@@ -201,16 +136,17 @@ class TrainCommand final : public Command {
     if (!validate_.empty()) {
       ASHLAR_ASSIGN_OR_RETURN(validation, TrainingData::Read(validate_, types, inputs_, console));
     }
-    Split(data.count());
-    if (validate_split_ > 0 && held_out_.empty()) {
+    split_.emplace(data.count(), validate_split_, flags_.seed);
+    if (validate_split_ > 0 && split_->held_out().empty()) {
       return UsageError(absl::StrCat("--validate-split ", validate_split_, " of ",
                                      Counted(data.count(), "image"), " is none"));
     }
-    per_epoch_ = Learned(data.count()) / batch_;
+    per_epoch_ = split_->learned() / batch_;
     if (per_epoch_ == 0) {
-      return UsageError(absl::StrCat(data_, " has ", Counted(Learned(data.count()), "image"),
-                                     held_out_.empty() ? "" : " to learn from", ", fewer than the ",
-                                     batch_, " of a step; --batch makes it smaller"));
+      return UsageError(absl::StrCat(data_, " has ", Counted(split_->learned(), "image"),
+                                     split_->held_out().empty() ? "" : " to learn from",
+                                     ", fewer than the ", batch_,
+                                     " of a step; --batch makes it smaller"));
     }
     console.Progress("planning");
     absl::StatusOr<std::unique_ptr<TrainingSession>> session =
@@ -236,8 +172,6 @@ class TrainCommand final : public Command {
     return evaluation.var(evaluation.outputs()[0].var).type.shape[1];
   }
 
-  bool LabelsAreClasses() const { return session_->graph().labels_type.dtype == DType::kInt32; }
-
   PlanRequest Request() const {
     PlanRequest request;
     request.target.comp_node = execution_.device;
@@ -250,27 +184,6 @@ class TrainCommand final : public Command {
     double share = 0;
     if (absl::SimpleAtod(text, &share) && share > 0 && share < 1) return share;
     return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not between 0 and 1"));
-  }
-
-  // Chooses the images that are held out, by the seed: the first of an order that no epoch has.
-  void Split(int64_t count) {
-    if (validate_split_ == 0) return;
-    learned_ = OrderOfEpoch(count, -1, flags_.seed);
-    const auto split =
-        learned_.begin() + std::llround(validate_split_ * static_cast<double>(count));
-    held_out_.assign(learned_.begin(), split);
-    learned_.erase(learned_.begin(), split);
-    std::sort(learned_.begin(), learned_.end());
-    std::sort(held_out_.begin(), held_out_.end());
-  }
-  int64_t Learned(int64_t count) const { return count - static_cast<int64_t>(held_out_.size()); }
-
-  // Returns the images of an epoch, in order.
-  std::vector<int64_t> OrderOf(int64_t epoch, int64_t count) const {
-    std::vector<int64_t> order = OrderOfEpoch(Learned(count), epoch, flags_.seed);
-    if (held_out_.empty()) return order;
-    for (int64_t& image : order) image = learned_[static_cast<size_t>(image)];
-    return order;
   }
 
   int64_t steps() const { return epochs_ * per_epoch_; }
@@ -322,7 +235,7 @@ class TrainCommand final : public Command {
     }
     document_["model"] = model_.path;
     document_["data"] = {{"path", data_}, {"images", data.count()}};
-    if (!held_out_.empty()) document_["data"]["held_out"] = held_out_.size();
+    if (!split_->held_out().empty()) document_["data"]["held_out"] = split_->held_out().size();
     if (!data.class_names().empty()) document_["data"]["classes"] = data.class_names();
     document_["batch"] = batch_;
     if (micro_batch_ > 0) document_["micro_batch"] = micro_batch_;
@@ -361,7 +274,7 @@ class TrainCommand final : public Command {
     Clock::time_point start = Clock::now();
     while (progress_.steps < steps()) {
       const int64_t step = progress_.steps, epoch = step / per_epoch_;
-      if (order_of != epoch) order = OrderOf(epoch, data.count());
+      if (order_of != epoch) order = split_->OrderOf(epoch);
       order_of = epoch;
       const auto batch = absl::MakeConstSpan(order).subspan(
           static_cast<size_t>(step % per_epoch_ * batch_), static_cast<size_t>(batch_));
@@ -454,23 +367,23 @@ class TrainCommand final : public Command {
     std::string text =
         absl::StrFormat("epoch %d of %d: mean loss %.6f, %.0f images/s", epoch + 1, epochs_,
                         sum / static_cast<double>(per_epoch_), images_per_second);
-    if (validation || !held_out_.empty()) {
+    if (validation || !split_->held_out().empty()) {
       console.Progress("validating");
-      std::vector<int64_t> images = held_out_;
+      std::vector<int64_t> images = split_->held_out();
       for (int64_t i = 0; validation && i < validation->count(); ++i) images.push_back(i);
       ASHLAR_ASSIGN_OR_RETURN(const Validation found,
-                              Validate(validation ? *validation : data, images));
+                              Validate(*session_, validation ? *validation : data, images, batch_));
       entry["validation"] = {{"images", found.images}, {"loss", found.loss}};
       text += "; validation: ";
-      if (LabelsAreClasses()) {
+      if (LabelsAreClasses(*session_)) {
         entry["validation"]["correct"] = found.correct;
         absl::StrAppendFormat(
             &text, "%d of %d right (%s), ", found.correct, found.images,
             FormatPercent(static_cast<double>(found.correct) / static_cast<double>(found.images)));
       }
-      if (LabelsAreClasses() && found.classes > kTop) {
+      if (LabelsAreClasses(*session_) && found.classes > Validation::kTop) {
         entry["validation"]["in_top_5"] = found.in_top;
-        absl::StrAppendFormat(&text, "%d in the top %d, ", found.in_top, kTop);
+        absl::StrAppendFormat(&text, "%d in the top %d, ", found.in_top, Validation::kTop);
       }
       absl::StrAppendFormat(&text, "loss %.6f", found.loss);
       if (patience_ > 0) ASHLAR_RETURN_IF_ERROR(KeepBest(epoch, found.loss));
@@ -478,33 +391,6 @@ class TrainCommand final : public Command {
     document_["epochs"].push_back(std::move(entry));
     console.Print(text + "\n");
     return absl::OkStatus();
-  }
-
-  absl::StatusOr<Validation> Validate(const TrainingData& data, absl::Span<const int64_t> images) {
-    Validation found;
-    found.images = static_cast<int64_t>(images.size());
-    for (size_t first = 0; first < images.size(); first += static_cast<size_t>(batch_)) {
-      const absl::Span<const int64_t> batch = images.subspan(first, static_cast<size_t>(batch_));
-      data.Fill(batch, session_->images(), session_->labels());
-      ASHLAR_ASSIGN_OR_RETURN(const HostTensor* const logits, session_->Evaluate());
-      const int64_t classes = found.classes = logits->num_elements() / batch_;
-      for (size_t n = 0; n < batch.size(); ++n) {
-        const float* const row = logits->data<float>().data() + static_cast<int64_t>(n) * classes;
-        if (!LabelsAreClasses()) {
-          found.loss += SquaredErrorOf(
-              row,
-              static_cast<const float*>(session_->labels()) + static_cast<int64_t>(n) * classes,
-              classes);
-          continue;
-        }
-        const int32_t label = data.label(batch[n]);
-        found.correct += std::max_element(row, row + classes) - row == label;
-        found.in_top += InTop(row, classes, label);
-        found.loss += CrossEntropyOf(row, classes, label);
-      }
-    }
-    found.loss /= static_cast<double>(found.images);
-    return found;
   }
 
   // Returns the model as in its file, with the file's batch size and the trained parameters.
@@ -563,8 +449,8 @@ class TrainCommand final : public Command {
 
   int64_t batch_ = 0, per_epoch_ = 0;
   std::unique_ptr<TrainingSession> session_;
-  std::vector<int64_t> learned_, held_out_;  // images; empty without --validate-split
-  Best best_;                                // with --patience
+  std::optional<TrainingSplit> split_;  // once the data is read
+  Best best_;                           // with --patience
   Progress progress_;
   LossLog log_file_;
   Json document_;
