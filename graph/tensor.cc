@@ -122,138 +122,75 @@ HostTensor HostTensor::Reshaped(const Shape& shape) const {
   return tensor;
 }
 
-double HostTensor::At(int64_t i) const {
-  switch (StoredAs(dtype_)) {
-    case DType::kFloat32:
-      return data<float>()[i];
-    case DType::kFloat64:
-      return data<double>()[i];
-    case DType::kFloat16:
-      return HalfToFloat(data<uint16_t>()[i]);
-    case DType::kBFloat16:
-      return BFloat16ToFloat(data<uint16_t>()[i]);
-    case DType::kInt64:
-      return static_cast<double>(data<int64_t>()[i]);
-    case DType::kInt32:
-      return data<int32_t>()[i];
-    case DType::kInt8:
-      return data<int8_t>()[i];
-    case DType::kUint16:
-      return data<uint16_t>()[i];
-    case DType::kInt16:
-      return data<int16_t>()[i];
-    case DType::kUint32:
-      return data<uint32_t>()[i];
-    case DType::kUint64:
-      return static_cast<double>(data<uint64_t>()[i]);
-    case DType::kUint8:
-    case DType::kByte:
-    case DType::kBool:
-      return data<uint8_t>()[i];
-    default:
-      break;
-  }
-  return 0;
+namespace {
+
+// How the elements of a dtype are read and written.
+struct Elements {
+  double (*at)(const void* data, int64_t i);
+  int64_t (*integer_at)(const void* data, int64_t i);
+  void (*set)(void* data, int64_t i, double value);
+  void (*set_integer)(void* data, int64_t i, int64_t value);
+};
+
+// Elements that are stored as T, and converted by these functions.
+template <typename T, auto to_double, auto from_double, auto from_integer>
+constexpr Elements ElementsOf() {
+  return {
+      [](const void* data, int64_t i) {
+        return static_cast<double>(to_double(static_cast<const T*>(data)[i]));
+      },
+      [](const void* data, int64_t i) {
+        return static_cast<int64_t>(static_cast<const T*>(data)[i]);
+      },
+      [](void* data, int64_t i, double value) { static_cast<T*>(data)[i] = from_double(value); },
+      [](void* data, int64_t i, int64_t value) { static_cast<T*>(data)[i] = from_integer(value); }};
 }
 
-int64_t HostTensor::IntegerAt(int64_t i) const {
-  switch (StoredAs(dtype_)) {
-    case DType::kInt64:
-      return data<int64_t>()[i];
-    case DType::kInt32:
-      return data<int32_t>()[i];
-    case DType::kInt8:
-      return data<int8_t>()[i];
-    case DType::kUint16:
-      return data<uint16_t>()[i];
-    case DType::kInt16:
-      return data<int16_t>()[i];
-    case DType::kUint32:
-      return data<uint32_t>()[i];
-    case DType::kUint64:
-      return static_cast<int64_t>(data<uint64_t>()[i]);
-    default:
-      return data<uint8_t>()[i];
-  }
-}
+template <typename To>
+constexpr auto kCast = [](auto value) { return static_cast<To>(value); };
+
+template <typename T>
+constexpr Elements kFloats = ElementsOf<T, kCast<double>, kCast<T>, kCast<T>>();
+template <float (*to_float)(uint16_t), uint16_t (*from_float)(float)>
+constexpr Elements kHalves = ElementsOf<
+    uint16_t, to_float, [](double value) { return from_float(static_cast<float>(value)); },
+    [](int64_t value) { return from_float(static_cast<float>(value)); }>();
+template <typename T>
+constexpr Elements kIntegers = ElementsOf<T, kCast<double>, Saturate<T>, kCast<T>>();
+constexpr auto kIsNotZero = [](auto value) { return static_cast<uint8_t>(value != 0); };
+
+constexpr Elements kElements[kNumDTypes] = {
+    kFloats<float>,                                                // Float32
+    kHalves<HalfToFloat, FloatToHalf>,                             // Float16
+    kHalves<BFloat16ToFloat, FloatToBFloat16>,                     // BFloat16
+    kIntegers<int64_t>,                                            // Int64
+    kIntegers<int32_t>,                                            // Int32
+    kIntegers<int8_t>,                                             // Int8
+    kIntegers<uint8_t>,                                            // Uint8
+    kIntegers<uint8_t>,                                            // Byte
+    ElementsOf<uint8_t, kCast<double>, kIsNotZero, kIsNotZero>(),  // Bool
+    kFloats<double>,                                               // Float64
+    kIntegers<uint8_t>,                                            // Quantized8Asymm
+    kIntegers<int8_t>,                                             // QuantizedS8
+    kIntegers<int32_t>,                                            // QuantizedS32
+    kIntegers<uint16_t>,                                           // Uint16
+    kIntegers<int16_t>,                                            // Int16
+    kIntegers<uint32_t>,                                           // Uint32
+    kIntegers<uint64_t>,                                           // Uint64
+};
+
+const Elements& Of(DType dtype) { return kElements[static_cast<size_t>(dtype)]; }
+
+}  // namespace
+
+double HostTensor::At(int64_t i) const { return Of(dtype_).at(raw(), i); }
+
+int64_t HostTensor::IntegerAt(int64_t i) const { return Of(dtype_).integer_at(raw(), i); }
+
+void HostTensor::Set(int64_t i, double value) { Of(dtype_).set(mutable_, i, value); }
 
 void HostTensor::SetInteger(int64_t i, int64_t value) {
-  switch (StoredAs(dtype_)) {
-    case DType::kInt64:
-      mutable_data<int64_t>()[i] = value;
-      break;
-    case DType::kInt32:
-      mutable_data<int32_t>()[i] = static_cast<int32_t>(value);
-      break;
-    case DType::kInt8:
-      mutable_data<int8_t>()[i] = static_cast<int8_t>(value);
-      break;
-    case DType::kUint16:
-      mutable_data<uint16_t>()[i] = static_cast<uint16_t>(value);
-      break;
-    case DType::kInt16:
-      mutable_data<int16_t>()[i] = static_cast<int16_t>(value);
-      break;
-    case DType::kUint32:
-      mutable_data<uint32_t>()[i] = static_cast<uint32_t>(value);
-      break;
-    case DType::kUint64:
-      mutable_data<uint64_t>()[i] = static_cast<uint64_t>(value);
-      break;
-    case DType::kBool:
-      mutable_data<uint8_t>()[i] = value != 0;
-      break;
-    default:
-      mutable_data<uint8_t>()[i] = static_cast<uint8_t>(value);
-      break;
-  }
-}
-
-void HostTensor::Set(int64_t i, double value) {
-  switch (StoredAs(dtype_)) {
-    case DType::kFloat32:
-      mutable_data<float>()[i] = static_cast<float>(value);
-      break;
-    case DType::kFloat64:
-      mutable_data<double>()[i] = value;
-      break;
-    case DType::kFloat16:
-      mutable_data<uint16_t>()[i] = FloatToHalf(static_cast<float>(value));
-      break;
-    case DType::kBFloat16:
-      mutable_data<uint16_t>()[i] = FloatToBFloat16(static_cast<float>(value));
-      break;
-    case DType::kInt64:
-      mutable_data<int64_t>()[i] = Saturate<int64_t>(value);
-      break;
-    case DType::kInt32:
-      mutable_data<int32_t>()[i] = Saturate<int32_t>(value);
-      break;
-    case DType::kInt8:
-      mutable_data<int8_t>()[i] = Saturate<int8_t>(value);
-      break;
-    case DType::kUint16:
-      mutable_data<uint16_t>()[i] = Saturate<uint16_t>(value);
-      break;
-    case DType::kInt16:
-      mutable_data<int16_t>()[i] = Saturate<int16_t>(value);
-      break;
-    case DType::kUint32:
-      mutable_data<uint32_t>()[i] = Saturate<uint32_t>(value);
-      break;
-    case DType::kUint64:
-      mutable_data<uint64_t>()[i] = Saturate<uint64_t>(value);
-      break;
-    case DType::kUint8:
-    case DType::kByte:
-      mutable_data<uint8_t>()[i] = Saturate<uint8_t>(value);
-      break;
-    case DType::kBool:
-      mutable_data<uint8_t>()[i] = value != 0;
-      break;
-    default:
-      break;
-  }
+  Of(dtype_).set_integer(mutable_, i, value);
 }
 
 float HalfToFloat(uint16_t half) {

@@ -20,8 +20,8 @@ namespace {
 
 // Work for a plan that may be returned, as a multiple of a candidate's.
 constexpr int64_t kChosenWork = 4;
-// A look has one part in this many.
-constexpr int64_t kLooks = 8;
+// A look has one part of a candidate's work in this many.
+constexpr int64_t kPartsForALook = 8;
 
 // Returns how tilings share the device's memory, with kernels of low workspace. Without workspaces
 // if they cannot be computed on several threads at once.
@@ -73,7 +73,7 @@ absl::StatusOr<TiledGraph> TileRewritten(const RewrittenGraph& rewritten, const 
 memory::PlanOptions PlannerFor(Thoroughness thorough, const PlanningOptions& planning) {
   memory::PlanOptions planner = planning.planner;
   int64_t& work = planner.limits.work;
-  if (thorough == Thoroughness::kLook) work /= kLooks;
+  if (thorough == Thoroughness::kLook) work /= kPartsForALook;
   if (thorough == Thoroughness::kChosen) {
     work = std::min(work, std::numeric_limits<int64_t>::max() / kChosenWork) * kChosenWork;
   }
