@@ -1,9 +1,9 @@
 // Bias correction: Nagel et al., "Data-free quantization through weight equalization and bias
 // correction" (2019), with means of data instead of assumed means. Each layer is corrected by
 // itself, like NNCF's fast bias correction. Convolutions are linear: the mean of their outputs is
-// their output for the mean input. So one run of the samples in floats gives the mean input of each
-// layer, in its 8-bit type, and the layer's mean sums. The rounded weights are applied to the mean
-// input and compared with the mean sums.
+// the sum of the weights, each times the mean of the inputs that it multiplies. So one run of the
+// samples in floats gives the mean input of each layer, in its 8-bit type, and the layer's mean
+// sums. The mean outputs of the rounded weights are compared with the mean sums.
 #include "quantization/bias_correction.h"
 
 #include <algorithm>
@@ -15,7 +15,6 @@
 #include "graph/status.h"
 #include "opr/conv_bias.h"
 #include "opr/table.h"
-#include "opr/type_cvt.h"
 
 namespace ashlar {
 namespace {
@@ -49,6 +48,44 @@ const OperatorNode* ConvolutionOf(const Graph& bytes, const Var& var) {
   const bool is_one = dynamic_cast<const ConvBiasForward*>(node->op.get()) != nullptr &&
                       IsQuantized(bytes.var(node->inputs[0]).type.dtype);
   return is_one && bytes.constant(node->inputs[ConvBiasForward::kBias]) != nullptr ? node : nullptr;
+}
+
+// Returns for each channel of an image and each weight of its window the mean, over all outputs of
+// a convolution, of what this weight multiplies, which is 0 in the padding. In the order of a
+// filter's weights; the image is given in integers, an element each.
+std::vector<double> MeanReads(const ConvolutionGeometry& g, bool flip,
+                              absl::Span<const int32_t> image) {
+  const int64_t channels = g.groups * g.in_channels, window = g.h.window * g.w.window;
+  const int64_t plane = g.h.input * g.w.input;
+  std::vector<double> reads(static_cast<size_t>(channels * window), 0);
+  for (int64_t i = 0; i < g.batch * channels; ++i) {
+    for (int64_t kh = 0; kh < g.h.window; ++kh) {
+      const Range rows = g.h.OutputsInside(kh);
+      for (int64_t kw = 0; kw < g.w.window; ++kw) {
+        const Range columns = g.w.OutputsInside(kw);
+        int64_t sum = 0;
+        for (int64_t oh = rows.begin; oh < rows.end; ++oh) {
+          const int64_t y = g.h.Origin(oh) + kh * g.h.dilation;
+          for (int64_t ow = columns.begin; ow < columns.end; ++ow) {
+            const int64_t x = g.w.Origin(ow) + kw * g.w.dilation;
+            sum += image[static_cast<size_t>(i * plane + y * g.w.input + x)];
+          }
+        }
+        const int64_t tap = kh * g.w.window + kw;
+        const int64_t weight = i % channels * window + (flip ? window - 1 - tap : tap);
+        reads[static_cast<size_t>(weight)] += static_cast<double>(sum);
+      }
+    }
+  }
+  const auto outputs = static_cast<double>(g.batch * g.h.output * g.w.output);
+  for (double& read : reads) read /= outputs;
+  return reads;
+}
+
+// Returns the scale of an output channel's weights or bias.
+double ScaleOf(const HostTensor& tensor, size_t channel, size_t channels) {
+  const absl::Span<const float> scales = tensor.quantization().scales();
+  return scales[channel * scales.size() / channels];
 }
 
 }  // namespace
@@ -110,35 +147,29 @@ absl::StatusOr<std::vector<double>> BiasCorrection::ExcessOf(const Layer& layer,
   const Shape& image = bytes.var(node.inputs[0]).type.shape;
   const int64_t pixels = image.num_elements() / image[0];
   const auto elements = static_cast<int64_t>(source.sums.size());
-  HostTensor mean =
-      HostTensor::Zeros(DType::kFloat32, {elements / pixels, image[1], image[2], image[3]});
-  const double step = double{source.type.quantization.scale()} / static_cast<double>(source.count);
-  for (int64_t i = 0; i < elements; ++i) mean.Set(i, source.sums[static_cast<size_t>(i)] * step);
-  ConvBiasParam param = static_cast<const ConvBiasForward&>(*node.op).param();
-  param.output = {};
-  param.nonlineMode = ScalarFunction::kIdentity;
-  param.parameters = {};
-  const auto constant = [&](int input) -> absl::StatusOr<HostTensor> {
-    ASHLAR_ASSIGN_OR_RETURN(
-        const std::vector<HostTensor> floats,
-        TypeCvt({DType::kFloat32}).Evaluate({bytes.constant(node.inputs[input])->Computed()}));
-    return floats[0];
-  };
-  ASHLAR_ASSIGN_OR_RETURN(const HostTensor filter, constant(ConvBiasForward::kFilter));
-  ASHLAR_ASSIGN_OR_RETURN(const HostTensor bias, constant(ConvBiasForward::kBias));
-  const auto layer_channels = static_cast<int64_t>(sums.sums.size());
+  const HostTensor filter = bytes.constant(node.inputs[ConvBiasForward::kFilter])->Computed();
+  const HostTensor& bias = *bytes.constant(node.inputs[ConvBiasForward::kBias]);
+  const ConvBiasParam& param = static_cast<const ConvBiasForward&>(*node.op).param();
   ASHLAR_ASSIGN_OR_RETURN(
-      const std::vector<HostTensor> made,
-      ConvBiasForward(param).Evaluate({mean, filter, bias.Reshaped({1, layer_channels, 1, 1})}));
-  const Shape& shape = made[0].shape();
-  const int64_t channels = shape[1], plane = shape[2] * shape[3];
-  std::vector<double> excess(static_cast<size_t>(channels), 0);
-  for (int64_t i = 0; i < made[0].num_elements(); ++i) {
-    excess[static_cast<size_t>(i / plane % channels)] += made[0].At(i);
-  }
-  for (size_t c = 0; c < excess.size(); ++c) {
-    excess[c] = excess[c] / static_cast<double>(shape[0] * plane) -
-                sums.sums[c] / static_cast<double>(sums.count);
+      const ConvolutionGeometry g,
+      InferConvolution(param, {DType::kFloat32, {elements / pixels, image[1], image[2], image[3]}},
+                       {DType::kFloat32, filter.shape()}));
+  const bool flip = param.mode == ConvolutionMode::kConvolution;
+  const std::vector<double> taps = MeanReads(g, flip, source.sums);
+  const double step = double{source.type.quantization.scale()} / static_cast<double>(source.count);
+  const int64_t row = filter.num_elements() / static_cast<int64_t>(sums.sums.size());
+  std::vector<double> excess;
+  for (int64_t c = 0; c < static_cast<int64_t>(sums.sums.size()); ++c) {
+    const double* const reads = taps.data() + c / g.out_channels * row;
+    double sum = 0;
+    for (int64_t i = 0; i < row; ++i) {
+      const int64_t weight = filter.IntegerAt(c * row + i) - filter.quantization().zero_point();
+      sum += static_cast<double>(weight) * reads[i];
+    }
+    const auto channel = static_cast<size_t>(c);
+    excess.push_back(sum * step * ScaleOf(filter, channel, sums.sums.size()) +
+                     bias.At(c) * ScaleOf(bias, channel, sums.sums.size()) -
+                     sums.sums[channel] / static_cast<double>(sums.count));
   }
   return excess;
 }
