@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
+#include "graph/file_mapping.h"
 
 namespace ashlar {
 namespace {
@@ -93,8 +94,9 @@ absl::Status FileReader::Read(int64_t offset, int64_t bytes, void* to) const {
     const int error = errno;
     const std::string what =
         absl::StrCat(path_, ": read ", done, " bytes at offset ", offset, ", expected ", bytes);
-    return got < 0 ? absl::ErrnoToStatus(error, what)
-                   : absl::DataLossError(absl::StrCat(what, ": the file is shorter than it was"));
+    return DamagedFile(
+        got < 0 ? absl::ErrnoToStatus(error, what)
+                : absl::DataLossError(absl::StrCat(what, ": the file is shorter than it was")));
   }
   return absl::OkStatus();
 }

@@ -27,8 +27,8 @@ class FileReader {
   FileReader(const FileReader&) = delete;
   FileReader& operator=(const FileReader&) = delete;
 
-  // Reads bytes at an offset. Allocates nothing unless it fails; the error names path, offset, got
-  // and expected. Any number of threads may read.
+  // Reads bytes at an offset. Allocates nothing unless it fails; the error (with kDamagedFile)
+  // names path, offset, got and expected. Any number of threads may read.
   absl::Status Read(int64_t offset, int64_t bytes, void* to) const;
   // Reads bytes from the first one on, as many as the system has cached in one piece. Returns how
   // many.

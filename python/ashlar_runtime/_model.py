@@ -67,8 +67,9 @@ class Model:
     """A model.
 
     A model file is mapped, and must not shrink while the model is in use. If its disk fails, opening
-    and planning raise `RejectedFile`; a later read of the mapping ends the process (SIGBUS), unless
-    `weights_budget` streams the weights: then the run raises.
+    and planning raise `RejectedFile`. Runs read it only for packed weights, and then end the process
+    (SIGBUS); with `weights_budget` they raise `RejectedFile`, or need no file if that is enough for
+    all weights.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ absl::Status SharedWindow::StartThreads(int count) {
           absl::StrCat("no thread can be started to read weights: ", error.what()));
     }
   }
-  process_ = getpid();
+  if (!threads_.empty()) process_ = getpid();
   return absl::OkStatus();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/file_mapping.h"
 #include "graph/status.h"
 #include "runtime/device/changed_bytes.h"
 
@@ -63,8 +64,9 @@ absl::Status StreamedWeights::ShareWindowOf(const StreamedWeights& other) {
 }
 
 absl::Status StreamedWeights::Written() const {
-  return absl::DataLossError(absl::StrCat(
-      source_->name(), ": was written to while weights were read from it; what they gave is void"));
+  return DamagedFile(absl::DataLossError(
+      absl::StrCat(source_->name(),
+                   ": was written to while weights were read from it; what they gave is void")));
 }
 
 absl::Status StreamedWeights::Open(int64_t slack) {
@@ -155,21 +157,23 @@ void StreamedWeights::Restart(Lock& lock) {
 }
 
 // If the file was written to, its bytes are compared with the ones that were packed: weights of two
-// models must not meet in the window.
+// models must not meet in the window. If all of them stay there, nothing is read any more.
 absl::Status StreamedWeights::Begin() {
   if (shared_->IsOfAnotherProcess()) {
-    return absl::FailedPreconditionError(
+    return absl::UnavailableError(
         "weights are streamed by a thread of another process, of which this one is a fork: open "
         "the model here");
   }
   std::unique_lock<std::mutex> run(shared_->run());
-  ASHLAR_ASSIGN_OR_RETURN(const WeightSource::Stamp now, source_->CurrentStamp());
-  if (now != stamp_) ASHLAR_RETURN_IF_ERROR(source_->Verify());
-  if (now != stamp_ || !shared_->IsUsedBy(this)) {
-    stamp_ = now;
-    ASHLAR_RETURN_IF_ERROR(TakeOver());
-  } else if (Lock lock(shared_->mutex()); !failed_.ok()) {
-    Restart(lock);
+  if (!shared_->IsUsedBy(this) || !window_.reads.empty()) {
+    ASHLAR_ASSIGN_OR_RETURN(const WeightSource::Stamp now, source_->CurrentStamp());
+    if (now != stamp_) ASHLAR_RETURN_IF_ERROR(source_->Verify());
+    if (now != stamp_ || !shared_->IsUsedBy(this)) {
+      stamp_ = now;
+      ASHLAR_RETURN_IF_ERROR(TakeOver());
+    } else if (Lock lock(shared_->mutex()); !failed_.ok()) {
+      Restart(lock);
+    }
   }
   run.release();  // until End
   return absl::OkStatus();
@@ -204,6 +208,7 @@ absl::Status StreamedWeights::End() {
     Lock lock(shared_->mutex());
     Restart(lock);
   }
+  if (window_.reads.empty()) return absl::OkStatus();
   ASHLAR_ASSIGN_OR_RETURN(const WeightSource::Stamp now, source_->CurrentStamp());
   return now == stamp_ ? absl::OkStatus() : Written();
 }

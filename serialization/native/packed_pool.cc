@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "graph/file_mapping.h"
 #include "graph/status.h"
 #include "serialization/checksum.h"
 #include "serialization/file_reader.h"
@@ -32,8 +33,8 @@ class PackedPool final : public WeightSource {
 
   absl::Status Verify() const override {
     if (!has_checksum_) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(name(), ": was written to since it was opened, and has no checksums"));
+      return DamagedFile(absl::DataLossError(
+          absl::StrCat(name(), ": was written to since it was opened, and has no checksums")));
     }
     const auto read = [&](size_t at, size_t bytes, void* to) {
       return Read(static_cast<int64_t>(at), static_cast<int64_t>(bytes), to);
@@ -41,10 +42,10 @@ class PackedPool final : public WeightSource {
     ASHLAR_ASSIGN_OR_RETURN(const uint64_t checksum,
                             ChecksumOfReads(header_.pool_bytes, kPiece, read));
     if (checksum == header_.pool_checksum) return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrCat(
+    return DamagedFile(absl::DataLossError(absl::StrCat(
         name(), ": was written to since it was opened: the pool of packed weights of ",
         header_.pool_bytes, " bytes at offset ", header_.pool_offset, " has the checksum ",
-        absl::Hex(checksum), ", expected ", absl::Hex(header_.pool_checksum)));
+        absl::Hex(checksum), ", expected ", absl::Hex(header_.pool_checksum))));
   }
 
  private:
@@ -63,8 +64,8 @@ absl::StatusOr<std::shared_ptr<const WeightSource>> OpenPackedPool(const ModelFi
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<const FileReader> reader, FileReader::Open(file.name));
   ASHLAR_ASSIGN_OR_RETURN(const FileStamp stamp, reader->Stamp());
   if (stamp != file.mapping->stamp()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        file.name, ": is another file than the one that was opened, or was written to since"));
+    return DamagedFile(absl::DataLossError(absl::StrCat(
+        file.name, ": is another file than the one that was opened, or was written to since")));
   }
   return std::make_shared<const PackedPool>(std::move(reader), stamp, packed, header.has_checksums);
 }

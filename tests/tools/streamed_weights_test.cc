@@ -1,18 +1,25 @@
 // Weights streamed from a packed file: by the commands, and from files that change while they are
 // read.
 #include <gmock/gmock.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cinttypes>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "library/model.h"
+#include "library/open_model.h"
+#include "library/plan_model.h"
 #include "runtime/cpu/cpu_device.h"
+#include "serialization/npz.h"
 #include "tests/support/command/command_path.h"
 #include "tests/support/command/command_process.h"
 #include "tests/support/command/memory_group.h"
@@ -214,6 +221,51 @@ TEST_F(StreamedFileTest, RefusalsSayWhatToDo) {
                  {"plan streamed.ash --planner naive" + budget, 2,
                   "--planner naive with --weights-budget: naive lets no two weights"}});
   EXPECT_EQ(Ashlar("plan whole.ash" + budget).exit_code, 0) << "to see what packing would bring";
+}
+
+// Makes every read of the file's mappings in this process a signal, until it is destroyed.
+class Unreadable {
+ public:
+  explicit Unreadable(const std::string& path) {
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+      if (!absl::EndsWith(line, path)) continue;
+      uintptr_t begin = 0, end = 0;
+      EXPECT_EQ(std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR, &begin, &end), 2);
+      ranges_.emplace_back(reinterpret_cast<void*>(begin), end - begin);
+    }
+    EXPECT_FALSE(ranges_.empty());
+    for (const auto& [begin, bytes] : ranges_) EXPECT_EQ(mprotect(begin, bytes, PROT_NONE), 0);
+  }
+  ~Unreadable() {
+    for (const auto& [begin, bytes] : ranges_) EXPECT_EQ(mprotect(begin, bytes, PROT_READ), 0);
+  }
+  Unreadable(const Unreadable&) = delete;
+  Unreadable& operator=(const Unreadable&) = delete;
+
+ private:
+  std::vector<std::pair<void*, size_t>> ranges_;
+};
+
+// So a file that shrinks, or a disk that fails, cannot be a signal in a run: everything that a run
+// needs (weights that stay, tables, biases, scales) was read before, or is read into the window.
+TEST_F(StreamedFileTest, RunsReadNothingOfTheMappedFile) {
+  std::mt19937_64 random(5);
+  ASSERT_TRUE(IsOk(WriteNpz({{"data", RandomTensor(random, {2, 3, 64, 64})}}, Path("images.npz"))));
+  for (const char* const made : {"zoo squeezenet --image 32", "zoo mobilenet_v2 --image 32",
+                                 "quantize whole.ash --calibrate images.npz"}) {
+    SCOPED_TRACE(made);
+    ASSERT_EQ(Ashlar(absl::StrCat(made, " -o made.ash")).exit_code, 0);
+    ASSERT_EQ(Ashlar("convert made.ash -o mapped.ash --pack").exit_code, 0);
+    const int64_t all =
+        Ashlar("plan mapped.ash --json").Json()["pools"]["weights"]["planned_bytes"];
+    for (const int64_t budget : {all * 6 / 10, all}) {
+      StreamedSession session(Path("mapped.ash"), budget);
+      const std::string wanted = session.Outputs();
+      const Unreadable mapped(Path("mapped.ash"));
+      for (int run = 0; run < 2; ++run) EXPECT_EQ(session.Outputs(), wanted);
+    }
+  }
 }
 
 class ChangedFileTest : public StreamedFileTest {

@@ -74,11 +74,12 @@ ASHLAR_API void ashlar_set_log(ashlar_log_fn log, void* context); /* NULL, the d
 
 /* Models: Ashlar's own files, ONNX (.onnx) and TensorFlow Lite (.tflite). The file is mapped and
  * must not shrink while it is in use. Opening and planning load bytes before they read them: a disk
- * that fails is ASHLAR_REJECTED_FILE (since Linux 5.14). Later reads of the mapping (packed weights
- * that are used in the file, pages that the system has dropped) raise SIGBUS if the disk fails; a
- * host that must survive that streams the weights ("weights-budget=SIZE" in
- * ashlar_plan_options.more: an error of the run), or reads the file itself and calls
- * ashlar_model_open_bytes. */
+ * that fails is ASHLAR_REJECTED_FILE (since Linux 5.14). Runs read the mapping only for packed
+ * weights that are used in the file, and then raise SIGBUS if the disk fails or the file shrinks. A
+ * host that must survive that plans with "weights-budget=SIZE" in ashlar_plan_options.more: runs
+ * return ASHLAR_REJECTED_FILE, and succeed again when the file is right. If SIZE is enough for all
+ * weights (ashlar_memory.weights_in_file), the first session reads them into memory, and runs need
+ * no file. */
 typedef struct ashlar_model ashlar_model;
 ASHLAR_API ashlar_status ashlar_model_open(const char* path, ashlar_model** model);
 /* Opens a model in memory. The bytes must outlive everything made from the model. They are either

@@ -1,6 +1,8 @@
 // Files with packed weights, written by the library: their plans need no memory for weights.
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -56,6 +58,56 @@ TEST_F(PackedFileTest, WeightsThatDoNotFitAreStreamed) {
     const std::vector<float> expected = RunOnce(first, InputOf(run));
     EXPECT_EQ(RunOnce(second, InputOf(run)), expected);
     EXPECT_EQ(RunOnce(third, InputOf(run)), expected);
+  }
+}
+
+// Writes a file's bytes, without replacing the file.
+void Write(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+// Regression: such runs returned ASHLAR_INTERNAL or ASHLAR_NOT_BOUND.
+TEST_F(PackedFileTest, DISABLED_AFileThatChangesWhileItIsStreamedIsRejected) {
+  Model(path_).Pack(packed_, Threads(1));
+  std::ifstream file(packed_, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  auto options = Threads(1);
+  options.more = "weights-budget=64";
+  const Model model(packed_);
+  EXPECT_EQ(StatusOf([&] { model.NewPlan(options); }), ASHLAR_DOES_NOT_FIT);
+  const std::string more = "weights-budget=" + std::to_string(ashlar_error_bytes());
+  options.more = more.c_str();
+  const Plan plan = model.NewPlan(options);
+  Session session = plan.NewSession();
+  const std::vector<float> expected = RunOnce(session, InputOf(1));
+  std::string other = bytes;
+  other.back() = static_cast<char>(~other.back());
+  for (const std::string& changed : {bytes.substr(0, bytes.size() / 2), std::string(), other}) {
+    Write(packed_, changed);
+    for (int run = 0; run < 2; ++run) {
+      EXPECT_EQ(StatusOf([&] { RunOnce(session, InputOf(1)); }), ASHLAR_REJECTED_FILE);
+      EXPECT_NE(std::string(ashlar_error_message()).find(packed_), std::string::npos);
+    }
+    EXPECT_EQ(StatusOf([&] { plan.NewSession(); }), ASHLAR_OK) << "the window is in memory";
+    Write(packed_, bytes);
+    for (int run = 0; run < 2; ++run) EXPECT_EQ(RunOnce(session, InputOf(1)), expected);
+  }
+}
+
+// A window for all weights: hosts need not fear for the file.
+TEST_F(PackedFileTest, WeightsThatAllFitTheWindowOutliveTheFile) {
+  Model(path_).Pack(packed_, Threads(1));
+  auto options = Threads(1);
+  options.more = "weights-budget=1GB";
+  const Plan plan = Model(packed_).NewPlan(options);
+  EXPECT_EQ(plan.Memory().weights_in_file, 0);
+  Session session = plan.NewSession();
+  const std::vector<float> expected = RunOnce(session, InputOf(1));
+  for (const char* const changed : {"", "other bytes"}) {
+    Write(packed_, changed);
+    for (int run = 0; run < 2; ++run) EXPECT_EQ(RunOnce(session, InputOf(1)), expected);
+    Session second = plan.NewSession();
+    EXPECT_EQ(RunOnce(second, InputOf(1)), expected);
   }
 }
 
