@@ -28,13 +28,15 @@ static long status_kb(const char* name) {
   return kb;
 }
 
-/* Returns the resident bytes that are no pages of files, exactly; 0: the system does not tell. */
+/* Returns the bytes that are no pages of files, resident or in swap, exactly; 0: the system does
+ * not tell. */
 static long anonymous_bytes(void) {
   char line[128];
   long kb = 0;
   FILE* file = fopen("/proc/self/smaps_rollup", "r");
   while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-    if (strncmp(line, "Anonymous:", 10) == 0) kb = strtol(line + 10, NULL, 10);
+    if (strncmp(line, "Anonymous:", 10) == 0) kb += strtol(line + 10, NULL, 10);
+    if (strncmp(line, "Swap:", 5) == 0) kb += strtol(line + 5, NULL, 10);
   }
   if (file != NULL) fclose(file);
   return kb * 1024;
