@@ -1,6 +1,7 @@
 // ashlar compare A B: compares the outputs of two models.
 #include <gmock/gmock.h>
 
+#include "absl/strings/str_cat.h"
 #include "tests/support/command/command_process.h"
 
 namespace ashlar::testing {
@@ -53,6 +54,16 @@ TEST_F(CompareModelsTest, ToleranceOfOneOutput) {
   for (const char* options : {"--rtol prob=10", "--rtol prob=10 --rtol 1e-3", "--atol prob=10"}) {
     EXPECT_EQ(Ashlar(std::string("compare model.ash --ref other.npz ") + options).exit_code, 0)
         << options;
+  }
+}
+
+// Regression: it was refused after the run.
+TEST_F(CompareModelsTest, AMisspeltOutputOfAToleranceIsRefusedBeforeInputsAreRead) {
+  for (const char* option : {"--rtol", "--atol"}) {
+    const ProcessResult result =
+        Ashlar(absl::StrCat("compare model.ash --input missing.npz ", option, " porb=1"));
+    EXPECT_EQ(result.exit_code, 2) << option;
+    EXPECT_THAT(result.err, HasSubstr("no output 'porb'; there are: prob"));
   }
 }
 
