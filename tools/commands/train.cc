@@ -310,10 +310,9 @@ class TrainCommand final : public Command {
     return patience_ > 0 ? RestoreBest(console) : absl::OkStatus();
   }
 
-  // Keeps the weights if the validation loss is the least so far.
+  // Keeps the weights if the validation loss is the least so far. NaN is not less than anything.
   absl::Status KeepBest(int64_t epoch, double loss) {
-    const bool has_loss = best_.epoch >= 0 && !std::isnan(best_.loss);
-    if (has_loss && !(loss < best_.loss)) return absl::OkStatus();
+    if (std::isnan(loss) || (best_.epoch >= 0 && !(loss < best_.loss))) return absl::OkStatus();
     best_.epoch = epoch;
     best_.loss = loss;
     best_.states.clear();
@@ -325,7 +324,10 @@ class TrainCommand final : public Command {
   }
 
   absl::Status RestoreBest(Console& console) {
-    if (best_.epoch < 0) return absl::OkStatus();
+    if (best_.epoch < 0) {
+      console.Print("the weights are of the last epoch: no validation loss was a number\n");
+      return absl::OkStatus();
+    }
     size_t i = 0;
     for (const std::string& name : session_->states()) {
       ASHLAR_RETURN_IF_ERROR(session_->WriteState(name, best_.states[i++]));
@@ -386,6 +388,7 @@ class TrainCommand final : public Command {
         absl::StrAppendFormat(&text, "%d in the top %d, ", found.in_top, Validation::kTop);
       }
       absl::StrAppendFormat(&text, "loss %.6f", found.loss);
+      if (std::isnan(found.loss)) text += " (not a number, so no smaller one)";
       if (patience_ > 0) ASHLAR_RETURN_IF_ERROR(KeepBest(epoch, found.loss));
     }
     document_["epochs"].push_back(std::move(entry));

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -149,6 +150,22 @@ TEST_F(TrainCommandTest, ValidationOfARegressionIsTheSquaredError) {
   const nlohmann::json found = result.Json()["epochs"][0]["validation"];
   EXPECT_FALSE(found.contains("correct"));
   EXPECT_NEAR(found["loss"].get<double>(), 1e12, 1e10);
+}
+
+// Regression: each NaN counted as the least loss so far, so that --patience never ended.
+TEST_F(TrainCommandTest, ALossOfValidationThatIsNaNIsNoImprovement) {
+  NamedTensors arrays = Spots(1);
+  arrays[1].second = HostTensor::Zeros(DType::kFloat32, {kCount, 10});
+  ASSERT_TRUE(IsOk(WriteNpz(arrays, Path("zeros.npz"))));
+  arrays[1].second.Set(0, std::nan(""));
+  ASSERT_TRUE(IsOk(WriteNpz(arrays, Path("nan.npz"))));
+  const ProcessResult result = Ashlar(
+      "train plain.ash --data zeros.npz --validate nan.npz --scale 0.004 --loss mse --batch 8 "
+      "--lr 1e-3 --epochs 9 --patience 2 -o t.ash");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("loss nan (not a number, so no smaller one)"));
+  EXPECT_THAT(result.out, HasSubstr("ended after epoch 2: 2 epochs without a smaller loss"));
+  EXPECT_THAT(result.out, HasSubstr("the weights are of the last epoch"));
 }
 
 TEST_F(TrainCommandTest, TrainedModelsAreWrittenInBothFormats) {
