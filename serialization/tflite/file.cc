@@ -67,6 +67,14 @@ std::vector<int64_t> IntsOf(const flatbuffers::Vector<int32_t>* vector) {
   return values;
 }
 
+std::vector<int64_t> LongsOf(const flatbuffers::Vector<int64_t>* vector) {
+  std::vector<int64_t> values(Count(vector));
+  if (!values.empty()) {
+    std::memcpy(values.data(), vector->Data(), values.size() * sizeof(int64_t));
+  }
+  return values;
+}
+
 std::string NameOfTflite(const TfliteFile& file, int tensor) {
   const flatbuffers::String* const name = file.tensor(tensor).name();
   if (name == nullptr || name->size() == 0) return absl::StrCat("tensor ", tensor);
@@ -168,7 +176,8 @@ absl::StatusOr<TensorType> TfliteFile::TypeOf(int index) const {
   if (given == nullptr || Count(given->scale()) != 1 || SizeOf(dtype) != 1) return type;
   if (dtype != DType::kInt8 && dtype != DType::kUint8) return type;
   type.dtype = dtype == DType::kInt8 ? DType::kQuantizedS8 : DType::kQuantized8Asymm;
-  const int64_t zero = Count(given->zero_point()) == 0 ? 0 : given->zero_point()->Get(0);
+  const std::vector<int64_t> zeros = LongsOf(given->zero_point());
+  const int64_t zero = zeros.empty() ? 0 : zeros[0];
   if (zero < LeastOf(type.dtype) || zero > MostOf(type.dtype)) {
     return annotated(Reject("zero point ", zero, ", expected ", LeastOf(type.dtype), " to ",
                             MostOf(type.dtype)));

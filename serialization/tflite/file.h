@@ -60,6 +60,8 @@ class TfliteFile {
 std::string NameOfTflite(const TfliteFile& file, int tensor);
 // Returns the elements of a vector; none if it is absent.
 std::vector<int64_t> IntsOf(const flatbuffers::Vector<int32_t>* vector);
+// The same of longs, at any address: FlatBuffers' verifier does not align them.
+std::vector<int64_t> LongsOf(const flatbuffers::Vector<int64_t>* vector);
 
 }  // namespace ashlar
 

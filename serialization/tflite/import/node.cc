@@ -259,8 +259,8 @@ std::optional<TfliteWeights> TfliteNode::Weights(int i, int channels) {
     }
     weights.scales.push_back(scale);
   }
-  for (size_t z = 0; given->zero_point() != nullptr && z < given->zero_point()->size(); ++z) {
-    if (given->zero_point()->Get(static_cast<flatbuffers::uoffset_t>(z)) == 0) continue;
+  for (const int64_t zero : LongsOf(given->zero_point())) {
+    if (zero == 0) continue;
     Unsupported("input ", i, " has several scales and a zero point that is not 0");
     return std::nullopt;
   }

@@ -169,6 +169,40 @@ TEST(Tflite, IntegersEnterAndLeaveAsTheFileStoresThem) {
   EXPECT_THAT(got.data<int8_t>(), ElementsAre(3, 3, 3, 127));
 }
 
+// Regression, found by fuzzing: a zero point was read at an address that is no multiple of 8. Only
+// sanitizers see that on x86.
+TEST(Tflite, AZeroPointIsReadAtAnyAddress) {
+  TfliteBuilder model;
+  const TfliteTensorSpec bytes = {{1, 4}, TensorType::INT8, {}, {0.5f}, 3};
+  const int x = model.Tensor("x", bytes), y = model.Tensor("y", bytes);
+  model.Operator(BuiltinOperator::RELU, {x}, {y});
+  std::string file = model.Finish({x}, {y});
+  file.resize((file.size() + 7) / 8 * 8);
+  const uint32_t length = 1, at = static_cast<uint32_t>(file.size());
+  const int64_t zero = 3;
+  file.append(reinterpret_cast<const char*>(&length), sizeof(length));
+  file.append(reinterpret_cast<const char*>(&zero), sizeof(zero));  // 4 bytes behind such a one
+  for (const tflite::Tensor* const tensor :
+       *tflite::GetModel(file.data())->subgraphs()->Get(0)->tensors()) {
+    const auto* const vector = reinterpret_cast<const char*>(tensor->quantization()->zero_point());
+    // The offset to the vector is relative to its own place.
+    for (uint32_t place = 0; place + 4 <= at; place += 4) {
+      uint32_t offset = 0;
+      std::memcpy(&offset, file.data() + place, sizeof(offset));
+      if (file.data() + place + offset != vector) continue;
+      offset = at - place;
+      std::memcpy(file.data() + place, &offset, sizeof(offset));
+      break;
+    }
+    EXPECT_EQ(reinterpret_cast<const char*>(tensor->quantization()->zero_point()),
+              file.data() + at);
+  }
+  const Graph graph = Value(Read(file));
+  const HostTensor input = HostTensor::FromValues<int8_t>(DType::kInt8, {1, 4}, {-128, 2, 3, 127});
+  const HostTensor got = LoadedModel(graph).Run({{"x", input}})[0];
+  EXPECT_THAT(got.data<int8_t>(), ElementsAre(3, 3, 3, 127));
+}
+
 TEST(Tflite, OtherShapesOfInputsReplaceTheFiles) {
   TfliteBuilder model;
   const int x = model.Tensor("x", {{1, 4}, TensorType::FLOAT32, {}, {}, 0, 0, {-1, 4}});
