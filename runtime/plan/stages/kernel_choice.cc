@@ -31,7 +31,7 @@ KernelRequest RequestFor(const Graph& graph, const OperatorNode& node, int threa
   return request;
 }
 
-// Returns the key of a request. Requests with equal keys have the same kernels.
+// Returns the key of a request. Requests with equal keys, and equal scales, have the same kernels.
 std::string KeyOf(const KernelRequest& request) {
   std::string key = absl::StrCat(request.op->type(), " ", ToString(request.op->params()),
                                  request.policy.allow_tf32 ? " tf32" : "");
@@ -45,6 +45,19 @@ std::string KeyOf(const KernelRequest& request) {
   if (request.policy.exact) key += ", exact";
   if (request.policy.low_workspace) key += ", least memory";
   return key;
+}
+
+// Returns the bytes of all scales, which a key only outlines.
+std::string ScalesOf(const KernelRequest& request) {
+  std::string bytes;
+  for (const std::vector<TensorType>& types : {request.inputs, request.outputs}) {
+    for (const TensorType& type : types) {
+      const absl::Span<const float> scales = type.quantization.scales();
+      if (type.quantization.empty()) continue;
+      bytes.append(reinterpret_cast<const char*>(scales.data()), scales.size() * sizeof(float));
+    }
+  }
+  return bytes;
 }
 
 bool NeedsKernel(const Graph& graph, const StorageModel& model, int index) {
@@ -199,7 +212,7 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
     KernelRequest request = RequestFor(graph, node, threads, policy);
     request.processor = processor.value_or(device.processor());
     const std::string key = KeyOf(request);
-    const auto [it, inserted] = made.try_emplace(key);
+    const auto [it, inserted] = made.try_emplace(absl::StrCat(key, ScalesOf(request)));
     if (inserted) {
       absl::StatusOr<Candidates> found =
           FindCandidates(node, std::move(request), key, device, record);
