@@ -17,9 +17,10 @@ namespace ashlar {
 class GraphBuilder;
 class Operator;
 
-// An operand of a rewritten operator: an input of a replaced operator, or a new constant.
+// An operand of a rewritten operator: an input of a replaced operator, or a new constant; for
+// TilingRules::JoinRows also the result for the rows before.
 struct Operand {
-  enum class From { kProducer, kConsumer, kConstant };
+  enum class From { kProducer, kConsumer, kConstant, kBefore };
   From from = From::kProducer;
   int input = 0;        // index among the inputs of that operator
   HostTensor constant;  // kConstant only
@@ -92,6 +93,14 @@ class RewriteRules {
   }
   // Returns this operator as a movement of all elements of input 0; its other inputs are constant.
   virtual std::optional<Movement> AsMovement(absl::Span<const InputInfo> /*inputs*/) const {
+    return std::nullopt;
+  }
+  // Returns this operator, which reads the elements of an image as input 0, as one that reads the
+  // image itself: its output has the same elements. Axis i of the image in the order of these
+  // elements is axis axes[i] of `image`, if there are `axes`.
+  virtual std::optional<Replacement> ReadingImage(absl::Span<const InputInfo> /*inputs*/,
+                                                  const Shape& /*image*/,
+                                                  absl::Span<const int64_t> /*axes*/) const {
     return std::nullopt;
   }
   // Returns whether each output element depends on one element of every input, at the same position

@@ -62,6 +62,33 @@ bool HasElementsApart(const HostTensor& tensor) {
   return &tensor.source() == &tensor || IsDeferredStored(tensor);
 }
 
+HostTensor SliceOf(const HostTensor& tensor, int axis, int64_t begin, int64_t count) {
+  Shape shape = tensor.shape();
+  shape[axis] = count;
+  if (!tensor.has_data()) return HostTensor::ShapeOnly(tensor.dtype(), shape);
+  int64_t outer = 1, row = SizeOf(tensor.dtype());  // bytes of an element of the axis
+  for (int i = 0; i < axis; ++i) outer *= shape[i];
+  for (int i = axis + 1; i < shape.rank(); ++i) row *= shape[i];
+  if (outer == 1 && HasElementsApart(tensor)) {
+    const int64_t elements = row / SizeOf(tensor.dtype());
+    return ElementsOf(tensor, begin * elements, count * elements).Reshaped(shape);
+  }
+  const int64_t pitch = tensor.shape()[axis] * row;
+  return HostTensor::Deferred(
+             tensor,
+             [=](const HostTensor& whole) {
+               HostTensor part = HostTensor::ZerosLike(whole, shape);
+               const auto bytes = static_cast<size_t>(count * row);
+               for (int64_t i = 0; i < outer; ++i) {
+                 std::memcpy(static_cast<char*>(part.mutable_raw()) + i * count * row,
+                             static_cast<const char*>(whole.raw()) + i * pitch + begin * row,
+                             bytes);
+               }
+               return part;
+             })
+      .Reshaped(shape);
+}
+
 HostTensor ElementsOf(const HostTensor& tensor, int64_t begin, int64_t count) {
   const bool stored = IsDeferredStored(tensor);
   const HostTensor& from = stored ? tensor.source() : tensor;

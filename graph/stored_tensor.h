@@ -24,6 +24,10 @@ HostTensor ElementsOf(const HostTensor& tensor, int64_t begin, int64_t count);
 // Whether ElementsOf computes no other elements: false for tensors that a function computes whole.
 bool HasElementsApart(const HostTensor& tensor);
 
+// Returns elements [begin, begin + count) along `axis`. It shares the bytes if they are contiguous,
+// and is otherwise computed when it is read. Without quantisation.
+HostTensor SliceOf(const HostTensor& tensor, int axis, int64_t begin, int64_t count);
+
 // Calls `use` with all elements, in order and in pieces of up to 1 MiB, and stops at the first
 // error. Saves no computed elements. The source of a piece is where its bytes come from.
 absl::Status ForPieces(const HostTensor& tensor,

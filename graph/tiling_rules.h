@@ -42,13 +42,13 @@ class TilingRules {
                                               const Site& /*site*/) const {
     return std::nullopt;
   }
-  // For operators with one input whose output, of one row, depends on all its rows: returns an
-  // operator that computes the output strip by strip. It reads the rows `rows` of the input and, if
-  // they are not the first, its own output for the rows before. For the last rows that is the
-  // output. Null if the operator cannot be computed like this.
-  virtual std::shared_ptr<const Operator> JoinRows(const Range& /*rows*/,
-                                                   const Site& /*site*/) const {
-    return nullptr;
+  // For operators whose output, of one row, depends on all rows of input 0: returns an operator
+  // that computes the output strip by strip. Its operands are the rows `rows` in place of input 0,
+  // other inputs, constants, and, if the rows are not the first, its own output for the rows before
+  // (Operand::From::kBefore). For the last rows that is the output. nullopt if the operator cannot
+  // be computed like this.
+  virtual std::optional<Replacement> JoinRows(const Range& /*rows*/, const Site& /*site*/) const {
+    return std::nullopt;
   }
 
  protected:

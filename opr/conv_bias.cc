@@ -112,7 +112,8 @@ int64_t ConvBiasForward::Computation(const Site& site) const {
 }
 
 Aliasing ConvBiasForward::aliasing(const Site& site) const {
-  return IsQuantized(site.outputs[0].dtype) ? OverwritesBytes(kZ, site) : OverwritesInput(kZ, site);
+  const bool bytes = IsQuantized(site.outputs[0].dtype) && !JoinsSums(site.inputs);
+  return bytes ? OverwritesBytes(kZ, site) : OverwritesInput(kZ, site);
 }
 
 std::optional<Unclamped> ConvBiasForward::WithoutClamp(absl::Span<const InputInfo> inputs) const {

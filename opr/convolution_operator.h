@@ -20,6 +20,12 @@ class ConvolutionOperator : public PaddedWindowOperator<Op> {
   std::vector<double> ChannelShares(absl::Span<const InputInfo> inputs) const override;
   std::optional<Replacement> AbsorbInputScales(absl::Span<const InputInfo> inputs,
                                                absl::Span<const double> scales) const override;
+  // Supports windows that are the whole image, and constant filters: each strip meets its rows of
+  // the filter, and is added to the sum of those before. Integer sums are not rounded in between.
+  std::optional<Replacement> JoinRows(const Range& rows, const Site& site) const override;
+  // Supports filters of 1 x 1 on an image of one pixel.
+  std::optional<Replacement> ReadingImage(absl::Span<const InputInfo> inputs, const Shape& image,
+                                          absl::Span<const int64_t> axes) const override;
 
  protected:
   absl::StatusOr<WindowAxes> WindowsOf(absl::Span<const InputInfo> inputs) const override {

@@ -60,6 +60,9 @@ class ProductOperator : public Operator {
   QuantizationRule quantization_rule(const Site& site) const override;
   absl::StatusOr<int> MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
                                     const QuantizationChoice& choice) const override;
+  // Supports products of one row and a constant matrix, as convolutions.
+  std::optional<Replacement> ReadingImage(absl::Span<const InputInfo> inputs, const Shape& image,
+                                          absl::Span<const int64_t> axes) const override;
 
  protected:
   virtual const MatrixMulParam& product() const = 0;

@@ -32,7 +32,7 @@ std::optional<GroupAxes> GroupAxesOf(const Operator& op, const Site& site);
 
 // A convolution of one group as a sum over groups of its input's channels. Each operator reads a
 // part of the image, the same part of the filter, and a bias; all but the first also the sum of the
-// operator before.
+// operator before. Sums of 8-bit integers are QuantizedS32 until the last operator rounds them.
 struct ChannelSums {
   std::shared_ptr<const Operator> first, next, last;
 };

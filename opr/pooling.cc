@@ -74,22 +74,19 @@ QuantizationRule PoolingForward::quantization_rule(const Site& site) const {
 }
 
 // Supports windows that are the whole image.
-std::shared_ptr<const Operator> PoolingForward::JoinRows(const Range& rows,
-                                                         const Site& site) const {
+std::optional<Replacement> PoolingForward::JoinRows(const Range& rows, const Site& site) const {
   const TensorType& src = site.inputs[0].type;
   const absl::StatusOr<PoolingGeometry> geometry = InferPooling(param(), src);
-  if (!geometry.ok() || (src.dtype != DType::kFloat32 && !IsQuantized(src.dtype))) return nullptr;
-  for (const WindowAxis& axis : {geometry->h, geometry->w}) {
-    const bool whole = axis.output == 1 && axis.window == axis.input && axis.dilation == 1 &&
-                       axis.pad_begin == 0 && axis.pad_end == 0;
-    if (!whole) return nullptr;
+  if (!geometry.ok() || (src.dtype != DType::kFloat32 && !IsQuantized(src.dtype)) ||
+      !geometry->h.is_whole() || !geometry->w.is_whole()) {
+    return std::nullopt;
   }
   PoolingRowsParam joined{.mode = param().mode};
   if (rows.end == geometry->h.input) {
     joined.rows = geometry->h.input;
     joined.output = param().output;
   }
-  return std::make_shared<const PoolingRows>(joined);
+  return JoinedRows(joined, rows.begin);
 }
 
 absl::StatusOr<WindowAxes> PoolingForward::WindowsOf(absl::Span<const InputInfo> inputs) const {

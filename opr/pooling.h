@@ -20,7 +20,7 @@ class PoolingForward final
   absl::StatusOr<int> MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
                                     const QuantizationChoice& choice) const override;
   bool KeepsChannelScales(const Site&) const override { return true; }
-  std::shared_ptr<const Operator> JoinRows(const Range& rows, const Site& site) const override;
+  std::optional<Replacement> JoinRows(const Range& rows, const Site& site) const override;
 
  protected:
   absl::StatusOr<WindowAxes> WindowsOf(absl::Span<const InputInfo> inputs) const override;

@@ -4,6 +4,7 @@
 
 #include "opr/base/checks.h"
 #include "opr/base/host_value.h"
+#include "opr/base/operands.h"
 #include "opr/quantized_pooling.h"
 
 namespace ashlar {
@@ -132,6 +133,28 @@ absl::StatusOr<std::vector<HostTensor>> PoolingRows::Evaluate(
 Aliasing PoolingRows::aliasing(const Site& site) const {
   if (site.inputs.size() < 2 || site.inputs[kBefore].type.dtype != site.outputs[0].dtype) return {};
   return {.overwrites = {{0, kBefore}}};
+}
+
+std::optional<std::vector<Region>> PoolingRows::InputRegions(const Region& output,
+                                                             const Site& site) const {
+  const Shape& strip = site.inputs[kStrip].type.shape;
+  if (site.inputs.size() > 1 || output[1] != Range{0, strip[1]}) return std::nullopt;
+  Region region = WholeRegion(strip);
+  region[0] = output[0];
+  return std::vector<Region>{std::move(region)};
+}
+
+std::optional<Replacement> PoolingRows::JoinRows(const Range& rows, const Site& site) const {
+  if (site.inputs.size() > 1) return std::nullopt;
+  PoolingRowsParam joined = {.mode = param().mode};
+  if (rows.end == site.inputs[kStrip].type.shape[2]) joined = param();
+  return JoinedRows(joined, rows.begin);
+}
+
+Replacement JoinedRows(const PoolingRowsParam& param, int64_t begin) {
+  Replacement joined{std::make_shared<const PoolingRows>(param), OwnOperands(1)};
+  if (begin > 0) joined.operands.push_back(FromBefore());
+  return joined;
 }
 
 int64_t PoolingRows::Computation(const Site& site) const {

@@ -38,7 +38,14 @@ class PoolingRows final : public OperatorWithParam<PoolingRowsParam> {
   }
   Aliasing aliasing(const Site& site) const override;
   int64_t Computation(const Site& site) const override;
+  // Supports the first strip.
+  std::optional<std::vector<Region>> InputRegions(const Region& output,
+                                                  const Site& site) const override;
+  std::optional<Replacement> JoinRows(const Range& rows, const Site& site) const override;
 };
+
+// Returns the operator with its operands, for a strip that begins at this row (JoinRows).
+Replacement JoinedRows(const PoolingRowsParam& param, int64_t begin);
 
 // Returns the parameters of the pooling of a whole image that ends with this strip.
 PoolingParam WholePooling(const PoolingRowsParam& param, const TensorType& strip);

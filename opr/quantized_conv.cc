@@ -87,10 +87,16 @@ Requantization RequantizationOf(const ConvBiasParam& param, const Quantization& 
   return result;
 }
 
+bool JoinsSums(absl::Span<const InputInfo> inputs) {
+  return inputs.size() > ConvBiasInputs::kZ &&
+         inputs[ConvBiasInputs::kZ].type.dtype == DType::kQuantizedS32;
+}
+
 absl::StatusOr<std::vector<TensorType>> InferQuantizedConv(const ConvBiasParam& param,
                                                            const ConvolutionGeometry& geometry,
                                                            absl::Span<const InputInfo> inputs) {
-  if (inputs.size() > ConvBiasInputs::kZ || !param.addend.absent())
+  const bool joins = JoinsSums(inputs) && param.addend.absent();
+  if (!joins && (inputs.size() > ConvBiasInputs::kZ || !param.addend.absent()))
     return InferSum(param, geometry, inputs);
   const TensorType &src = inputs[ConvBiasInputs::kSrc].type,
                    &filter = inputs[ConvBiasInputs::kFilter].type;
@@ -121,6 +127,15 @@ absl::StatusOr<std::vector<TensorType>> InferQuantizedConv(const ConvBiasParam& 
                                                    ", of quantised images expected IDENTITY, RELU "
                                                    "or CLAMP"));
   }
+  const TensorType sums = {DType::kQuantizedS32, geometry.output(), Format::kDefault, of_sums};
+  if (joins && (inputs[ConvBiasInputs::kZ].type.shape != sums.shape ||
+                inputs[ConvBiasInputs::kZ].type.quantization != of_sums)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "z is ", inputs[ConvBiasInputs::kZ].type.ToString(), ", expected ", sums.ToString()));
+  }
+  if (param.output.absent() && mode == ScalarFunction::kIdentity) {
+    return std::vector<TensorType>{sums};
+  }
   ASHLAR_ASSIGN_OR_RETURN(TensorType output, QuantizedType(param.output, geometry.output()));
   return std::vector<TensorType>{std::move(output)};
 }
@@ -133,28 +148,38 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateQuantizedConv(const ConvBiasPara
                                            infos[ConvBiasInputs::kFilter].type));
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<TensorType> types,
                           InferQuantizedConv(param, geometry, infos));
-  if (inputs.size() > ConvBiasInputs::kZ) {
+  const bool joins = JoinsSums(infos);
+  if (inputs.size() > ConvBiasInputs::kZ && !joins) {
     ASHLAR_ASSIGN_OR_RETURN(
         const std::vector<HostTensor> addend,
         EvaluateQuantizedConv(WithoutSum(param), inputs.first(ConvBiasInputs::kZ)));
     return ElemwiseMultiType(SumOf(param)).Evaluate({addend[0], inputs[ConvBiasInputs::kZ]});
   }
   const HostTensor &src = inputs[ConvBiasInputs::kSrc], &filter = inputs[ConvBiasInputs::kFilter];
-  const Requantization to = RequantizationOf(param, src.quantization(), filter.quantization(),
-                                             types[0], geometry.groups * geometry.out_channels);
+  const bool unfinished = types[0].dtype == DType::kQuantizedS32;
+  Requantization to;
+  if (!unfinished) {
+    to = RequantizationOf(param, src.quantization(), filter.quantization(), types[0],
+                          geometry.groups * geometry.out_channels);
+  }
   HostTensor centred = HostTensor::Zeros(DType::kFloat32, src.shape());
   for (int64_t i = 0; i < src.num_elements(); ++i) {
-    centred.Set(i, src.At(i) - to.source_zero_point);
+    centred.Set(i, src.At(i) - src.quantization().zero_point());
   }
   HostTensor output = HostTensor::Zeros(types[0]);
   int64_t done = 0;
   ConvolvePlanes(param, geometry, centred, filter,
                  [&](int64_t channel, absl::Span<const double> plane) {
                    const double bias = inputs[ConvBiasInputs::kBias].At(channel);
-                   const float factor = to.factors[static_cast<size_t>(channel)];
-                   for (const double sum : plane) {
-                     const float steps = static_cast<float>(sum + bias) * factor;
-                     output.Set(done++, Quantize(steps, to.zero_point, to.least, to.most));
+                   for (double sum : plane) {
+                     sum += bias;
+                     if (joins) sum += inputs[ConvBiasInputs::kZ].At(done);
+                     if (!unfinished) {
+                       const float factor = to.factors[static_cast<size_t>(channel)];
+                       const float steps = static_cast<float>(sum) * factor;
+                       sum = Quantize(steps, to.zero_point, to.least, to.most);
+                     }
+                     output.Set(done++, sum);
                    }
                  });
   return std::vector<HostTensor>{std::move(output)};

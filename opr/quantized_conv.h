@@ -34,9 +34,17 @@ std::vector<float> SumScales(const Quantization& src, const Quantization& filter
 ConvBiasParam WithoutSum(const ConvBiasParam& param);
 ElemwiseMultiTypeParam SumOf(const ConvBiasParam& param);
 
+// Returns whether z of a convolution has unfinished sums.
+bool JoinsSums(absl::Span<const InputInfo> inputs);
+
 // Inputs: src of 8 bits; filter QuantizedS8 with zero point 0 and one scale, or one per output
 // channel; bias QuantizedS32 with SumScales; if there is a type `addend`, z of 8 bits. The
 // activation is none, RELU or, without z, CLAMP. The parameters give the output's type.
+//
+// Without one, the output is the sums themselves, before they are rounded: QuantizedS32 with
+// SumScales. Such an output of another convolution may be z, without `addend`: then it counts as a
+// part of the sums. So a convolution can be computed in groups of its input's channels or rows,
+// with the same bits.
 absl::StatusOr<std::vector<TensorType>> InferQuantizedConv(const ConvBiasParam& param,
                                                            const ConvolutionGeometry& geometry,
                                                            absl::Span<const InputInfo> inputs);

@@ -71,6 +71,8 @@ void NodeMerger::Merge(absl::Span<const int> chain, const Replacement& replaceme
       case Operand::From::kConstant:
         merged.inputs.push_back({-1, operand.constant});
         break;
+      case Operand::From::kBefore:  // of tiles only
+        break;
     }
   }
   CountReads(merged, 1);

@@ -66,6 +66,9 @@ absl::StatusOr<Graph> Recognise(const Graph& graph, const OperatorTable& operato
 absl::StatusOr<Graph> SinkMovements(const Graph& graph, const OperatorTable& operators);
 absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operators);
 absl::StatusOr<Graph> Fuse(const Graph& graph, const OperatorTable& operators);
+// Replaces operators that read an image in another shape (RewriteRules::ReadingImage). For graphs
+// that are tiled, before all passes.
+absl::StatusOr<Graph> ReadImages(const Graph& graph, const OperatorTable& operators);
 // Does the merges of Fuse and Chain, except merges that lose an operator's 8-bit implementation
 // (QuantizationRules). The result is for a quantiser; possibly no device can run it.
 absl::StatusOr<Graph> FuseForQuantization(const Graph& graph, const OperatorTable& operators);

@@ -60,6 +60,17 @@ std::optional<int> PatternMatcher::SumWith(int var, double number) {
   return std::nullopt;
 }
 
+bool PatternMatcher::IsImage(int var) const {
+  for (;;) {
+    const OperatorNode& node = graph_.node(graph_.var(var).producer);
+    if (node.op->role() != Role::kCompute || Type(var).shape.rank() != 4) return false;
+    const FormatRule rule = node.op->storage_rules(graph_.SiteOf(node)).format;
+    if (rule == FormatRule::kBlocked) return true;
+    if (rule != FormatRule::kFollow && rule != FormatRule::kUniform) return false;
+    var = node.inputs[0];
+  }
+}
+
 PatternProduct PatternMatcher::Product(int var, int most) {
   PatternProduct product;
   std::vector<int> open = {var};

@@ -22,7 +22,8 @@ struct PatternInput {
   std::optional<Shape> shape;        // the shape that `var` then gets
 };
 
-// A match: the operator by name (OperatorTable), and its inputs.
+// A match: the operator by name (OperatorTable), and its inputs. Its output has the pattern's
+// elements, possibly in another shape.
 struct PatternMatch {
   absl::string_view type;
   ParamList params;
@@ -55,6 +56,8 @@ class PatternMatcher {
   absl::Span<const int> Function(int var, absl::string_view name);
   // Returns the other operand if the var is a sum with `number`.
   std::optional<int> SumWith(int var, double number);
+  // Returns whether `var` is an image, made by operators that read and write blocks of channels.
+  bool IsImage(int var) const;
   // Returns the factors of `var`, at most `most`. Looks through products and quotients by numbers
   // that have no other reader.
   PatternProduct Product(int var, int most = 4);
@@ -89,6 +92,8 @@ std::optional<PatternMatch> MatchAttention(PatternMatcher& matcher);
 // Matches x / 2 * (1 + erf(x / sqrt(2))), x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))),
 // x * sigmoid(x), x * clip(x + 3, 0, 6) / 6, clip(x + 3, 0, 6) / 6.
 std::optional<PatternMatch> MatchActivation(PatternMatcher& matcher);
+// Matches reductions of rows and columns of an image, in one operator or several.
+std::optional<PatternMatch> MatchPooling(PatternMatcher& matcher);
 
 }  // namespace ashlar
 

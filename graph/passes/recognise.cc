@@ -10,12 +10,13 @@
 namespace ashlar {
 namespace {
 
-constexpr Pattern kPatterns[] = {MatchLayerNorm, MatchAttention, MatchActivation};
+constexpr Pattern kPatterns[] = {MatchLayerNorm, MatchAttention, MatchActivation, MatchPooling};
 
 // A checked match.
 struct Recognised {
   OperatorPtr op;
   std::vector<PatternInput> inputs;
+  bool reshapes = false;  // its output has another shape than the pattern's
 };
 
 class Recogniser {
@@ -48,7 +49,16 @@ class Recogniser {
         ASHLAR_ASSIGN_OR_RETURN(const int var, Add(rewriter, input));
         inputs.push_back(var);
       }
-      ASHLAR_RETURN_IF_ERROR(rewriter.Substitute(node, recognised_[i]->op, std::move(inputs)));
+      OperatorPtr op = recognised_[i]->op;
+      if (recognised_[i]->reshapes) {
+        ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> made,
+                                rewriter.builder().Add(std::move(op), std::move(inputs)));
+        const Shape& shape = graph_.var(node.outputs[0]).type.shape;
+        ASHLAR_ASSIGN_OR_RETURN(const int target, AddShape(rewriter, shape));
+        inputs = {made[0], target};
+        ASHLAR_ASSIGN_OR_RETURN(op, operators_.Make("Reshape", {}));
+      }
+      ASHLAR_RETURN_IF_ERROR(rewriter.Substitute(node, std::move(op), std::move(inputs)));
     }
     return std::move(rewriter).Finish();
   }
@@ -76,9 +86,13 @@ class Recogniser {
     }
     const auto outputs = op->Infer(infos);
     const TensorType& expected = graph_.var(graph_.node(root).outputs[0]).type;
-    if (!outputs.ok() || outputs->size() != 1 || (*outputs)[0] != expected) return false;
+    if (!outputs.ok() || outputs->size() != 1) return false;
+    const TensorType& made = (*outputs)[0];
+    const bool reshapes =
+        made.shape != expected.shape && made.shape.num_elements() == expected.shape.num_elements();
+    if (made != expected && (!reshapes || made.Reshaped(expected.shape) != expected)) return false;
     for (const int node : matcher.nodes()) taken_[node] = true;
-    recognised_[root] = Recognised{std::move(op), std::move(match->inputs)};
+    recognised_[root] = Recognised{std::move(op), std::move(match->inputs), reshapes};
     return true;
   }
 
@@ -104,15 +118,18 @@ class Recogniser {
       var = made[0];
     }
     if (input.shape) {
-      const HostTensor target = HostTensor::FromValues<int64_t>(
-          DType::kInt64, {input.shape->rank()}, input.shape->dims());
-      ASHLAR_ASSIGN_OR_RETURN(const int shape, AddConstant(rewriter, target));
+      ASHLAR_ASSIGN_OR_RETURN(const int shape, AddShape(rewriter, *input.shape));
       ASHLAR_ASSIGN_OR_RETURN(OperatorPtr op, operators_.Make("Reshape", {}));
       ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> made,
                               rewriter.builder().Add(std::move(op), {var, shape}));
       var = made[0];
     }
     return var;
+  }
+
+  absl::StatusOr<int> AddShape(GraphRewriter& rewriter, const Shape& shape) const {
+    return AddConstant(
+        rewriter, HostTensor::FromValues<int64_t>(DType::kInt64, {shape.rank()}, shape.dims()));
   }
 
   absl::StatusOr<int> AddConstant(GraphRewriter& rewriter, const HostTensor& value) const {

@@ -18,6 +18,11 @@ absl::Status PartBuilder::AddWhole(int node, Scope& scope) {
 absl::StatusOr<Piece> PartBuilder::AddPart(int node, const Region& region, const Scope& scope,
                                            const PartStyle& style) {
   ASHLAR_RETURN_IF_ERROR(record_.AddOperator(node, region));
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<Piece> pieces, InputsOf(node, scope));
+  return regions_.AddPart(node, region, pieces, style.rows, style.part);
+}
+
+absl::StatusOr<std::vector<Piece>> PartBuilder::InputsOf(int node, const Scope& scope) {
   const OperatorNode& n = source().node(node);
   std::vector<Piece> pieces;
   for (size_t i = 0; i < n.inputs.size(); ++i) {
@@ -30,14 +35,14 @@ absl::StatusOr<Piece> PartBuilder::AddPart(int node, const Region& region, const
     }
     pieces.push_back(scope.Find(var));
   }
-  return regions_.AddPart(node, region, pieces, style.rows, style.part);
+  return pieces;
 }
 
 absl::StatusOr<Piece> PartBuilder::AddJoined(int node, const Range& rows, const Piece* before,
                                              const Scope& scope, const PartStyle& style) {
   record_.AddJoined(node, rows);
-  const Piece& piece = scope.Find(source().node(node).inputs[0]);
-  return regions_.AddJoined(node, rows, piece, before, style.part);
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<Piece> pieces, InputsOf(node, scope));
+  return regions_.AddJoined(node, rows, pieces, before, style.part);
 }
 
 absl::Status PartBuilder::AddNeeds(absl::Span<const int> nodes, Regions& regions) {

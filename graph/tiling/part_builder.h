@@ -76,6 +76,9 @@ class PartBuilder {
   absl::StatusOr<Graph> Finish() && { return std::move(regions_).Finish(); }
 
  private:
+  // Returns the pieces of a node's inputs in scope.
+  absl::StatusOr<std::vector<Piece>> InputsOf(int node, const Scope& scope);
+
   RegionBuilder regions_;
   TileRecord record_;
 };

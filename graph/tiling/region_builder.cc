@@ -238,18 +238,7 @@ absl::StatusOr<Piece> RegionBuilder::AddPart(int node, const Region& region,
   OperatorPtr op = n.op;
   if (std::optional<Replacement> at = n.op->AtRegion(region, given, site)) {
     op = at->op;
-    std::vector<int> operands;
-    for (Operand& operand : at->operands) {
-      if (operand.from != Operand::From::kConstant) {
-        operands.push_back(inputs[operand.input]);
-        continue;
-      }
-      ASHLAR_ASSIGN_OR_RETURN(
-          const std::vector<int> constant,
-          builder().Add(operators_.MakeConstant(std::move(operand.constant)), {}));
-      operands.push_back(constant[0]);
-    }
-    inputs = std::move(operands);
+    ASHLAR_ASSIGN_OR_RETURN(inputs, VarsOf(std::move(at->operands), inputs, nullptr));
   }
   if (format == Format::kNHCW16c && op->storage_rules(site).names_format) {
     op = operators_.MakeRelayout(format);
@@ -257,22 +246,44 @@ absl::StatusOr<Piece> RegionBuilder::AddPart(int node, const Region& region,
   return AddFor(node, region, std::move(op), std::move(inputs), format, part);
 }
 
-absl::StatusOr<Piece> RegionBuilder::AddJoined(int node, const Range& rows, const Piece& piece,
-                                               const Piece* before, absl::string_view part) {
+absl::StatusOr<std::vector<int>> RegionBuilder::VarsOf(std::vector<Operand> operands,
+                                                       absl::Span<const int> inputs,
+                                                       const Piece* before) {
+  std::vector<int> vars;
+  for (Operand& operand : operands) {
+    if (operand.from == Operand::From::kBefore) {
+      vars.push_back(before->var);
+    } else if (operand.from != Operand::From::kConstant) {
+      vars.push_back(inputs[operand.input]);
+    } else {
+      ASHLAR_ASSIGN_OR_RETURN(
+          const std::vector<int> constant,
+          builder().Add(operators_.MakeConstant(std::move(operand.constant)), {}));
+      vars.push_back(constant[0]);
+    }
+  }
+  return vars;
+}
+
+absl::StatusOr<Piece> RegionBuilder::AddJoined(int node, const Range& rows,
+                                               absl::Span<const Piece> pieces, const Piece* before,
+                                               absl::string_view part) {
   const OwnedSite& site = SiteOf(node);
   Region strip = WholeRegion(site.inputs[0].type.shape);
-  strip[kAxisN] = piece.region[kAxisN];
+  strip[kAxisN] = pieces[0].region[kAxisN];
   strip[kAxisH] = rows;
-  ASHLAR_ASSIGN_OR_RETURN(const Piece read, Crop(piece, strip));
+  ASHLAR_ASSIGN_OR_RETURN(const Piece read, Crop(pieces[0], strip));
   std::vector<int> inputs = {read.var};
-  if (before != nullptr) inputs.push_back(before->var);
+  for (const Piece& piece : pieces.subspan(1)) inputs.push_back(piece.var);
   // Sums before the last rows have another type, which may have no other order of channels.
   Format format = OutputFormat(node, 0, inputs, /*rows=*/true);
   const bool last = rows.end == site.inputs[0].type.shape[kAxisH];
   if (!last && !IsBlocked(format)) format = Format::kDefault;
   Region region = WholeRegion(site.outputs[0].shape);
   region[kAxisN] = strip[kAxisN];
-  return AddFor(node, region, JoinRows(node, rows), std::move(inputs), format, part);
+  std::optional<Replacement> joined = JoinRows(node, rows);
+  ASHLAR_ASSIGN_OR_RETURN(inputs, VarsOf(std::move(joined->operands), inputs, before));
+  return AddFor(node, region, std::move(joined->op), std::move(inputs), format, part);
 }
 
 absl::StatusOr<Piece> RegionBuilder::AddFor(int node, const Region& region, OperatorPtr op,

@@ -50,13 +50,13 @@ class RegionBuilder {
                                 bool rows, absl::string_view part);
 
   // Returns the operator that joins rows `rows` of the node's input (TilingRules::JoinRows), or
-  // null.
-  OperatorPtr JoinRows(int node, const Range& rows) {
-    const Operator& op = *source().node(node).op;
-    return source().node(node).inputs.size() == 1 ? op.JoinRows(rows, SiteOf(node)) : nullptr;
+  // nullopt.
+  std::optional<Replacement> JoinRows(int node, const Range& rows) {
+    return source().node(node).op->JoinRows(rows, SiteOf(node));
   }
-  // Adds it; `piece` holds these rows. `before`: its output for the rows before, if there are any.
-  absl::StatusOr<Piece> AddJoined(int node, const Range& rows, const Piece& piece,
+  // Adds it; `pieces` hold the node's inputs, of the first these rows. `before`: its output for the
+  // rows before, if there are any.
+  absl::StatusOr<Piece> AddJoined(int node, const Range& rows, absl::Span<const Piece> pieces,
                                   const Piece* before, absl::string_view part);
 
   // By id of a node that computes a tile: the id of the tiled source node.
@@ -98,6 +98,9 @@ class RegionBuilder {
   absl::StatusOr<Piece> AddFor(int node, const Region& region, OperatorPtr op,
                                std::vector<int> inputs, Format format, absl::string_view part);
   absl::StatusOr<int> Integer(int64_t value);
+  // Returns the vars of operands whose inputs are `inputs`.
+  absl::StatusOr<std::vector<int>> VarsOf(std::vector<Operand> operands,
+                                          absl::Span<const int> inputs, const Piece* before);
 
   GraphRewriter rewriter_;
   const OperatorTable& operators_;

@@ -72,7 +72,7 @@ class LineScheduler {
     const auto region = total_.find(input);
     return region != total_.end() && region->second.size() == 4 &&
            (made_until_.contains(input) || IsInput(input)) &&
-           builder_.JoinRows(node, region->second[kAxisH]) != nullptr;
+           builder_.JoinRows(node, region->second[kAxisH]).has_value();
   }
 
   // Returns whether an operator computes rows only when they are read, because its inputs take much

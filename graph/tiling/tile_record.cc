@@ -41,8 +41,8 @@ void TileRecord::AddJoined(int node, const Range& rows) {
   const Site site = builder_.site(node);
   Region input = WholeRegion(site.inputs[0].type.shape);
   input[kAxisH] = rows;
-  (*parts_)[at_].operators.push_back(
-      {node, WholeRegion(site.outputs[0].shape), std::move(input), builder_.JoinRows(node, rows)});
+  (*parts_)[at_].operators.push_back({node, WholeRegion(site.outputs[0].shape), std::move(input),
+                                      builder_.JoinRows(node, rows)->op});
 }
 
 absl::Status TileRecord::AddReached(const FoundSegment& segment, int64_t row, int64_t column) {

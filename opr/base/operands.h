@@ -11,6 +11,7 @@ namespace ashlar {
 
 inline Operand FromProducer(int input) { return {Operand::From::kProducer, input, HostTensor()}; }
 inline Operand FromConsumer(int input) { return {Operand::From::kConsumer, input, HostTensor()}; }
+inline Operand FromBefore() { return {Operand::From::kBefore, 0, HostTensor()}; }
 inline Operand ConstantOperand(HostTensor value) {
   return {Operand::From::kConstant, 0, std::move(value)};
 }

@@ -39,6 +39,10 @@ struct WindowAxis {
 
   // Returns the input elements from the first tap to the last, both included.
   int64_t extent() const { return dilation * (window - 1) + 1; }
+  // Returns whether one window is the whole input.
+  bool is_whole() const {
+    return output == 1 && window == input && dilation == 1 && pad_begin == 0 && pad_end == 0;
+  }
   bool padded() const { return pad_begin > 0 || pad_end > 0; }
   // Returns the position of output o's first tap; negative in the padding.
   int64_t Origin(int64_t o) const { return o * stride - pad_begin; }

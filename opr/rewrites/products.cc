@@ -21,6 +21,7 @@
 #include "opr/panel_axes.h"
 #include "opr/rewrites/composition.h"
 #include "opr/rewrites/conv_fusion.h"
+#include "opr/rewrites/conv_parts.h"
 #include "opr/rewrites/quantized_weights.h"
 
 namespace ashlar {
@@ -60,6 +61,50 @@ std::optional<Replacement> ConvolutionOperator<Op>::AbsorbInputScales(
     absl::Span<const InputInfo> inputs, absl::Span<const double> scales) const {
   return AbsorbInputScalesInto(std::make_shared<const Op>(this->self().param()), WithBias(), inputs,
                                scales);
+}
+
+template <typename Op>
+std::optional<Replacement> ConvolutionOperator<Op>::JoinRows(const Range& rows,
+                                                             const Site& site) const {
+  return JoinRowsOf(WithBias(), rows, site);
+}
+
+template <typename Op>
+std::optional<Replacement> ConvolutionOperator<Op>::ReadingImage(
+    absl::Span<const InputInfo> inputs, const Shape& image, absl::Span<const int64_t> axes) const {
+  const HostTensor* const filter = inputs[ConvBiasInputs::kFilter].value;
+  if (filter == nullptr || filter->shape().rank() != 4 || inputs.size() > ConvBiasInputs::kZ ||
+      filter->num_elements() / filter->shape()[0] != inputs[0].type.shape.num_elements()) {
+    return std::nullopt;
+  }
+  Replacement reading{std::make_shared<const Op>(this->self().param()), OwnOperands(inputs.size())};
+  reading.operands[ConvBiasInputs::kFilter] = ConstantOperand(FilterOfImage(*filter, image, axes));
+  return reading;
+}
+
+std::optional<Replacement> ProductOperator::ReadingImage(absl::Span<const InputInfo> inputs,
+                                                         const Shape& image,
+                                                         absl::Span<const int64_t> axes) const {
+  const Shape& a = inputs[0].type.shape;
+  const HostTensor* const matrix = inputs[1].value;
+  if (product().transposeA || a.num_elements() != a[a.rank() - 1] || matrix == nullptr ||
+      matrix->shape().rank() != 2 || matrix->dtype() != DType::kFloat32) {
+    return std::nullopt;
+  }
+  ConvBiasParam param;
+  param.compute_mode = product().compute_mode;
+  if (relu()) param.nonlineMode = ScalarFunction::kRelu;
+  const HostTensor filter = FilterOfMatrix(*matrix, product().transposeB);
+  const int64_t outputs = filter.shape()[0];
+  HostTensor bias = HostTensor::Zeros(DType::kFloat32, {1, outputs, 1, 1});
+  if (inputs.size() > 2) {
+    if (inputs[2].value == nullptr) return std::nullopt;
+    bias = inputs[2].value->Reshaped(bias.shape());
+  }
+  Replacement reading{std::make_shared<const ConvBiasForward>(param), OwnOperands(1)};
+  reading.operands.push_back(ConstantOperand(FilterOfImage(filter, image, axes)));
+  reading.operands.push_back(ConstantOperand(std::move(bias)));
+  return reading;
 }
 
 template class ConvolutionOperator<ConvolutionForward>;
@@ -152,14 +197,13 @@ std::optional<ChannelSums> ChannelSumsOf(const Operator& op, const Site& site) {
   } else {
     return std::nullopt;
   }
-  if (site.outputs[0].dtype != DType::kFloat32 || param.clamps_src() ||
-      site.inputs[ConvBiasInputs::kFilter].type.shape.rank() != 4) {
+  const TensorType& filter = site.inputs[ConvBiasInputs::kFilter].type;
+  const bool integers = IsQuantized(filter.dtype) && site.inputs.size() <= ConvBiasInputs::kZ;
+  if ((site.outputs[0].dtype != DType::kFloat32 && !integers) || param.clamps_src() ||
+      filter.shape.rank() != 4) {
     return std::nullopt;
   }
-  ConvBiasParam unfinished = param;
-  unfinished.nonlineMode = ScalarFunction::kIdentity;
-  unfinished.parameters = {};
-  const auto next = std::make_shared<const ConvBiasForward>(unfinished);
+  const auto next = std::make_shared<const ConvBiasForward>(Unfinished(param));
   return ChannelSums{next, next, std::make_shared<const ConvBiasForward>(param)};
 }
 

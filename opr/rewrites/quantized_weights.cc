@@ -9,6 +9,7 @@
 #include "opr/base/operands.h"
 #include "opr/quantized_conv.h"
 #include "opr/rewrites/composition.h"
+#include "opr/rewrites/conv_parts.h"
 
 namespace ashlar {
 namespace {
@@ -69,25 +70,6 @@ std::vector<double> ValuesOf(const HostTensor& tensor) {
   std::vector<double> values;
   for (int64_t i = 0; i < tensor.num_elements(); ++i) values.push_back(tensor.At(i));
   return values;
-}
-
-// Returns the filter [outputs, depth, 1, 1] of a known matrix [depth, outputs], or transposed.
-HostTensor FilterOfMatrix(const HostTensor& matrix, bool transposed) {
-  const int64_t rows = matrix.shape()[0], columns = matrix.shape()[1];
-  if (transposed) return matrix.Reshaped({rows, columns, 1, 1});
-  const Shape shape = {columns, rows, 1, 1};
-  const auto transpose = [=](const HostTensor& source) {
-    HostTensor filter = HostTensor::Zeros(DType::kFloat32, shape);
-    const absl::Span<const float> from = source.data<float>();
-    const absl::Span<float> to = filter.mutable_data<float>();
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = 0; c < columns; ++c) {
-        to[static_cast<size_t>(c * rows + r)] = from[static_cast<size_t>(r * columns + c)];
-      }
-    }
-    return filter;
-  };
-  return HostTensor::Deferred(matrix, transpose).Reshaped(shape);
 }
 
 // Rounds weights to steps of their channels' scales.

@@ -130,12 +130,46 @@ ashlar_conv8_sum_shape SumShapeOf(const ashlar_conv8_shape& convolution, const T
   return shape;
 }
 
+// Returns the kernel of one call with a packed filter.
+KernelList WithFilter(CodeCall call, std::vector<float> factors, const FilterOrder& order) {
+  auto kernel = std::make_unique<CodeKernel>(
+      std::vector<CodeCall>{std::move(call)},
+      std::vector<CodeTable>{CodeTable::Of<float>(DType::kFloat32, std::move(factors))});
+  PackFilter<int8_t>(order, *kernel);
+  KernelList kernels;
+  kernels.push_back(std::move(kernel));
+  return kernels;
+}
+
+// Returns the call for sums that are joined to others, or rounded later.
+absl::StatusOr<KernelList> PartOfSums(const ConvBiasParam& param, const ConvolutionGeometry& g,
+                                      bool joins, const KernelRequest& request) {
+  const TensorType &src = request.inputs[kSrc], &dst = request.outputs[0];
+  Requantization to;
+  to.factors = {0};  // not read
+  ashlar_conv8_part_shape shape = {};
+  shape.unfinished = dst.dtype == DType::kQuantizedS32 ? 1 : 0;
+  if (shape.unfinished == 0) {
+    to = RequantizationOf(param, src.quantization, request.inputs[kFilter].quantization, dst,
+                          g.groups * g.out_channels);
+  }
+  shape.convolution = ShapeOf(g, request, to);
+  if (joins) shape.z = StepsOf(request.inputs[kZ]);
+  return WithFilter(ASHLAR_CODE_CALL(conv8_part, shape, Input(kSrc), Input(kFilter), Input(kBias),
+                                     Table(0), joins ? Input(kZ) : NoOperand(), Output(0)),
+                    to.factors, FilterOrderOf(g, param, FilterOrder::Kind::kSquares));
+}
+
 absl::StatusOr<KernelList> QuantizedConvolution(const ConvBiasForward& op,
                                                 const KernelRequest& request) {
   const TensorType &src = request.inputs[kSrc], &filter = request.inputs[kFilter];
   TensorType dst = request.outputs[0];
   ASHLAR_ASSIGN_OR_RETURN(const ConvolutionGeometry g, InferConvolution(op.param(), src, filter));
   const bool sums = request.inputs.size() > kZ;
+  const bool joins = sums && request.inputs[kZ].dtype == DType::kQuantizedS32;
+  if (joins || dst.dtype == DType::kQuantizedS32) {
+    return PartOfSums(op.param(), g, joins, request);
+  }
   const ConvBiasParam param = sums ? WithoutSum(op.param()) : op.param();
   if (sums) {
     ASHLAR_ASSIGN_OR_RETURN(dst, QuantizedType(param.output, dst.shape));
@@ -152,16 +186,10 @@ absl::StatusOr<KernelList> QuantizedConvolution(const ConvBiasForward& op,
                   : ASHLAR_CODE_CALL(conv8, shape, Input(kSrc), Input(kFilter), Input(kBias),
                                      Table(0), Output(0));
   if (depthwise) call.shape_type = "ashlar_conv8_shape";
-  auto kernel = std::make_unique<CodeKernel>(
-      std::vector<CodeCall>{std::move(call)},
-      std::vector<CodeTable>{CodeTable::Of<float>(DType::kFloat32, to.factors)});
-  PackFilter<int8_t>(
+  return WithFilter(
+      std::move(call), to.factors,
       FilterOrderOf(g, op.param(),
-                    depthwise ? FilterOrder::Kind::kDepthwise : FilterOrder::Kind::kSquares),
-      *kernel);
-  KernelList kernels;
-  kernels.push_back(std::move(kernel));
-  return kernels;
+                    depthwise ? FilterOrder::Kind::kDepthwise : FilterOrder::Kind::kSquares));
 }
 
 // Returns the calls for floats: a convolution, which clamps its sums; other activations follow it.

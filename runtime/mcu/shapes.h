@@ -8,6 +8,8 @@ extern "C" {
 #include "runtime/mcu/c99/binary.h"
 #include "runtime/mcu/c99/conv.h"
 #include "runtime/mcu/c99/conv8.h"
+#include "runtime/mcu/c99/conv8_part.h"
+#include "runtime/mcu/c99/conv8_part_shape.h"
 #include "runtime/mcu/c99/conv8_shape.h"
 #include "runtime/mcu/c99/conv8_sum.h"
 #include "runtime/mcu/c99/conv8_sum_shape.h"
@@ -55,6 +57,9 @@ ASHLAR_FIELDS(ashlar_conv8_shape) {
       ASHLAR_FIELD(h), ASHLAR_FIELD(w), ASHLAR_FIELD(src), ASHLAR_FIELD(dst),
       ASHLAR_FIELD(src_flip), ASHLAR_FIELD(src_zero_point), ASHLAR_FIELD(low), ASHLAR_FIELD(high),
       ASHLAR_FIELD(zero_point);
+}
+ASHLAR_FIELDS(ashlar_conv8_part_shape) {
+  ASHLAR_FIELD(convolution), ASHLAR_FIELD(z), ASHLAR_FIELD(unfinished);
 }
 ASHLAR_FIELDS(ashlar_conv8_sum_shape) {
   ASHLAR_FIELD(convolution), ASHLAR_FIELD(z), ASHLAR_FIELD(z_flip), ASHLAR_FIELD(z_zero_point),

@@ -106,7 +106,8 @@ ScalarFunction AnyActivation(int64_t number) {
   return Activations()[static_cast<size_t>(number) % Activations().size()];
 }
 
-enum class Residual { kNone, kApart, kInPlace };
+// The last three: sums of integers that are rounded later, without or with z, or with z and now.
+enum class Residual { kNone, kApart, kInPlace, kFirstSums, kUnfinished, kSums };
 
 struct Variant {
   ScalarFunction activation = ScalarFunction::kIdentity;
@@ -269,12 +270,19 @@ void AddQuantizedLayer(Cases& cases, const Layer& layer, ConvBiasParam param, bo
   KernelCase test = {absl::StrCat("8 bits, ", layer.name), nullptr, {src, filter, bias}};
   test.constant = {false, constant, false};
   std::vector<bool> images = {true, false, false};
-  if (residual != Residual::kNone) {
+  const Shape output =
+      InferConvolution(param, {src.dtype(), src.shape()}, {filter.dtype(), filter.shape()})
+          ->output();
+  if (residual == Residual::kUnfinished || residual == Residual::kFirstSums) param.output = {};
+  if (residual == Residual::kUnfinished || residual == Residual::kSums) {
+    const HostTensor sums = cases.Tensor(DType::kInt32, output, -99999, 99999);
+    test.inputs.push_back(sums.As(DType::kQuantizedS32, bias.quantization()));
+    test.constant.push_back(false);
+    images.push_back(true);
+    if (residual == Residual::kUnfinished) test.in_place = ConvBiasForward::kZ;
+  } else if (residual == Residual::kApart || residual == Residual::kInPlace) {
     const bool signed_z = cases.Pick(0, 1) != 0;
     param.addend = {param.output.dtype, param.output.scale / 2, zero_point()};
-    const Shape output =
-        InferConvolution(param, {src.dtype(), src.shape()}, {filter.dtype(), filter.shape()})
-            ->output();
     test.inputs.push_back(QuantizedTensor(
         cases, signed_z ? DType::kQuantizedS8 : DType::kQuantized8Asymm, output,
         {static_cast<float>(param.addend.scale)}, static_cast<int32_t>(cases.Pick(0, 127))));
@@ -293,12 +301,19 @@ void AddQuantizedSums(Cases& cases) {
     for (const Layer& layer : layers) {
       ConvBiasParam param = layer.param;
       AddQuantizedLayer(cases, layer, param, true, Residual::kApart);
+      AddQuantizedLayer(cases, layer, param, true, Residual::kFirstSums);
+      AddQuantizedLayer(cases, layer, param, true, Residual::kUnfinished);
+      AddQuantizedLayer(cases, layer, param, true, Residual::kSums);
       param.nonlineMode = ScalarFunction::kRelu;
       AddQuantizedLayer(cases, layer, param, true, Residual::kInPlace);
     }
   }
   AddQuantizedLayer(cases, {"not constant", 1, 20, 37, 6, 7, 3, 3, 1, Window(1, 1)}, Window(1, 1),
                     false, Residual::kInPlace);
+  for (const Residual residual : {Residual::kUnfinished, Residual::kSums}) {
+    AddQuantizedLayer(cases, {"not constant", 1, 20, 37, 6, 7, 3, 3, 1, Window(1, 1)}, Window(1, 1),
+                      false, residual);
+  }
 }
 
 // Adds all quantised layers, with random numbers of their own.

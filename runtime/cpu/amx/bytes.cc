@@ -31,7 +31,8 @@ class AmxKernel final : public Kernel {
   }
 
   static bool Fits(const QuantizedConvProblem& problem) {
-    return problem.geometry.groups == 1 && problem.dst.c == 1 && (!problem.sum || problem.z.c == 1);
+    return problem.geometry.groups == 1 && !problem.joins() && problem.dst.c == 1 &&
+           (!problem.sum || problem.z.c == 1);
   }
 
   std::string implementation() const override { return "int8:amx_int8"; }

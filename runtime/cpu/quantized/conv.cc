@@ -56,7 +56,7 @@ class TiledConvolution final : public Kernel {
         chunk_tiles_(TilesOfChunk(processor)) {
     // Pads the factors to whole panels, so that tiles load whole vectors.
     const ConvolutionGeometry& g = problem_.geometry;
-    for (int64_t group = 0; group < g.groups; ++group) {
+    for (int64_t group = 0; group < g.groups && !problem_.unfinished(); ++group) {
       for (int64_t c = 0; c < panels() * kPanel; ++c) {
         const int64_t channel = group * g.out_channels + std::min(c, g.out_channels - 1);
         factors_.push_back(problem_.to.factors[static_cast<size_t>(channel)]);
@@ -66,8 +66,10 @@ class TiledConvolution final : public Kernel {
 
   // Row-major planes are only read by gathering windows.
   static bool Fits(const QuantizedConvProblem& problem) {
-    return problem.dst.c == 1 && (!problem.sum || problem.z.c == 1) &&
-           problem.taps() <= kMostTaps && (problem.src.c == 1 || Gathers(problem));
+    const int64_t z_bytes = problem.joins() ? sizeof(int32_t) : 1;
+    return problem.dst.c == (problem.unfinished() ? z_bytes : 1) &&
+           (!problem.adds() || problem.z.c == z_bytes) && problem.taps() <= kMostTaps &&
+           (problem.src.c == 1 || Gathers(problem));
   }
 
   std::string implementation() const override { return absl::StrCat("int8:", set_.ToString()); }
@@ -242,7 +244,7 @@ void TiledConvolution::FindChunk(int64_t chunk, int64_t group, const KernelArgs&
   const ImageStrides& src = problem_.src;
   const auto* const outside = args.Input<uint8_t>(ConvBiasForward::kFilter);
   const auto* const first = args.Input<uint8_t>(ConvBiasForward::kSrc);
-  const auto* const z = problem_.sum ? args.Input<uint8_t>(ConvBiasForward::kZ) : nullptr;
+  const auto* const z = problem_.adds() ? args.Input<uint8_t>(ConvBiasForward::kZ) : nullptr;
   const uint8_t* const end = first + (g.batch - 1) * src.n + (g.h.input - 1) * src.h +
                              (g.w.input - 1) * src.w + (g.groups * g.in_channels - 1) * src.c + 1;
   const int64_t begin = chunk * chunk_tiles_ * code_.pixels;
@@ -303,7 +305,7 @@ void TiledConvolution::RunBlock(const Chunk& chunk, int64_t group, int64_t block
                    .ahead = packed,
                    .ahead_step = 0,
                    .start = start,
-                   .factors = factors_.data() + panel * kPanel,
+                   .factors = factors_.empty() ? nullptr : factors_.data() + panel * kPanel,
                    .rounding = problem_.rounding,
                    .dst = chunk.dst,
                    .sum = problem_.sum ? &*problem_.sum : nullptr,
@@ -350,7 +352,7 @@ void RunElements(const QuantizedConvProblem& problem, const KernelArgs& args) {
   const auto* const filter = args.Input<int8_t>(ConvBiasForward::kFilter);
   const auto* const bias = args.Input<int32_t>(ConvBiasForward::kBias);
   auto* const dst = args.Output<uint8_t>(0);
-  const auto* const z = problem.sum ? args.Input<uint8_t>(ConvBiasForward::kZ) : nullptr;
+  const auto* const z = problem.adds() ? args.Input<uint8_t>(ConvBiasForward::kZ) : nullptr;
   const int64_t taps = problem.taps();
   ForEachOutputRow(problem, [&](int64_t n, int64_t oh) {
     for (int64_t channel = 0; channel < g.groups * g.out_channels; ++channel) {
@@ -372,8 +374,17 @@ void RunElements(const QuantizedConvProblem& problem, const KernelArgs& args) {
         const auto place = [&](const ImageStrides& in) {
           return n * in.n + channel * in.c + oh * in.h + ow * in.w;
         };
+        if (problem.joins() && z != nullptr) {
+          int32_t before;
+          std::memcpy(&before, z + place(problem.z), sizeof(before));
+          sum += before;
+        }
+        if (problem.unfinished()) {
+          std::memcpy(dst + place(problem.dst), &sum, sizeof(sum));
+          continue;
+        }
         float steps = static_cast<float>(sum) * problem.to.factors[static_cast<size_t>(channel)];
-        if (problem.sum) {
+        if (z != nullptr && !problem.joins()) {
           const float addend =
               std::min(std::max(std::nearbyint(steps), problem.sum->low), problem.sum->high);
           steps = problem.sum->StepsOf(addend, z[place(problem.z)]);
@@ -403,11 +414,26 @@ absl::StatusOr<KernelList> QuantizedConvolutionKernels(const ConvBiasForward& op
     return RequantizationOf(param, src.quantization, filter.quantization, to,
                             g.groups * g.out_channels);
   };
-  problem.to = requantization(op.param(), dst);
-  const std::vector<float>& factors = problem.to.factors;
-  problem.rounding = ByteRounding(RoundingOf(problem.to), dst.dtype == DType::kQuantizedS8,
-                                  *std::max_element(factors.begin(), factors.end()));
-  if (request.inputs.size() > ConvBiasForward::kZ) {
+  const bool adds = request.inputs.size() > ConvBiasForward::kZ;
+  const bool joins = adds && request.inputs[ConvBiasForward::kZ].dtype == DType::kQuantizedS32;
+  const bool unfinished = dst.dtype == DType::kQuantizedS32;
+  if (unfinished) {
+    problem.to.source_zero_point = src.quantization.zero_point();
+  } else {
+    problem.to = requantization(op.param(), dst);
+    const std::vector<float>& factors = problem.to.factors;
+    problem.rounding = ByteRounding(RoundingOf(problem.to), dst.dtype == DType::kQuantizedS8,
+                                    *std::max_element(factors.begin(), factors.end()));
+  }
+  if (joins || unfinished) {
+    const auto in_integers = [](ImageStrides strides) {
+      for (int64_t* const step : {&strides.n, &strides.c, &strides.h, &strides.w}) *step *= 4;
+      return strides;
+    };
+    problem.sum = TileSum::Joining(/*first=*/!joins, unfinished);
+    if (joins) problem.z = in_integers(StridesOf(request.inputs[ConvBiasForward::kZ]));
+    if (unfinished) problem.dst = in_integers(problem.dst);
+  } else if (adds) {
     const TensorType& z = request.inputs[ConvBiasForward::kZ];
     const ConvBiasParam alone = WithoutSum(op.param());
     ASHLAR_ASSIGN_OR_RETURN(const TensorType addend, QuantizedType(alone.output, dst.shape));

@@ -29,6 +29,10 @@ struct QuantizedConvProblem {
   std::optional<TileSum> sum;
   ByteRounding rounding;  // for the output
 
+  // Whether a tensor is added, and whether sums are joined (TileSum::joins).
+  bool adds() const { return sum && !sum->first; }
+  bool joins() const { return sum && sum->joins; }
+  bool unfinished() const { return joins() && sum->unfinished; }
   int64_t taps() const { return geometry.h.window * geometry.w.window; }
   int64_t row_products() const {
     return geometry.w.output * taps() * geometry.in_channels * geometry.groups *

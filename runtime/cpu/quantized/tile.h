@@ -70,8 +70,18 @@ struct TileSum {
   // a * of_a + z * of_z + shift approximates that quotient. If it is at most `surely` from an
   // integer, the exact quotient rounds to the same integer.
   float of_a, of_z, shift, surely;
+  // Instead, z is Int32 and counts as a part of the sums; possibly there is none (`first`). The
+  // output is Int32 sums, too, if they are `unfinished`.
+  bool joins = false, first = false, unfinished = false;
 
   TileSum() = default;
+  static TileSum Joining(bool first, bool unfinished) {
+    TileSum sum = {};
+    sum.joins = true;
+    sum.first = first;
+    sum.unfinished = unfinished;
+    return sum;
+  }
   // About twelve intermediate results are rounded. Each is at most 255 * (of_a + of_z) steps.
   TileSum(float least, float most, float a, float z, int32_t zero_point, bool is_signed, float y)
       : low(least),

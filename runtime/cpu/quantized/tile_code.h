@@ -95,11 +95,40 @@ __attribute__((always_inline)) inline void StoreFour(P p, int pixels, const Tile
   });
 }
 
+// Joins sums to Int32 ones, and stores them as they are or rounded (TileSum::joins).
+template <typename V, int kVectors>
+__attribute__((noinline)) void StoreJoined(const TileCall& call,
+                                           const typename V::Vector (*sums)[kVectors], int pixels) {
+  constexpr int64_t kSums = kVectors * V::kLanes;
+  const int64_t channels = call.channels;
+  for (int p = 0; p < pixels; ++p) {
+    int32_t joined[kSums], before[kSums] = {};
+    __builtin_memcpy(joined, sums[p], sizeof(joined));
+    if (!call.sum->first) {
+      const auto* const z = reinterpret_cast<const int32_t*>(call.z[p]) + call.channel;
+      __builtin_memcpy(before, z, static_cast<size_t>(channels) * sizeof(int32_t));
+    }
+    for (int64_t c = 0; c < kSums; ++c) joined[c] += before[c];
+    if (call.sum->unfinished) {
+      auto* const dst = reinterpret_cast<int32_t*>(call.dst[p]) + call.channel;
+      __builtin_memcpy(dst, joined, static_cast<size_t>(channels) * sizeof(int32_t));
+      continue;
+    }
+    uint8_t bytes[kSums];
+    for (int64_t c = 0; c < kSums; ++c) {
+      const float steps = static_cast<float>(joined[c]) * call.factors[c];
+      bytes[c] = static_cast<uint8_t>(Rounded(steps, call.rounding));
+    }
+    __builtin_memcpy(call.dst[p] + call.channel, bytes, static_cast<size_t>(channels));
+  }
+}
+
 // Stores sums from memory, by pixel; one function for all tile sizes.
 template <typename V, bool kAdds, int kVectors>
 __attribute__((noinline)) void StoreFromMemory(const TileCall& call,
                                                const typename V::Vector (*sums)[kVectors],
                                                int pixels) {
+  if (kAdds && call.sum->joins) return StoreJoined<V, kVectors>(call, sums, pixels);
   const TileCall own = call;
   const TileSum added = kAdds ? *call.sum : TileSum();
   typename V::Lanes lanes[kVectors];

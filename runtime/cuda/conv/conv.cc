@@ -31,6 +31,8 @@ void RegisterConvolutionKernels(KernelRegistry& registry, const LibraryKernels& 
     if (IsByteType(problem.src)) {
       if (problem.z)
         return absl::UnimplementedError("z of 8 bits, which the pass sum adds on CPUs");
+      if (problem.dst.dtype == DType::kQuantizedS32)
+        return absl::UnimplementedError("sums that are not rounded, which CPUs join");
       ASHLAR_ASSIGN_OR_RETURN(kernels, QuantizedConvolutionKernels(problem));
       ASHLAR_ASSIGN_OR_RETURN(KernelList by_product,
                               QuantizedConvolutionsByProduct(problem, products));

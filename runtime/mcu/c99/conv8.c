@@ -4,5 +4,5 @@
 
 void ashlar_conv8(const ashlar_conv8_shape* shape, const void* src, const void* filter,
                   const void* bias, const void* factors, void* dst) {
-  ashlar_conv8_image(shape, NULL, src, filter, bias, factors, NULL, dst);
+  ashlar_conv8_image(shape, NULL, NULL, src, filter, bias, factors, NULL, dst);
 }

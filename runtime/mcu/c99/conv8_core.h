@@ -2,6 +2,7 @@
 #ifndef ASHLAR_RUNTIME_MCU_C99_CONV8_CORE_H_
 #define ASHLAR_RUNTIME_MCU_C99_CONV8_CORE_H_
 
+#include "runtime/mcu/c99/conv8_part_shape.h"
 #include "runtime/mcu/c99/conv8_shape.h"
 #include "runtime/mcu/c99/conv8_sum_shape.h"
 #include "runtime/mcu/c99/dot8.h"
@@ -22,11 +23,12 @@ static inline uint8_t ashlar_conv8_byte(const ashlar_conv8_shape* s,
                    sum->zero_point);
 }
 
-// Computes all channels of a pixel.
+// Computes all channels of a pixel. `z`: what `sum` adds, or the sums of the part before.
 static inline void ashlar_conv8_pixel(const ashlar_conv8_shape* s,
-                                      const ashlar_conv8_sum_shape* sum, const ashlar_pixel* at,
+                                      const ashlar_conv8_sum_shape* sum,
+                                      const ashlar_conv8_part_shape* part, const ashlar_pixel* at,
                                       const uint8_t* src, const int8_t* filter, const int32_t* bias,
-                                      const float* factors, const uint8_t* z, uint8_t* dst) {
+                                      const float* factors, const void* z, void* dst) {
   const ashlar_taps rows = ashlar_taps_inside(&s->h, at->row);
   const ashlar_taps columns = ashlar_taps_inside(&s->w, at->column);
   const int32_t channels = s->in_channels;
@@ -35,8 +37,9 @@ static inline void ashlar_conv8_pixel(const ashlar_conv8_shape* s,
   const uint8_t* const first =
       src + at->image * s->src.image + rows.first * s->src.row + columns.first * s->src.column;
   int32_t group, channel, y, x, lane;
-  uint8_t* const pixel = dst + ashlar_offset_of(&s->dst, at);
-  const uint8_t* const addend = sum == NULL ? NULL : z + ashlar_offset_of(&sum->z, at);
+  const int32_t to = ashlar_offset_of(&s->dst, at);
+  const uint8_t* const addend =
+      sum == NULL ? NULL : (const uint8_t*)z + ashlar_offset_of(&sum->z, at);
   for (group = 0; group < s->groups; ++group) {
     const uint8_t* const image = first + group * channels * s->src.channel;
     for (channel = 0; channel < s->out_channels; channel += 4, filter += s->h.window * row_bytes) {
@@ -53,24 +56,32 @@ static inline void ashlar_conv8_pixel(const ashlar_conv8_shape* s,
         }
       }
       for (lane = 0; lane < lanes; ++lane) {
-        const int32_t c = output + lane;
-        const float steps = (float)(sums[lane] + bias[c]) * factors[c];
-        pixel[c * s->dst.channel] =
-            ashlar_conv8_byte(s, sum, steps, sum == NULL ? NULL : addend + c * sum->z.channel);
+        const int32_t c = output + lane, place = to + c * s->dst.channel;
+        int32_t total = sums[lane] + bias[c];
+        if (part != NULL && z != NULL) {
+          total += ((const int32_t*)z)[ashlar_offset_of(&part->z, at) + c * part->z.channel];
+        }
+        if (part != NULL && part->unfinished) {
+          ((int32_t*)dst)[place] = total;
+          continue;
+        }
+        ((uint8_t*)dst)[place] = ashlar_conv8_byte(
+            s, sum, (float)total * factors[c], sum == NULL ? NULL : addend + c * sum->z.channel);
       }
     }
   }
 }
 
 static inline void ashlar_conv8_image(const ashlar_conv8_shape* s,
-                                      const ashlar_conv8_sum_shape* sum, const uint8_t* src,
+                                      const ashlar_conv8_sum_shape* sum,
+                                      const ashlar_conv8_part_shape* part, const uint8_t* src,
                                       const int8_t* filter, const int32_t* bias,
-                                      const float* factors, const uint8_t* z, uint8_t* dst) {
+                                      const float* factors, const void* z, void* dst) {
   ashlar_pixel at;
   for (at.image = 0; at.image < s->batch; ++at.image) {
     for (at.row = 0; at.row < s->h.output; ++at.row) {
       for (at.column = 0; at.column < s->w.output; ++at.column) {
-        ashlar_conv8_pixel(s, sum, &at, src, filter, bias, factors, z, dst);
+        ashlar_conv8_pixel(s, sum, part, &at, src, filter, bias, factors, z, dst);
       }
     }
   }

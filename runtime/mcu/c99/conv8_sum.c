@@ -4,5 +4,5 @@
 
 void ashlar_conv8_sum(const ashlar_conv8_sum_shape* shape, const void* src, const void* filter,
                       const void* bias, const void* factors, const void* z, void* dst) {
-  ashlar_conv8_image(&shape->convolution, shape, src, filter, bias, factors, z, dst);
+  ashlar_conv8_image(&shape->convolution, shape, NULL, src, filter, bias, factors, z, dst);
 }

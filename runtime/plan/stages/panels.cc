@@ -1,7 +1,6 @@
 #include "runtime/plan/stages/panels.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -43,60 +42,36 @@ Range ShareOf(const Range& range, int64_t extent, int64_t all) {
   return {range.begin * extent / all, range.end * extent / all};
 }
 
-// Returns the quantisation of a part of a tensor's outermost dimension; nothing if scales of other
-// dimensions would have to be cut.
+// Returns the quantisation of a part of a tensor's outermost dimension that is not 1; nothing if
+// scales of other dimensions would have to be cut.
 std::optional<Quantization> QuantizationOf(const HostTensor& value, int axis, const Range& range) {
   const Quantization& all = value.quantization();
   if (all.empty() || all.scales().size() == 1) return all;
   // Filters of groups have a scale for each channel of each group.
   const auto scales = static_cast<int64_t>(all.scales().size());
-  if (axis != 0 || scales % value.shape()[0] != 0) return std::nullopt;
+  const Shape& shape = value.shape();
+  for (int i = 0; i < axis; ++i) {
+    if (shape[i] != 1) return std::nullopt;
+  }
+  if (scales % shape[axis] != 0) return std::nullopt;
   const auto begin = all.scales().begin();
-  const Range of = ShareOf(range, scales, value.shape()[0]);
+  const Range of = ShareOf(range, scales, shape[axis]);
   absl::StatusOr<Quantization> part =
       Quantization::Make(value.dtype(), {begin + of.begin, begin + of.end}, all.zero_point());
   if (!part.ok()) return std::nullopt;
   return *std::move(part);
 }
 
-// Returns a part of a constant. It shares the bytes where they are contiguous, and is otherwise
-// computed when it is read.
-HostTensor PartOf(const HostTensor& value, int axis, const Range& range) {
-  Shape shape = value.shape();
-  shape[axis] = range.size();
-  if (!value.has_data()) return HostTensor::ShapeOnly(value.dtype(), shape);
-  int64_t outer = 1, row = SizeOf(value.dtype());  // bytes of an element of the axis
-  for (int i = 0; i < axis; ++i) outer *= shape[i];
-  for (int i = axis + 1; i < shape.rank(); ++i) row *= shape[i];
-  if (outer == 1 && HasElementsApart(value)) {
-    const int64_t elements = row / SizeOf(value.dtype());
-    return ElementsOf(value, range.begin * elements, range.size() * elements).Reshaped(shape);
-  }
-  const int64_t pitch = value.shape()[axis] * row;
-  return HostTensor::Deferred(
-             value,
-             [=](const HostTensor& whole) {
-               HostTensor part = HostTensor::ZerosLike(whole, shape);
-               const auto bytes = static_cast<size_t>(range.size() * row);
-               for (int64_t i = 0; i < outer; ++i) {
-                 std::memcpy(static_cast<char*>(part.mutable_raw()) + i * range.size() * row,
-                             static_cast<const char*>(whole.raw()) + i * pitch + range.begin * row,
-                             bytes);
-               }
-               return part;
-             })
-      .Reshaped(shape);
-}
-
 class Cutter {
  public:
   Cutter(const Graph& graph, const OperatorTable& operators, int64_t panel_bytes,
-         int64_t group_bytes, const WeightBytes& packed = nullptr)
+         int64_t group_bytes, const WeightBytes& packed = nullptr, bool integer_sums = true)
       : source_(graph),
         operators_(operators),
         panel_bytes_(panel_bytes),
         group_bytes_(group_bytes),
         packed_(packed),
+        integer_sums_(integer_sums),
         rewriter_(graph) {}
 
   // Cuts as CutIntoPanelsOf.
@@ -239,7 +214,8 @@ class Cutter {
     if (filter == nullptr) return std::nullopt;
     const auto channels = [&](int var) { return source_.var(var).type.shape[1]; };
     const int64_t wide = channels(node.outputs[0]);
-    if (wide <= channels(node.inputs[0]) || wide <= channels(reader.outputs[0])) {
+    if (wide <= channels(node.inputs[0]) || wide <= channels(reader.outputs[0]) ||
+        (IsQuantized(filter->dtype()) && !integer_sums_)) {
       return std::nullopt;
     }
     return ChannelSumsOf(*reader.op, source_.SiteOf(reader));
@@ -294,7 +270,9 @@ class Cutter {
   absl::Status AddSums(const OperatorNode& node, const SumCut& cut) {
     constexpr int kFilter = 1, kBias = 2, kZ = 3;
     const TensorType& output = source_.var(node.outputs[0]).type;
-    const HostTensor none = HostTensor::Zeros(output.dtype, {1, output.shape[1], 1, 1});
+    const HostTensor none = IsQuantized(output.dtype)
+                                ? HostTensor::Zeros(source_.var(node.inputs[kBias]).type)
+                                : HostTensor::Zeros(output.dtype, {1, output.shape[1], 1, 1});
     ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> no_bias,
                             rewriter_.builder().Add(operators_.MakeConstant(none), {}));
     int sum = -1;
@@ -333,9 +311,11 @@ class Cutter {
     GraphBuilder::NodeOptions options;
     options.name = absl::StrCat(source_.var(var).name, ":", range.begin, "-", range.end);
     if (const HostTensor* const value = source_.constant(var); value != nullptr) {
-      HostTensor values = PartOf(*value, axis, range);
+      HostTensor values = SliceOf(*value, axis, range.begin, range.size());
       if (!values.quantization().empty() || !value->quantization().empty()) {
-        values = values.As(value->dtype(), *QuantizationOf(*value, axis, range));
+        // A part of a filter's input channels has the scales of all its output channels.
+        const std::optional<Quantization> part = QuantizationOf(*value, axis, range);
+        values = values.As(value->dtype(), part ? *part : value->quantization());
       }
       options.output_names = {options.name};
       ASHLAR_ASSIGN_OR_RETURN(
@@ -367,6 +347,7 @@ class Cutter {
   const OperatorTable& operators_;
   const int64_t panel_bytes_, group_bytes_;
   const WeightBytes packed_;
+  const bool integer_sums_;
   absl::flat_hash_map<int, Cut> groups_;   // by id of a node
   absl::flat_hash_map<int, SumCut> sums_;  // by id of a node
   const Graph* cut_as_ = nullptr;
@@ -379,8 +360,8 @@ class Cutter {
 
 absl::StatusOr<Graph> CutIntoPanels(const Graph& graph, const OperatorTable& operators,
                                     int64_t panel_bytes, int64_t group_bytes,
-                                    const WeightBytes& packed) {
-  return Cutter(graph, operators, panel_bytes, group_bytes, packed).Run();
+                                    const WeightBytes& packed, bool integer_sums) {
+  return Cutter(graph, operators, panel_bytes, group_bytes, packed, integer_sums).Run();
 }
 
 absl::StatusOr<Graph> CutIntoPanelsOf(const Graph& cut, const Graph& graph,

@@ -5,8 +5,9 @@
 // Wide convolutions in front of depthwise or grouped ones are computed in groups of channels (fused
 // depthwise tiling, Stahl et al. 2023): a group is expanded and filtered before the next, and the
 // Concat joins the filtered groups, so the wide image never exists whole. In front of a convolution
-// of one group, in Float32, wide are images of more channels than before and after; then each group
-// is added to a sum.
+// of one group, wide are images of more channels than before and after; then each group is added to
+// a sum. Sums of 8-bit integers stay 32-bit integers, which only some devices compute
+// (Device::adds_quantized).
 #ifndef ASHLAR_RUNTIME_PLAN_STAGES_PANELS_H_
 #define ASHLAR_RUNTIME_PLAN_STAGES_PANELS_H_
 
@@ -23,10 +24,11 @@ using WeightBytes = std::function<int64_t(int node, int input)>;
 
 // Cuts operators of which a constant takes more than `panel_bytes`, packed (null: as it is), and
 // wide convolutions into groups of channels whose rows have at most `group_bytes`, but at least a
-// block of channels. 0: none. Runs after all passes, before tiles.
+// block of channels. 0: none. `integer_sums`: the device has kernels for sums of 32-bit integers.
+// Runs after all passes, before tiles.
 absl::StatusOr<Graph> CutIntoPanels(const Graph& graph, const OperatorTable& operators,
                                     int64_t panel_bytes, int64_t group_bytes = 0,
-                                    const WeightBytes& packed = nullptr);
+                                    const WeightBytes& packed = nullptr, bool integer_sums = true);
 
 // Cuts operators into the panels that operators of the same name have in `cut`, a graph that
 // CutIntoPanels returned, without groups. Its shapes may be others.

@@ -25,7 +25,8 @@ int64_t ActivationBytes(const Graph& graph, const Device& device, const PlanTarg
 absl::StatusOr<Graph> CutLargeWeights(const Graph& graph, Device& device, const PlanTarget& target,
                                       const PlanningOptions& planning) {
   if (planning.panel_bytes == 0) {
-    return CutIntoPanels(graph, Operators(), 0, planning.group_bytes);
+    return CutIntoPanels(graph, Operators(), 0, planning.group_bytes, nullptr,
+                         device.adds_quantized());
   }
   const StorageModel model = BuildStorageModel(graph, StorageOn(device, target, planning));
   ASHLAR_ASSIGN_OR_RETURN(KernelCandidates candidates,
@@ -41,7 +42,8 @@ absl::StatusOr<Graph> CutLargeWeights(const Graph& graph, Device& device, const 
         candidates[node].empty() ? std::nullopt : candidates[node][0]->packing(input);
     return packing ? packing->bytes : graph.constant(graph.node(node).inputs[input])->bytes();
   };
-  return CutIntoPanels(graph, Operators(), planning.panel_bytes, planning.group_bytes, packed);
+  return CutIntoPanels(graph, Operators(), planning.panel_bytes, planning.group_bytes, packed,
+                       device.adds_quantized());
 }
 
 bool HasQuantized(const Graph& graph) {
@@ -104,6 +106,9 @@ absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanTarget& targe
     return has_kernel(op) && !splits.contains(&op);
   };
   ASHLAR_ASSIGN_OR_RETURN(graph, Compose(std::move(graph), is_kept));
+  if (options.tiled) {
+    ASHLAR_ASSIGN_OR_RETURN(graph, ReadImages(graph, Operators()));
+  }
   std::vector<PassReport> reports;
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<Pass> passes, SelectPasses(planning.passes));
   for (const Pass& pass : passes) {

@@ -10,6 +10,7 @@
 #include "opr/convolution_backward_data.h"
 #include "opr/lrn.h"
 #include "opr/pooling.h"
+#include "opr/pooling_rows.h"
 #include "serialization/onnx/export/operators.h"
 
 namespace ashlar {
@@ -111,6 +112,11 @@ absl::StatusOr<OnnxValues> OnnxConvolution(OnnxEmitter& emitter) {
 absl::StatusOr<OnnxValues> OnnxConvBias(OnnxEmitter& emitter) {
   const ConvBiasParam& param = emitter.op<ConvBiasForward>().param();
   if (param.clamps_src()) return absl::UnimplementedError("bounds of src");
+  const bool joins = emitter.num_inputs() > ConvBiasForward::kZ &&
+                     emitter.stored_input_type(ConvBiasForward::kZ).dtype == DType::kQuantizedS32;
+  if (joins || emitter.stored_output_type().dtype == DType::kQuantizedS32) {
+    return absl::UnimplementedError("sums that are not rounded");
+  }
   const std::string bias = emitter.input(ConvBiasForward::kBias, {emitter.output_type().shape[1]});
   ASHLAR_ASSIGN_OR_RETURN(std::string value, Conv(emitter, param, bias));
   if (emitter.num_inputs() > ConvBiasForward::kZ) {
@@ -202,6 +208,16 @@ absl::StatusOr<OnnxValues> OnnxPooling(OnnxEmitter& emitter) {
   attributes.push_back({"count_include_pad", int64_t{!excludes}});
   image = emitter.Add("AveragePool", {image}, attributes);
   return factors.empty() ? image : emitter.Add("Mul", {image, factors});
+}
+
+absl::StatusOr<OnnxValues> OnnxPoolingRows(OnnxEmitter& emitter) {
+  const PoolingRowsParam& param = emitter.op<PoolingRows>().param();
+  const bool sums = param.mode != PoolingMode::kMax && param.rows == 0 &&
+                    emitter.num_inputs() == 1 &&
+                    emitter.stored_input_type(0).dtype == DType::kFloat32;
+  if (!sums) return absl::UnimplementedError("strips of rows");
+  return emitter.Add("ReduceSum", {emitter.input(0), emitter.Ints({2, 3})},
+                     {{"keepdims", int64_t{1}}});
 }
 
 absl::StatusOr<OnnxValues> OnnxBatchNorm(OnnxEmitter& emitter) {

@@ -30,6 +30,7 @@ constexpr Row kRows[] = {
     {"MatrixMul", OnnxMatrixMul},
     {"Pad", OnnxPad},
     {"PoolingForward", OnnxPooling},
+    {"PoolingRows", OnnxPoolingRows},
     {"Reduce", OnnxReduce},
     {"RelayoutFormat", OnnxRelayout},
     {"Reshape", OnnxReshape},

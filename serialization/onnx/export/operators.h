@@ -118,6 +118,7 @@ absl::StatusOr<OnnxValues> OnnxLrn(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxMatrixMul(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxPad(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxPooling(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxPoolingRows(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxReduce(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxRelayout(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxReshape(OnnxEmitter& emitter);

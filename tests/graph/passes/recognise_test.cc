@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 
+#include "opr/convolution.h"
 #include "opr/dimshuffle.h"
 #include "opr/matrix_mul.h"
 #include "opr/reduce.h"
@@ -320,6 +321,65 @@ TEST_F(RecogniseTest, LeavesWhatTheDeviceHasNoKernelFor) {
   const Graph graph = std::move(make_).Build();
   const auto has_kernel = [](const Operator& op) { return op.type() != "LayerNorm"; };
   EXPECT_THAT(Names(Value(Recognise(graph, Operators(), has_kernel))), Not(Contains("LayerNorm")));
+}
+
+// Every way in which exporters reduce rows and columns of an image.
+TEST_F(RecogniseTest, ReductionsOfImagesArePools) {
+  const std::vector<std::pair<ReduceMode, std::string>> modes = {
+      {ReduceMode::kSum, "PoolingRows"},
+      {ReduceMode::kMax, "PoolingForward"},
+      {ReduceMode::kMean, "PoolingForward"},
+      {ReduceMode::kMin, ""}};
+  using Ways = std::vector<std::function<int(ReduceMode, int)>>;
+  const Ways ways = {
+      [&](ReduceMode mode, int x) {
+        return Inner<Reduce>({mode}, {x, Ints({-1, 3, 1, 1})});
+      },
+      [&](ReduceMode mode, int x) {
+        return Inner<Reduce>({mode, -2}, {Inner<Reduce>({mode, 3}, {x})});
+      },
+      [&](ReduceMode mode, int x) {
+        return Inner<Reduce>({mode, 3}, {Inner<Reduce>({mode, 2}, {x})});
+      },
+      [&](ReduceMode mode, int x) {  // without keepdims
+        const int rows = Inner<Reshape>({}, {Inner<Reduce>({mode, 2}, {x}), Ints({2, 3, kRow})});
+        return Inner<Reshape>({}, {Inner<Reduce>({mode, 2}, {rows}), Ints({2, 3})});
+      },
+      [&](ReduceMode mode, int x) {
+        const int flat = Inner<Reshape>({}, {x, Ints({2, 3, 5 * kRow})});
+        return Inner<Reduce>({mode, -1}, {flat});
+      },
+  };
+  for (const auto& [mode, name] : modes) {
+    for (size_t i = 0; i < ways.size(); ++i) {
+      SCOPED_TRACE(absl::StrCat("mode ", static_cast<int>(mode), ", way ", i));
+      for (const bool read_twice : {false, true}) {
+        Begin();
+        const int image = make_.Add<ConvolutionForward>({}, {x_, Random({3, 3, 1, 1})});
+        const int y = ways[i](mode, Elem(F::kRelu, {image}));
+        if (read_twice && y != inner_.front()) make_.Output(inner_.front());
+        const std::vector<std::string> names = Names(Rewritten(y));
+        const bool found = !name.empty() && (!read_twice || inner_.size() == 1);
+        EXPECT_EQ(std::count(names.begin(), names.end(), name), found);
+        EXPECT_EQ(std::count(names.begin(), names.end(), "Reduce") == 0, found);
+      }
+    }
+  }
+}
+
+// Rows of other tensors, other axes, and different functions stay reductions.
+TEST_F(RecogniseTest, LeavesOtherReductions) {
+  const int image = make_.Add<ConvolutionForward>({}, {x_, Random({3, 3, 1, 1})});
+  const auto reduce = [&](ReduceMode mode, int axis, int x) {
+    return make_.Add<Reduce>({mode, axis}, {x});
+  };
+  make_.Output(make_.Add<Reduce>({ReduceMode::kMean}, {x_, Ints({-1, 3, 1, 1})}));
+  make_.Output(reduce(ReduceMode::kMax, 3, image));
+  make_.Output(reduce(ReduceMode::kMax, 2, reduce(ReduceMode::kMean, 3, image)));
+  make_.Output(reduce(ReduceMode::kSum, 3, reduce(ReduceMode::kSum, 1, image)));
+  const std::vector<std::string> names = Names(Rewritten(image));
+  EXPECT_THAT(names, Not(Contains("PoolingForward")));
+  EXPECT_THAT(names, Not(Contains("PoolingRows")));
 }
 
 }  // namespace

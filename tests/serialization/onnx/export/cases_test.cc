@@ -43,7 +43,7 @@ TEST(OnnxCases, AreWrittenOrRefused) {
                                             "ConvolutionFilterUpdate", "Dropout", "ElemwiseChain",
                                             "MatrixMulUpdate", "NonMaxSuppression", "NonZero",
                                             "PoolingBackward", "PoolingIndex",
-                                            "PoolingIndexBackward", "PoolingRows", "SgdUpdate"));
+                                            "PoolingIndexBackward", "SgdUpdate"));
 }
 
 }  // namespace
