@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "graph/passes/part_heads.h"
 #include "graph/status.h"
 #include "opr/table.h"
 #include "runtime/plan/stages/kernel_choice.h"
@@ -105,6 +106,9 @@ absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanTarget& targe
   const HasKernel is_kept = [&](const Operator& op) {
     return has_kernel(op) && !splits.contains(&op);
   };
+  if (options.tiled) {
+    ASHLAR_ASSIGN_OR_RETURN(graph, PartHeads(graph, Operators()));
+  }
   ASHLAR_ASSIGN_OR_RETURN(graph, Compose(std::move(graph), is_kept));
   if (options.tiled) {
     ASHLAR_ASSIGN_OR_RETURN(graph, ReadImages(graph, Operators()));
