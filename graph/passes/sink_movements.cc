@@ -74,7 +74,7 @@ void Append(Step step, std::vector<Step>& steps) {
   }
 }
 
-int64_t Elements(const Shape& shape, int begin, int end) {
+int64_t ElementsBetween(const Shape& shape, int begin, int end) {
   int64_t elements = 1;
   for (int axis = begin; axis < end; ++axis) elements *= shape[axis];
   return elements;
@@ -82,9 +82,9 @@ int64_t Elements(const Shape& shape, int begin, int end) {
 
 // Returns the input axis of a reshape that is axis `axis` of its output; -1 if there is none.
 int AxisBefore(const Shape& from, const Shape& to, int axis) {
-  const int64_t outer = Elements(to, 0, axis);
+  const int64_t outer = ElementsBetween(to, 0, axis);
   for (int before = 0; before < from.rank(); ++before) {
-    if (from[before] == to[axis] && Elements(from, 0, before) == outer) return before;
+    if (from[before] == to[axis] && ElementsBetween(from, 0, before) == outer) return before;
   }
   return -1;
 }
