@@ -58,8 +58,9 @@ std::optional<std::vector<int64_t>> XnnpackLinearTable(const TensorType& input,
   constexpr float kLeast = 1.0f / (1 << kFraction), kMost = 128;
   const float ratio = input.quantization.scale() / static_cast<float>(output.scale);
   const float below = ratio * slope;
-  if (ratio < kLeast || ratio > kMost || std::abs(below) > kMost) return std::nullopt;
-  if (slope != 1 && std::abs(below) < kLeast) return std::nullopt;
+  // Negated, as NaN is in no range.
+  if (!(ratio >= kLeast) || !(ratio <= kMost) || !(std::abs(below) <= kMost)) return std::nullopt;
+  if (slope != 1 && !(std::abs(below) >= kLeast)) return std::nullopt;
   const auto factor = [](float of) { return std::lrint(of * (1 << kFraction)); };
   const int64_t positive = factor(ratio), negative = factor(below);
   return TableOf(input, output, [&](int64_t x) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 
@@ -201,6 +202,18 @@ TEST(Tflite, AZeroPointIsReadAtAnyAddress) {
   const HostTensor input = HostTensor::FromValues<int8_t>(DType::kInt8, {1, 4}, {-128, 2, 3, 127});
   const HostTensor got = LoadedModel(graph).Run({{"x", input}})[0];
   EXPECT_THAT(got.data<int8_t>(), ElementsAre(3, 3, 3, 127));
+}
+
+// Regression, found by fuzzing: a slope that is not a number became the least integer, whose
+// products overflow. Only sanitizers see that.
+TEST(Tflite, ASlopeThatIsNoNumberIsRead) {
+  TfliteBuilder model;
+  const TfliteTensorSpec bytes = {{1, 4}, TensorType::INT8, {}, {0.5f}, 3};
+  const int x = model.Tensor("x", bytes), y = model.Tensor("y", bytes);
+  const auto options = tflite::CreateLeakyReluOptions(model.builder(), std::nanf(""));
+  model.Operator(BuiltinOperator::LEAKY_RELU, {x}, {y}, BuiltinOptions::LeakyReluOptions,
+                 options.Union());
+  EXPECT_TRUE(IsOk(Read(model.Finish({x}, {y})).status()));
 }
 
 TEST(Tflite, OtherShapesOfInputsReplaceTheFiles) {
