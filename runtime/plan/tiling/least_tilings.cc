@@ -29,6 +29,9 @@ constexpr size_t kNearlyLeastTilings = 6;
 constexpr int kPlacings = 3;
 constexpr size_t kAgain = 2;
 constexpr int kRounds = 2;
+// No segment is placed again if the smallest tiling is expected to need this many times the bytes
+// of a known plan.
+constexpr double kHopeless = 1.05;
 
 int64_t ValueOf(const TilingWay& way) { return std::max(way.bytes, way.placed); }
 
@@ -362,7 +365,9 @@ std::vector<Tiling> LeastTilings::Find(double max_extra_flops, int64_t below) {
       more = TryHopeful(splits_[i], bytes, max_extra_flops);
     }
     if (more || Refine(*least, max_extra_flops)) continue;
-    if (again++ < kRounds && PlaceAgain(*least)) continue;
+    const bool hopeless =
+        static_cast<double>(least->bytes) > kHopeless * static_cast<double>(below);
+    if (!hopeless && again++ < kRounds && PlaceAgain(*least)) continue;
     // Smaller segments beside the largest leave it more room.
     const double room = kRoomy * static_cast<double>(bytes);
     if (!TryHopeful(least->split, static_cast<int64_t>(room), max_extra_flops, LargestOf(*least))) {

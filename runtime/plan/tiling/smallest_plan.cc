@@ -22,7 +22,7 @@ namespace {
 constexpr double kLimits[] = {0, 0.05, 0.3, 1, std::numeric_limits<double>::infinity()};
 // Limits on the tilings of a rewrite that a stage plans, and on their operators together: a plan of
 // a large graph takes seconds.
-constexpr size_t kPlanned = 8, kMostOperators = 100000;
+constexpr size_t kPlanned = 8, kMostOperators = 60000;
 // The tilings that a stage plans with more work, and how much larger they may be than the smallest.
 constexpr size_t kThorough = 3;
 constexpr double kNearlyLeast = 1.05;
