@@ -57,6 +57,10 @@ bool IsUnsigned(DType dtype);
 inline bool IsQuantized(DType dtype) {
   return dtype >= DType::kQuantized8Asymm && dtype <= DType::kQuantizedS32;
 }
+// Returns whether `dtype` is quantised to 8 bits.
+inline bool IsQuantizedTo8Bits(DType dtype) {
+  return dtype == DType::kQuantized8Asymm || dtype == DType::kQuantizedS8;
+}
 // Returns the integer dtype in which a quantised dtype is stored; other dtypes are returned
 // unchanged.
 DType StoredAs(DType dtype);

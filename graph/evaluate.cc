@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/cord.h"
 #include "graph/file_mapping.h"
 #include "graph/status.h"
 
@@ -23,13 +22,7 @@ absl::StatusOr<std::vector<HostTensor>> Evaluated(const Graph& graph, const Oper
   for (const int var : node.inputs) operands.push_back(values[var]);
   absl::StatusOr<std::vector<HostTensor>> results =
       EvaluateOperator(*node.op, operands, graph.OutputTypes(node));
-  if (!results.ok()) {
-    absl::Status error = Annotate(results.status(), Describe(node));
-    results.status().ForEachPayload([&](absl::string_view type, const absl::Cord& payload) {
-      error.SetPayload(type, payload);
-    });
-    return error;
-  }
+  if (!results.ok()) return Annotate(results.status(), Describe(node));
   for (size_t o = 0; o < results->size(); ++o) {
     ASHLAR_RETURN_IF_ERROR(visit(graph.var(node.outputs[o]), (*results)[o]));
   }

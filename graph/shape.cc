@@ -68,7 +68,7 @@ int64_t TensorType::bytes() const {
 
 bool MayBeImage(const TensorType& type, Format format) {
   const bool dtype = IsFloat(type.dtype) && type.dtype != DType::kFloat64;
-  const bool bytes = format == Format::kNHWC && IsQuantized(type.dtype) && SizeOf(type.dtype) == 1;
+  const bool bytes = format == Format::kNHWC && IsQuantizedTo8Bits(type.dtype);
   return (dtype || bytes) && type.shape.rank() == 4;
 }
 

@@ -23,8 +23,7 @@ void Tell(const NoteListener& note, const std::string& text) {
 
 // An error of a budget, which names no model.
 absl::Status OfModel(const std::string& name, const absl::Status& status) {
-  const std::optional<int64_t> bytes = NeededBytes(status);
-  return bytes && !name.empty() ? WithNeededBytes(Annotate(status, name), *bytes) : status;
+  return NeededBytes(status) && !name.empty() ? Annotate(status, name) : status;
 }
 
 // FailedPrecondition where weights that were packed before do not fit a budget for the total; of

@@ -36,8 +36,7 @@ int32_t Rounded(float value, const TensorType& output) {
 }
 
 bool IsBytes(const TensorType& type) {
-  return IsQuantized(type.dtype) && SizeOf(type.dtype) == 1 &&
-         type.quantization.scales().size() == 1;
+  return IsQuantizedTo8Bits(type.dtype) && type.quantization.scales().size() == 1;
 }
 
 // Returns InvalidArgument unless a table has an integer of the output for each of the input's.

@@ -10,7 +10,8 @@
 #include "absl/strings/str_join.h"
 #include "graph/random.h"
 #include "graph/status.h"
-#include "library/model.h"
+#include "library/model_source.h"
+#include "library/plan_model.h"
 #include "runtime/plan/stages/shared_pool.h"
 #include "runtime/session/arena_memory.h"
 #include "runtime/session/bind_tensors.h"
@@ -142,7 +143,7 @@ absl::StatusOr<PlannedFamily> PlanFamily(const ShapeFamily& family, const ModelF
   for (const InputShapes& point : family.points()) {
     console.Progress(absl::StrCat("planning ", ShapesText(point)));
     const auto at_point = [&](const absl::Status& status) {
-      return WithExitCode(Annotate(status, ShapesText(point)), ExitCodeOf(status));
+      return Annotate(status, ShapesText(point));
     };
     absl::StatusOr<Model> model = LoadModel(AtPoint(flags, point), console);
     kept.push_back(model.ok());

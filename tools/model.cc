@@ -157,11 +157,8 @@ absl::StatusOr<Model> LoadNext(const Model& model, const ModelFlags& flags, Inpu
   }
   absl::StatusOr<Model> next = LoadOne(flags, std::move(own), console, use);
   if (next.ok()) return next;
-  const ExitCode code = ExitCodeOf(next.status());
-  return WithExitCode(
-      Annotate(next.status(),
-               absl::StrCat("--then ", flags.path, linked ? " after the model before it" : "")),
-      code);
+  return Annotate(next.status(),
+                  absl::StrCat("--then ", flags.path, linked ? " after the model before it" : ""));
 }
 
 // Loads the model, and the ones that follow.

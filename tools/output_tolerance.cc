@@ -53,10 +53,6 @@ bool IsExactOnFloats(const Operator& op) {
   return OnlyMoves(op) || op.type() == "TopK";
 }
 
-bool HasEightBits(DType dtype) {
-  return dtype == DType::kQuantized8Asymm || dtype == DType::kQuantizedS8;
-}
-
 // Returns the freedom of a conversion's output.
 Freedom Convert(Freedom from, const TensorType& input, DType to) {
   if (from.cause == Cause::kNone || (IsFloat(input.dtype) && IsFloat(to))) return from;
@@ -84,7 +80,7 @@ Freedom FreedomOf(const Graph& graph, const OperatorNode& node, const TensorType
   }
   if (OnlyMoves(op)) return worst;
   if (worst.cause >= Cause::kSteps) {
-    return {HasEightBits(output.dtype) ? Cause::kSteps : Cause::kAfterSteps, worst.steps + 1};
+    return {IsQuantizedTo8Bits(output.dtype) ? Cause::kSteps : Cause::kAfterSteps, worst.steps + 1};
   }
   if (!IsFloat(output.dtype)) return {};
   if (worst.cause == Cause::kNone && IsExactOnFloats(op)) return {};

@@ -66,7 +66,7 @@ absl::Status CheckImage(absl::string_view name, const TensorType& type) {
 }
 
 absl::Status CheckBytesImage(absl::string_view name, const TensorType& type) {
-  if (!IsQuantized(type.dtype) || SizeOf(type.dtype) != 1) {
+  if (!IsQuantizedTo8Bits(type.dtype)) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, " is ", type.ToString(), ", expected a quantised one of 8 bits"));
   }

@@ -7,7 +7,7 @@
 namespace ashlar {
 
 absl::StatusOr<TensorType> QuantizedType(const OutputType& output, const Shape& shape) {
-  if (!IsQuantized(output.dtype) || SizeOf(output.dtype) != 1) {
+  if (!IsQuantizedTo8Bits(output.dtype)) {
     return absl::InvalidArgumentError(absl::StrCat("output_dtype is ", Name(output.dtype),
                                                    ", expected a quantised one of 8 bits"));
   }

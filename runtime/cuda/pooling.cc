@@ -44,7 +44,7 @@ void ShareWork(const TensorType& src, const TensorType& dst, const PoolingGeomet
 }
 
 absl::StatusOr<KernelList> MakePooling(const PoolingForward& op, const KernelRequest& request) {
-  if (IsByteType(request.inputs[0])) return QuantizedPoolingKernels(op, request);
+  if (IsQuantizedTo8Bits(request.inputs[0].dtype)) return QuantizedPoolingKernels(op, request);
   const PoolingParam& param = op.param();
   const TensorType &src = request.inputs[0], &dst = request.outputs[0];
   ASHLAR_ASSIGN_OR_RETURN(const PoolingGeometry geometry, InferPooling(param, src));

@@ -18,7 +18,7 @@ absl::StatusOr<KernelList> MakePoolingRows(const PoolingRows& op, const KernelRe
   PoolRowsParams params;
   params.extents = ExtentsOf(dst.shape);
   params.kind = static_cast<PoolKind>(op.param().mode);
-  params.bytes = IsByteType(src);
+  params.bytes = IsQuantizedTo8Bits(src.dtype);
   params.last = op.param().rows > 0;
   params.rows = src.shape[2];
   params.columns = src.shape[3];
@@ -26,7 +26,7 @@ absl::StatusOr<KernelList> MakePoolingRows(const PoolingRows& op, const KernelRe
   params.out_steps = StepsOf(dst);
   params.count = static_cast<float>(op.param().rows * src.shape[3]);
   if (params.bytes) params.of_in = ByteTypeOf(src);
-  if (params.bytes && IsByteType(dst)) {
+  if (params.bytes && IsQuantizedTo8Bits(dst.dtype)) {
     params.of_out = ByteTypeOf(dst);
     params.factor = PooledTypes(WholePooling(op.param(), src), src.quantization, dst).factor;
   }

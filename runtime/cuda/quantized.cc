@@ -82,7 +82,7 @@ absl::StatusOr<KernelList> QuantizedConversionKernels(const KernelRequest& reque
   const TensorType &from = request.inputs[0], &to = request.outputs[0];
   const bool quantizes = from.dtype == DType::kFloat32;
   const TensorType &floats = quantizes ? from : to, &integers = quantizes ? to : from;
-  if (floats.dtype != DType::kFloat32 || !IsByteType(integers) ||
+  if (floats.dtype != DType::kFloat32 || !IsQuantizedTo8Bits(integers.dtype) ||
       integers.quantization.scales().size() != 1) {
     return absl::UnimplementedError(absl::StrCat("from ", from.ToString(), " to ", to.ToString(),
                                                  ": expected Float32 and 8 bits of one scale"));

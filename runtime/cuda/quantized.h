@@ -9,10 +9,6 @@
 
 namespace ashlar::cuda {
 
-inline bool IsByteType(const TensorType& type) {
-  return IsQuantized(type.dtype) && SizeOf(type.dtype) == 1;
-}
-
 // Appends the 8-bit dtypes.
 inline std::vector<DType> WithBytes(std::vector<DType> dtypes) {
   dtypes.insert(dtypes.end(), {DType::kQuantized8Asymm, DType::kQuantizedS8});

@@ -16,8 +16,7 @@ inline int32_t ZeroPointOf(const TensorType& type) {
 
 // Whether it is a quantised 8-bit type with one scale.
 inline bool IsQuantizedBytes(const TensorType& type) {
-  return IsQuantized(type.dtype) && SizeOf(type.dtype) == 1 &&
-         type.quantization.scales().size() == 1;
+  return IsQuantizedTo8Bits(type.dtype) && type.quantization.scales().size() == 1;
 }
 
 // Sets the fields `low`, `high` and `zero_point` of a shape to the integers `least` to `most`, in

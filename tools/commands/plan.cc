@@ -450,7 +450,7 @@ class PlanCommand final : public PlanOptions {
           ashlar::PlanModel(std::move(model), request, console);
       if (!made.ok()) {
         if (NeededBytes(made.status())) return made.status();  // which names the model
-        return WithExitCode(Annotate(made.status(), path), ExitCodeOf(made.status()));
+        return Annotate(made.status(), path);
       }
       ASHLAR_RETURN_IF_ERROR(CheckBudget(made->plan(), path));
       shares.push_back(ShareOf(path, made->plan()));

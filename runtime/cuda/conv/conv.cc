@@ -28,7 +28,7 @@ void RegisterConvolutionKernels(KernelRegistry& registry, const LibraryKernels& 
                         const KernelRequest& request) -> absl::StatusOr<KernelList> {
     ASHLAR_ASSIGN_OR_RETURN(const ConvProblem problem, ReadConvolution(request, ParamOf(op)));
     KernelList kernels;
-    if (IsByteType(problem.src)) {
+    if (IsQuantizedTo8Bits(problem.src.dtype)) {
       if (problem.z)
         return absl::UnimplementedError("z of 8 bits, which the pass sum adds on CPUs");
       if (problem.dst.dtype == DType::kQuantizedS32)
