@@ -1,5 +1,6 @@
 // Imports TfIdfVectorizer of integers: it counts the n-grams of a pool in each row. Elements at
-// equal distances are compared with all n-grams of one length at once.
+// equal distances are compared with all n-grams of one length at once. Columns of one output are
+// added in pairs, so the tables grow with the pool and not with the outputs.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -14,8 +15,8 @@ namespace ashlar {
 namespace {
 
 using F = ScalarFunction;
-constexpr int64_t kMostSkipped = 256;         // elements between two of an n-gram
-constexpr int64_t kMostOutputs = 16'000'000;  // coordinates
+constexpr int64_t kMostSkipped = 256;               // elements between two of an n-gram
+constexpr int64_t kMostOutputs = int64_t{1} << 20;  // coordinates
 
 // The n-grams of one length, and their numbers in the pool.
 struct Grams {
@@ -66,6 +67,34 @@ OnnxVar CountsOf(OnnxNode& node, OnnxVar x, const Grams& grams, int64_t distance
   return node.Reshaped(sum, {node.shape(x)[0], count});
 }
 
+// A column of counts, and the output that it is added to.
+struct Column {
+  int64_t output = 0, at = 0;
+};
+
+// Adds columns of one output in pairs until one is left of each; changes `columns` to them.
+OnnxVar OneOfEachOutput(OnnxNode& node, OnnxVar all, std::vector<Column>& columns) {
+  std::stable_sort(columns.begin(), columns.end(),
+                   [](const Column& a, const Column& b) { return a.output < b.output; });
+  while (node.ok()) {
+    std::vector<int64_t> first, second;
+    std::vector<Column> sums;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const Column& column = columns[i];
+      const bool pair = i + 1 < columns.size() && columns[i + 1].output == column.output;
+      sums.push_back({column.output, static_cast<int64_t>(sums.size())});
+      first.push_back(column.at);
+      second.push_back(pair ? columns[++i].at : node.shape(all)[1]);  // a column of zeros
+    }
+    if (sums.size() == columns.size()) break;
+    columns = std::move(sums);
+    all = node.Padded(all, 1, 0, 1);
+    all = node.Sum(node.Add<Gather>({1}, {all, node.IntVector(first)}),
+                   node.Add<Gather>({1}, {all, node.IntVector(second)}));
+  }
+  return all;
+}
+
 OnnxVars TfIdfVectorizer(OnnxNode& node) {
   if (node.has_attribute("pool_strings")) return node.Unsupported("of strings");
   OnnxVar x = node.Converted(node.input(0), DType::kInt64);
@@ -80,9 +109,13 @@ OnnxVars TfIdfVectorizer(OnnxNode& node) {
   const Shape given = node.shape(x);
   const auto [low, high] = std::minmax_element(outputs.begin(), outputs.end());
   if (given.rank() < 1 || given.rank() > 2 || in_pool < 1 || least < 1 ||
-      static_cast<int64_t>(outputs.size()) != in_pool || *low < 0 || *high >= kMostOutputs ||
+      static_cast<int64_t>(outputs.size()) != in_pool || *low < 0 ||
       (mode != "TF" && mode != "IDF" && mode != "TFIDF")) {
     return node.Invalid("the attributes, or the input's rank, do not fit");
+  }
+  if (*high >= kMostOutputs) {
+    return node.Unsupported(
+        absl::StrCat("ngram_indexes has ", *high, ", expected less than ", kMostOutputs));
   }
   if (skips > kMostSkipped) return node.Unsupported(absl::StrCat("max_skip_count ", skips));
   const int64_t size = *high + 1, row = given[given.rank() - 1];
@@ -92,8 +125,7 @@ OnnxVars TfIdfVectorizer(OnnxNode& node) {
   }
   x = node.Reshaped(x, {rows, row, 1});
   std::vector<OnnxVar> counts;
-  std::vector<std::vector<int64_t>> columns(static_cast<size_t>(size));  // by output
-  int64_t column = 0;
+  std::vector<Column> columns;
   for (const Grams& grams : pool) {
     const bool counted = grams.length >= least && grams.length <= most && !grams.numbers.empty();
     // One element has no distances.
@@ -101,8 +133,8 @@ OnnxVars TfIdfVectorizer(OnnxNode& node) {
     for (int64_t d = 1; counted && d <= distances && (grams.length - 1) * d < row; ++d) {
       counts.push_back(CountsOf(node, x, grams, d));
       for (const auto& [gram, number] : grams.numbers) {
-        const int64_t output = outputs[static_cast<size_t>(number)];
-        columns[static_cast<size_t>(output)].push_back(column++);
+        columns.push_back(
+            {outputs[static_cast<size_t>(number)], static_cast<int64_t>(columns.size())});
       }
     }
   }
@@ -112,18 +144,14 @@ OnnxVars TfIdfVectorizer(OnnxNode& node) {
     return zeros ? node.Constant(*std::move(zeros)) : kNoOnnxVar;
   }
   OnnxVar all = counts.size() == 1 ? counts[0] : node.Add<Concat>({1}, counts);
-  all = node.Padded(all, 1, 0, 1);  // a column of zeros
-  OnnxVar y = kNoOnnxVar;
-  for (size_t turn = 0, left = 1; node.ok() && left > 0; ++turn) {
-    std::vector<int64_t> chosen;
-    left = 0;
-    for (const std::vector<int64_t>& of : columns) {
-      chosen.push_back(turn < of.size() ? of[turn] : column);
-      left += of.size() > turn + 1;
-    }
-    const OnnxVar part = node.Add<Gather>({1}, {all, node.IntVector(chosen)});
-    y = y == kNoOnnxVar ? part : node.Sum(y, part);
-  }
+  all = OneOfEachOutput(node, all, columns);
+  if (!node.ok()) return kNoOnnxVar;
+  std::optional<HostTensor> chosen = node.NewTensor(DType::kInt64, {size});
+  if (!chosen) return kNoOnnxVar;
+  const auto zeros = static_cast<int64_t>(columns.size());  // the padding
+  for (int64_t i = 0; i < size; ++i) chosen->SetInteger(i, zeros);
+  for (const Column& column : columns) chosen->SetInteger(column.output, column.at);
+  OnnxVar y = node.Add<Gather>({1}, {node.Padded(all, 1, 0, 1), node.Constant(*std::move(chosen))});
   if (mode == "IDF") y = node.Least(y, 1);
   if (mode != "TF" && !weights.empty()) {
     y = node.Product(

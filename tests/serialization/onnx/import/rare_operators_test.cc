@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include "tests/serialization/onnx/import/computed_node.h"
@@ -391,6 +392,38 @@ TEST(OnnxRareOperators, NgramsAreCountedAtEachDistance) {
       }
     }
   }
+}
+
+// Regression: each n-gram of one output made a table for all outputs, which nothing counted.
+TEST(OnnxRareOperators, TablesOfNgramsDoNotGrowWithTheOutputs) {
+  constexpr int64_t kGrams = 1000, kLast = 3999;
+  const auto text = [&](int64_t last) {
+    std::vector<int64_t> pool(kGrams), outputs(kGrams, 0);
+    std::iota(pool.begin(), pool.end(), int64_t{0});
+    outputs.back() = last;
+    return OneNodeText(
+        absl::StrCat("op_type: 'TfIdfVectorizer' ", TextAttribute("mode", "TF"),
+                     IntAttribute("max_gram_length", 1), IntsAttribute("ngram_counts", {0}),
+                     IntsAttribute("ngram_indexes", outputs), IntsAttribute("pool_int64s", pool)),
+        {{"x", Int64s({0, 5, 999, 998, 5, 999, 999})}}, 1);
+  };
+  const Graph graph = Value(ReadText(text(kLast)));
+  int64_t bytes = 0;
+  for (const auto& node : graph.nodes()) {
+    if (node.constant != nullptr) bytes += node.constant->bytes();
+  }
+  EXPECT_LT(bytes, 100'000);
+  const std::vector<HostTensor> got =
+      Value(EvaluateGraph(graph, {{"x", Int64s({0, 5, 999, 998, 5, 999, 999})}}));
+  ASSERT_EQ(got[0].num_elements(), kLast + 1);
+  for (int64_t i = 0; i <= kLast; ++i) {
+    EXPECT_EQ(got[0].At(i), i == 0 ? 4 : i == kLast ? 3 : 0) << i;
+  }
+  EXPECT_TRUE(FailsWith(ReadText(text(15'999'999)).status(),
+                        "ngram_indexes has 15999999, expected less than 1048576"));
+  OnnxReadOptions options;
+  options.most_folded_bytes = 8 * kLast;
+  EXPECT_TRUE(FailsWith(ReadText(text(kLast), options).status(), "take more than 31992 bytes"));
 }
 
 TEST(OnnxRareOperators, AnOptionalValueIsTheTensorThatIsGiven) {
