@@ -59,6 +59,9 @@ std::vector<Place> PlacesOf(OnnxNode& node, int64_t leaves, int64_t features, DT
   const HostTensor modes = node.Tensor("nodes_modes").value_or(none);
   const HostTensor splits = node.Tensor("nodes_splits").value_or(none);
   const HostTensor members = node.Tensor("membership_values").value_or(none);
+  if (modes.num_elements() > 0 && !IsInteger(modes.dtype())) {
+    node.Invalid(absl::StrCat("nodes_modes is ", Name(modes.dtype()), ", expected integers"));
+  }
   const std::vector<int64_t> feature = node.Ints("nodes_featureids");
   const std::vector<int64_t> ids[] = {node.Ints("nodes_falsenodeids"),
                                       node.Ints("nodes_truenodeids")};
@@ -84,9 +87,10 @@ std::vector<Place> PlacesOf(OnnxNode& node, int64_t leaves, int64_t features, DT
       fits = fits && ids[side][i] >= 0 && ids[side][i] < (leaf ? leaves : size);
       to[side] = ids[side][i] + (leaf ? 0 : leaves);
     }
-    const auto mode = static_cast<int>(modes.At(static_cast<int64_t>(i)));
-    fits = fits && feature[i] >= 0 && feature[i] < features && mode >= 0 && mode <= kMember;
+    const int64_t given = modes.IntegerAt(static_cast<int64_t>(i));
+    fits = fits && feature[i] >= 0 && feature[i] < features && given >= 0 && given <= kMember;
     if (!fits) break;
+    const auto mode = static_cast<int>(given);
     std::vector<double> of = {splits.At(static_cast<int64_t>(i))};
     if (mode == kMember) {
       of.clear();
@@ -154,9 +158,10 @@ OnnxVars TreeEnsemble(OnnxNode& node) {
     if (target < 0 || target >= targets) return node.Invalid("a leaf's target is out of range");
     votes->Set(i, target == i % targets ? weights->At(leaf) : neutral);
   }
+  const auto nodes = static_cast<int64_t>(node.Ints("nodes_featureids").size());
   for (const int64_t root : roots) {
-    if (root < 0 || root >= static_cast<int64_t>(node.Ints("nodes_featureids").size())) {
-      return node.Invalid("a root is out of range");
+    if (root < 0 || root >= nodes) {
+      return node.Invalid(absl::StrCat("root ", root, " of ", nodes, " nodes"));
     }
     start.push_back(root + leaves);
   }

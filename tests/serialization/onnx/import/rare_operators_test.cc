@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <ctime>
 #include <numeric>
 #include <random>
 
@@ -338,6 +339,38 @@ TEST(OnnxRareOperators, TreesThatDoNotEndAreRefused) {
       TensorAttribute("leaf_weights", 1, std::vector<float>{1}));
   EXPECT_TRUE(FailsWith(ReadText(OneNodeText(tree, {{"x", Singles({1, 1}, {0})}}, 1)).status(),
                         "that do not end"));
+}
+
+// Regression: floats of any size were cast to modes, and the nodes were copied for each root.
+TEST(OnnxRareOperators, NodesOfTreesAreIntegersThatAreReadOnce) {
+  constexpr int64_t kNodes = 100'000;
+  const auto status = [&](int64_t nodes, const std::string& modes, int64_t last_root) {
+    const std::vector<int64_t> zeros(static_cast<size_t>(nodes), 0);
+    const std::vector<int64_t> ones(static_cast<size_t>(nodes), 1);
+    std::vector<int64_t> roots(static_cast<size_t>(nodes));
+    std::iota(roots.begin(), roots.end(), int64_t{0});
+    roots.back() = last_root;
+    const std::string tree = absl::StrCat(
+        "op_type: 'TreeEnsemble' domain: 'ai.onnx.ml' ", IntsAttribute("nodes_featureids", zeros),
+        IntsAttribute("tree_roots", roots), IntsAttribute("nodes_truenodeids", zeros),
+        IntsAttribute("nodes_falsenodeids", zeros), IntsAttribute("nodes_trueleafs", ones),
+        IntsAttribute("nodes_falseleafs", ones), IntsAttribute("leaf_targetids", {0}), modes,
+        TensorAttribute("nodes_splits", 1, std::vector<float>(static_cast<size_t>(nodes), 0)),
+        TensorAttribute("leaf_weights", 1, std::vector<float>{1}));
+    return ReadText(OneNodeText(tree, {{"x", Singles({1, 1}, {0})}}, 1)).status();
+  };
+  for (const float mode : {NAN, 1e30f, 0.0f}) {
+    EXPECT_TRUE(FailsWith(status(1, TensorAttribute("nodes_modes", 1, std::vector<float>{mode}), 0),
+                          "nodes_modes is Float32, expected integers"));
+  }
+  EXPECT_TRUE(FailsWith(status(1, TensorAttribute("nodes_modes", 2, std::vector<int>{7}), 0),
+                        "do not describe trees"));
+  const std::string modes =
+      TensorAttribute("nodes_modes", 2, std::vector<int>(static_cast<size_t>(kNodes), 0));
+  const std::clock_t begin = std::clock();
+  EXPECT_TRUE(FailsWith(status(kNodes, modes, kNodes), "root 100000 of 100000 nodes"));
+  // 80 GB of copies took longer.
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 2.5);
 }
 
 // N-grams of up to three elements, with repeated ones and two for one output.
