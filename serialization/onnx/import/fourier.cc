@@ -56,9 +56,16 @@ std::optional<HostTensor> MatrixOf(OnnxNode& node, const Transform& t, DType dty
   return matrix;
 }
 
-// Returns the integer in input i, or `otherwise` if it is absent.
+// Returns the integer in input i, which may be a float.
+int64_t IntegerOf(OnnxNode& node, int i, absl::string_view what) {
+  const double number = node.KnownNumber(i, what);
+  if (std::abs(number) <= 1e15) return static_cast<int64_t>(number);  // no NaN
+  node.Invalid(absl::StrCat(what, " is ", number, ", expected an integer of at most 1e15"));
+  return 0;
+}
+
 int64_t IntegerOr(OnnxNode& node, int i, absl::string_view what, int64_t otherwise) {
-  return node.has(i) ? static_cast<int64_t>(node.KnownNumber(i, what)) : otherwise;
+  return node.has(i) ? IntegerOf(node, i, what) : otherwise;
 }
 
 // Whether the last dimension of a signal says that it is complex; reports an error if it is neither
@@ -124,7 +131,7 @@ OnnxVars Stft(OnnxNode& node) {
   t.to_complex = true;
   t.inverse = false;
   const bool one_side = node.Int("onesided", 1) != 0;
-  const auto step = static_cast<int64_t>(node.KnownNumber(1, "frame_step"));
+  const int64_t step = IntegerOf(node, 1, "frame_step");
   const OnnxVar window = node.has(2) ? node.input(2) : kNoOnnxVar;
   t.length = IntegerOr(node, 3, "frame_length",
                        window == kNoOnnxVar ? shape[1] : node.shape(window).num_elements());
@@ -157,17 +164,22 @@ OnnxVars Stft(OnnxNode& node) {
 // Triangles of weights, whose corners are at equal distances in mels: from the linear bins of a
 // transform to bins of mels.
 OnnxVars MelWeightMatrix(OnnxNode& node) {
-  const auto bins = static_cast<int64_t>(node.KnownNumber(0, "num_mel_bins"));
-  const auto length = static_cast<int64_t>(node.KnownNumber(1, "dft_length"));
+  const int64_t bins = IntegerOf(node, 0, "num_mel_bins");
+  const int64_t length = IntegerOf(node, 1, "dft_length");
   const double rate = node.KnownNumber(2, "sample_rate");
   const double low = node.KnownNumber(3, "lower_edge_hertz");
   const double high = node.KnownNumber(4, "upper_edge_hertz");
   const auto dtype = ComputedAs(static_cast<int>(node.Int("output_datatype", 1)));
   if (!node.ok()) return kNoOnnxVar;
   if (!dtype.ok()) return node.Fail(dtype.status());
-  if (bins < 1 || length < 1 || bins > kMostElements || length > kMostElements || !(rate > 0) ||
-      !(low >= 0) || !(high >= low)) {
-    return node.Invalid(absl::StrCat(bins, " bins of mels for a length of ", length));
+  if (bins < 1 || length < 1 || bins > kMostElements || length > kMostElements) {
+    return node.Invalid(absl::StrCat(bins, " bins of mels for a length of ", length,
+                                     ", expected 1 to ", kMostElements));
+  }
+  if (!std::isfinite(rate) || !std::isfinite(high) || !(rate > 0) || !(low >= 0) ||
+      !(high >= low)) {
+    return node.Invalid(
+        absl::StrCat("bins of mels from ", low, " to ", high, " Hz at a sample rate of ", rate));
   }
   std::optional<HostTensor> weights = node.NewTensor(*dtype, {length / 2 + 1, bins});
   if (!weights) return kNoOnnxVar;
@@ -178,7 +190,7 @@ OnnxVars MelWeightMatrix(OnnxNode& node) {
     const double mel = static_cast<double>(i) * step + mels(low);
     const double hertz = 700 * (std::pow(10, mel / 2595) - 1);
     const double corner = std::floor(static_cast<double>(length + 1) * hertz / rate);
-    if (corner > static_cast<double>(length / 2)) {
+    if (!(corner <= static_cast<double>(length / 2))) {
       return node.Invalid("a frequency beyond half of the sample rate");
     }
     corners.push_back(std::max<int64_t>(static_cast<int64_t>(corner), 0));
@@ -200,7 +212,7 @@ OnnxVars MelWeightMatrix(OnnxNode& node) {
 // Returns the sum of cosines with 0, 1 and 2 periods over the window, with these factors.
 template <int kFirst, int kSecond, int kThird, int kWhole>
 OnnxVars WindowOf(OnnxNode& node) {
-  const auto size = static_cast<int64_t>(node.KnownNumber(0, "the size"));
+  const int64_t size = IntegerOf(node, 0, "the size");
   const bool periodic = node.Int("periodic", 1) != 0;
   if (node.Int("output_datatype", 1) != 1) return node.Unsupported("of other than Float32");
   std::optional<HostTensor> values = node.NewTensor(DType::kFloat32, {size});

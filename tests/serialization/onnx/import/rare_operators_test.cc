@@ -459,6 +459,38 @@ TEST(OnnxRareOperators, TablesOfNgramsDoNotGrowWithTheOutputs) {
   EXPECT_TRUE(FailsWith(ReadText(text(kLast), options).status(), "take more than 31992 bytes"));
 }
 
+// Regression: they were cast to integers before their range was checked.
+TEST(OnnxRareOperators, SizesOfSpectraThatAreNoNumbersAreRefusedByName) {
+  struct Case {
+    const char* type;
+    std::vector<const char*> inputs;
+    const char* message;
+  };
+  const Case cases[] = {
+      {"MelWeightMatrix", {"nan", "16", "8000", "0", "4000"}, "num_mel_bins is nan"},
+      {"MelWeightMatrix", {"1e30", "16", "8000", "0", "4000"}, "num_mel_bins is 1e+30"},
+      {"MelWeightMatrix", {"4", "nan", "8000", "0", "4000"}, "dft_length is nan"},
+      {"MelWeightMatrix", {"4", "-inf", "8000", "0", "4000"}, "dft_length is -inf"},
+      {"MelWeightMatrix", {"1e9", "16", "8000", "0", "4000"}, "1000000000 bins of mels"},
+      {"MelWeightMatrix", {"4", "16", "8000", "0", "inf"}, "from 0 to inf Hz"},
+      {"MelWeightMatrix", {"4", "16", "8000", "nan", "4000"}, "from nan to 4000 Hz"},
+      {"MelWeightMatrix", {"4", "16", "inf", "0", "4000"}, "at a sample rate of inf"},
+      {"MelWeightMatrix", {"4", "16", "8000", "0", "1e38"}, "beyond half of the sample rate"},
+      {"HannWindow", {"nan"}, "the size is nan"},
+      {"HannWindow", {"1e30"}, "the size is 1e+30"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.message);
+    std::string text = absl::StrCat("op_type: '", c.type, "' "), values;
+    for (size_t i = 0; i < c.inputs.size(); ++i) {
+      absl::StrAppend(&text, "input: 'i", i, "' ");
+      absl::StrAppend(&values, "initializer { name: 'i", i,
+                      "' data_type: 1 float_data: ", c.inputs[i], " } ");
+    }
+    EXPECT_TRUE(FailsWith(ReadText(OneNodeText(text, {}, 1, values)).status(), c.message));
+  }
+}
+
 TEST(OnnxRareOperators, AnOptionalValueIsTheTensorThatIsGiven) {
   const HostTensor x = Singles({2}, {1, 2});
   std::string text = OneNodeText("op_type: 'OptionalGetElement' ", {{"x", x}}, 1,
