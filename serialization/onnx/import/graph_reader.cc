@@ -153,7 +153,8 @@ absl::Status Reader::CheckOptions(const std::vector<std::string>& outputs) const
 }
 
 absl::StatusOr<Graph> Reader::Read() {
-  if (model_.ir_version() < kOldestIrVersion || !model_.has_graph()) {
+  if (!model_.has_graph()) return absl::InvalidArgumentError("no ONNX model: it has no graph");
+  if (model_.ir_version() < kOldestIrVersion) {
     return absl::InvalidArgumentError(absl::StrCat("no ONNX model (IR version ",
                                                    model_.ir_version(), ", expected at least ",
                                                    kOldestIrVersion, ")"));

@@ -123,6 +123,7 @@ absl::StatusOr<Parsed> Parse(absl::Span<const uint8_t> bytes, const MappedFile* 
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": no ONNX model, or a damaged one (", size, " bytes)"));
   }
+  if (!parsed.model.has_graph()) return parsed;  // `mutable_graph` would make one
   // An optional input is one that is given.
   for (onnx::ValueInfoProto& input : *parsed.model.mutable_graph()->mutable_input()) {
     if (!input.type().optional_type().elem_type().has_tensor_type()) continue;

@@ -82,6 +82,9 @@ TEST(OnnxBadModels, Headers) {
        "IR version 2"},
       {"new operator set", ModelText(relu, 99), StatusCode::kUnimplemented, "operator set 99"},
       {"operator set 0", ModelText(relu, 0), StatusCode::kInvalidArgument, "operator set 0"},
+      // Regression: the reader made a graph, which had no outputs.
+      {"no graph", "ir_version: 8 opset_import { version: 13 }", StatusCode::kInvalidArgument,
+       "it has no graph"},
       {"no outputs", "ir_version: 8 opset_import { version: 13 } graph { }",
        StatusCode::kInvalidArgument, "no outputs"},
   });
