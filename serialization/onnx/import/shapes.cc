@@ -339,7 +339,7 @@ constexpr OnnxRow kShapeRows[] = {
         .CountedTwice(CountedExpand)
         .Bounded()
         .Rising()
-        .Limits("to a shape known before the run"),
+        .Limits("to a shape known, of counts, or bounded"),
     OnnxRow("Flatten", 1, 1, Flatten).Counted(CountedFlatten).Rising(),
     OnnxRow("Reshape", 1, 2, ImportReshape)
         .Counted(CountedReshape)

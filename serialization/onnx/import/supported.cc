@@ -1,12 +1,21 @@
 #include "serialization/onnx/import/supported.h"
 
+#include <algorithm>
+#include <tuple>
+
 #include "absl/strings/str_cat.h"
 #include "serialization/onnx/import/table.h"
 
 namespace ashlar {
 
 std::vector<SupportedOnnx> SupportedOnnxOperators() {
-  std::vector<SupportedOnnx> operators;
+  // Nodes with graphs have no rows: OnnxNodeReader reads them.
+  std::vector<SupportedOnnx> operators = {
+      {"FlexAttention", "ai.onnx.preview", "all", true, ""},
+      {"If", "ai.onnx", "all", true, "both branches run if the condition is of the run"},
+      {"Loop", "ai.onnx", "all", true, "unrolled; a trip count known, of counts, or bounded"},
+      {"Scan", "ai.onnx", "all", true, "unrolled; a length known, or of counts"},
+  };
   for (const OnnxRow& row : AllOnnxRows()) {
     const std::string domain = row.domain;
     std::string sets = absl::StrCat(row.since, " to ", row.until);
@@ -16,6 +25,10 @@ std::vector<SupportedOnnx> SupportedOnnxOperators() {
     const bool runs = row.run != nullptr || row.body != nullptr;
     operators.push_back({row.type, domain.empty() ? "ai.onnx" : domain, sets, runs, row.limits});
   }
+  std::stable_sort(operators.begin(), operators.end(),
+                   [](const SupportedOnnx& a, const SupportedOnnx& b) {
+                     return std::tie(a.domain, a.type) < std::tie(b.domain, b.type);
+                   });
   return operators;
 }
 
