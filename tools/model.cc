@@ -104,6 +104,10 @@ absl::StatusOr<Model> LoadOne(const ModelFlags& flags, InputShapes shapes, Conso
     return UsageError(
         absl::StrCat("--value ", flags.values[0], ": ", flags.path, " is no .onnx file"));
   }
+  if (!flags.bounds.empty() && !onnx) {
+    return UsageError(
+        absl::StrCat("--bound ", flags.bounds[0], ": ", flags.path, " is no .onnx file"));
+  }
   options.outputs = absl::StrSplit(flags.outputs, ',', absl::SkipEmpty());
   options.follow_links = flags.follow_links;
   options.weights_seed = flags.weights_seed;

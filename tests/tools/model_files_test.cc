@@ -241,6 +241,9 @@ TEST_F(ModelFilesTest, ModelsFromPipesAreReadAsOftenAsFiles) {
 // The name of a file was looked at first: every .pb file was called TensorFlow's.
 TEST_F(ModelFilesTest, WhatAFileHoldsCountsMoreThanItsEnding) {
   Write("ashlar.pb", Read("model.ash"));
+  // Regression: bounds were ignored in silence for all but ONNX.
+  ExpectEndings("run ashlar.pb ",
+                {{"--bound nobody=1", 2, "--bound nobody=1: ashlar.pb is no .onnx file"}});
   EXPECT_EQ(Ashlar("run ashlar.pb").exit_code, 0);
   Write("nothing.pb", "");
   Write("text.pb", "something else");
@@ -300,7 +303,8 @@ TEST_F(ModelFilesTest, EveryCommandReadsTensorFlowLite) {
   ExpectEndings(absl::StrCat("inspect ", model, " "),
                 {{"--outputs nothing", 2, "output nothing: the model has no such tensor"},
                  {"--shape x=1x2", 2, "input x: the model has no such input; it has mfcc"},
-                 {"--value mfcc=1", 2, "is no .onnx file"}});
+                 {"--value mfcc=1", 2, "is no .onnx file"},
+                 {"--bound mfcc=1", 2, "is no .onnx file"}});
   const ProcessResult two = Ashlar(absl::StrCat("run ", model, " --shape mfcc=2x49x10x1"));
   EXPECT_EQ(two.exit_code, 2);  // its RESHAPE has a fixed size
   EXPECT_THAT(two.err, HasSubstr("(RESHAPE)"));
