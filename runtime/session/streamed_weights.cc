@@ -73,25 +73,27 @@ absl::Status StreamedWeights::Open(int64_t slack) {
   const std::lock_guard<std::mutex> run(shared_->run());
   if (opened_) return absl::OkStatus();
   ASHLAR_RETURN_IF_ERROR(shared_->Allocate(slack));
-  ASHLAR_ASSIGN_OR_RETURN(const WeightSource::Stamp before, source_->CurrentStamp());
-  if (before != stamp_) ASHLAR_RETURN_IF_ERROR(source_->Verify());
-  stamp_ = before;
   ASHLAR_RETURN_IF_ERROR(TakeOver());
-  ASHLAR_ASSIGN_OR_RETURN(const WeightSource::Stamp after, source_->CurrentStamp());
-  if (after != stamp_) return Written();
   ASHLAR_RETURN_IF_ERROR(
       shared_->StartThreads(std::min(kReadsInFlight, static_cast<int>(window_.reads.size()))));
   opened_ = true;
   return absl::OkStatus();
 }
 
-// Makes the window this plan's, as before its first run.
+// Makes the window this plan's, as before its first run; after an error it is nobody's. If the file
+// was written to, its bytes are compared with the ones that were packed: weights of two models must
+// not meet in the window. Runs do not look at the file again if all weights stay in the window.
 absl::Status StreamedWeights::TakeOver() {
   {
     Lock lock(shared_->mutex());
     shared_->Leave(lock);
   }
+  ASHLAR_ASSIGN_OR_RETURN(const WeightSource::Stamp before, source_->CurrentStamp());
+  if (before != stamp_) ASHLAR_RETURN_IF_ERROR(source_->Verify());
+  stamp_ = before;
   ASHLAR_RETURN_IF_ERROR(ReadResident());
+  ASHLAR_ASSIGN_OR_RETURN(const WeightSource::Stamp after, source_->CurrentStamp());
+  if (after != stamp_) return Written();
   Lock lock(shared_->mutex());
   shared_->Use(this);
   Restart(lock);
@@ -156,8 +158,6 @@ void StreamedWeights::Restart(Lock& lock) {
   shared_->WakeReader();
 }
 
-// If the file was written to, its bytes are compared with the ones that were packed: weights of two
-// models must not meet in the window. If all of them stay there, nothing is read any more.
 absl::Status StreamedWeights::Begin() {
   if (shared_->IsOfAnotherProcess()) {
     return absl::UnavailableError(
@@ -165,11 +165,11 @@ absl::Status StreamedWeights::Begin() {
         "the model here");
   }
   std::unique_lock<std::mutex> run(shared_->run());
-  if (!shared_->IsUsedBy(this) || !window_.reads.empty()) {
+  if (!shared_->IsUsedBy(this)) {
+    ASHLAR_RETURN_IF_ERROR(TakeOver());
+  } else if (!window_.reads.empty()) {
     ASHLAR_ASSIGN_OR_RETURN(const WeightSource::Stamp now, source_->CurrentStamp());
-    if (now != stamp_) ASHLAR_RETURN_IF_ERROR(source_->Verify());
-    if (now != stamp_ || !shared_->IsUsedBy(this)) {
-      stamp_ = now;
+    if (now != stamp_) {
       ASHLAR_RETURN_IF_ERROR(TakeOver());
     } else if (Lock lock(shared_->mutex()); !failed_.ok()) {
       Restart(lock);

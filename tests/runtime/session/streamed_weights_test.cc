@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <thread>
 
 #include "graph/needed_bytes.h"
@@ -393,6 +394,35 @@ TEST_F(StreamedWeightsTest, AFileThatIsWrittenToBeforeASessionIsCompared) {
   packed.pool->write_at = 0;
   EXPECT_TRUE(FailsWith(Session::Create(streamed).status(), "pool: was written to while"));
   EXPECT_EQ(Running(streamed).Outputs(), Running(packed.whole()).Outputs());
+}
+
+// Regression: runs of a plan whose weights all stay in the window do not look at the file, and it
+// was not compared after they were read anew.
+TEST_F(StreamedWeightsTest, AFileThatIsWrittenToWhileAPlanTakesTheWindowOverVoidsTheWeights) {
+  std::mt19937_64 random(446);
+  const Packed first(RandomNetwork(random), 1), second(RandomNetwork(random), 1);
+  const auto streamed = Value(first.Streamed(first.least()));
+  const auto resident = Value(second.Streamed(second.all()));
+  const WeightWindow& window = *resident->planned().weights.window;
+  ASSERT_TRUE(window.reads.empty());
+  ASSERT_TRUE(IsOk(resident->streamed()->ShareWindowOf(*streamed->streamed())));
+  Running before(streamed), running(resident);
+  const std::vector<double> wanted = Running(second.whole()).Outputs();
+  const std::function<absl::Status()> takers[] = {[&] { return running.Run(); },
+                                                  [&] { return resident->streamed()->Fill(1); }};
+  for (const auto& take : takers) {
+    EXPECT_EQ(before.Outputs(), Running(first.whole()).Outputs());
+    PoolInMemory& pool = *second.pool;
+    pool.write_at = pool.reads + static_cast<int>(window.resident.size()) - 1;
+    EXPECT_TRUE(FailsWith(take(), "pool: was written to while weights were read from it"));
+    pool.intact = false;
+    EXPECT_TRUE(FailsWith(take(), "pool: other bytes"));
+    EXPECT_TRUE(FailsWith(running.Run(), "pool: other bytes"));
+    pool.intact = true;
+    EXPECT_EQ(running.Outputs(), wanted);
+    EXPECT_EQ(running.Outputs(), wanted) << "without reading again";
+    EXPECT_EQ(pool.reads, pool.write_at + 1 + static_cast<int>(window.resident.size()));
+  }
 }
 
 // The thread that reads does not exist in a fork.
