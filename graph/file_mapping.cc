@@ -1,5 +1,6 @@
 #include "graph/file_mapping.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,13 +20,16 @@ constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ, which older headers do
 FileMapping* first = nullptr;
 std::atomic_flag is_locked;
 
+void LockList() {
+  while (is_locked.test_and_set(std::memory_order_acquire)) sched_yield();
+}
+void UnlockList() { is_locked.clear(std::memory_order_release); }
+
 // The lock of the list. No mutex, because a handler of signals takes it.
 class ListLock {
  public:
-  ListLock() {
-    while (is_locked.test_and_set(std::memory_order_acquire)) sched_yield();
-  }
-  ~ListLock() { is_locked.clear(std::memory_order_release); }
+  ListLock() { LockList(); }
+  ~ListLock() { UnlockList(); }
   ListLock(const ListLock&) = delete;
   ListLock& operator=(const ListLock&) = delete;
 };
@@ -40,6 +44,9 @@ absl::Status DamagedFile(absl::Status status) {
 FileMapping::FileMapping(const void* data, int64_t bytes, std::string path)
     : data_(data), bytes_(bytes), path_(std::move(path)) {
   if (bytes == 0) return;
+  // A fork has no thread that would release the lock of another one.
+  static const int forks_unlocked = pthread_atfork(LockList, UnlockList, UnlockList);
+  static_cast<void>(forks_unlocked);
   const ListLock lock;
   next_ = first;
   to_this_ = &first;

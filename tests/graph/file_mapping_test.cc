@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <memory>
 #include <string>
@@ -82,6 +84,34 @@ TEST_F(FileMappingTest, ThreadsFindTheirFilesWhileOthersMap) {
       }
     });
   }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// Regression: a fork had the list locked forever if a thread used it at that time.
+TEST_F(FileMappingTest, ForksFindFilesWhileThreadsMap) {
+  std::vector<std::unique_ptr<FileMapping>> many;
+  for (int i = 0; i < 200; ++i) many.push_back(Map());  // a search takes longer
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      while (!stop) {
+        const std::unique_ptr<FileMapping> own = Map();
+        for (int k = 0; k < 20; ++k) FileMapping::Find(at(k % kPages * kPage));
+      }
+    });
+  }
+  for (int i = 0; i < 20 && !HasFailure(); ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(5);  // ends a fork that waits
+      _exit(FileMapping::Find(at(kPage)) == mapping_.get() ? 0 : 1);
+    }
+    int ended = -1;
+    EXPECT_EQ(waitpid(child, &ended, 0), child);
+    EXPECT_EQ(ended, 0);
+  }
+  stop = true;
   for (std::thread& thread : threads) thread.join();
 }
 
