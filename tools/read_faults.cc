@@ -35,15 +35,17 @@ void Write(int file, absl::string_view text) {
 }
 
 // Writes a path. Control characters, bytes that are no UTF-8, and the two characters that JSON
-// escapes become "\u001b" in JSON, and otherwise "\x1b".
+// escapes become "\u001b" in JSON, and otherwise "\x1b". JSON has control characters of two bytes
+// as they are.
 void WritePath(int file, absl::string_view path, bool json) {
   constexpr char kDigits[] = "0123456789abcdef";
   for (size_t i = 0; i < path.size();) {
     const size_t length = memory::Utf8Length(path, i);
     const auto first = static_cast<unsigned char>(path[i]);
-    const bool control = first < 0x20 || first == 0x7f ||
-                         (length == 2 && first == 0xc2 && (path[i + 1] & 0xe0) == 0x80);
-    const bool escaped = length == 0 || control || (json && (first == '"' || first == '\\'));
+    const bool control = first < 0x20 || first == 0x7f;
+    const bool control_of_two = length == 2 && first == 0xc2 && (path[i + 1] & 0xe0) == 0x80;
+    const bool escaped =
+        length == 0 || control || (json ? first == '"' || first == '\\' : control_of_two);
     if (escaped) {
       Write(file, json ? "\\u00" : "\\x");
       const char digits[] = {kDigits[first >> 4], kDigits[first & 15]};

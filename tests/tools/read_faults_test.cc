@@ -60,8 +60,9 @@ TEST_F(ShortenedFileTest, EndsTheProcessWithAnErrorThatNamesIt) {
 
 // The name has characters that a terminal or JSON could take for their own.
 TEST_F(ShortenedFileTest, TheErrorIsADocumentToo) {
-  std::filesystem::rename(path_, path_ + "\x1b\"\\\xff.ash");
-  path_ += "\x1b\"\\\xff.ash";
+  const std::string name = absl::StrCat(path_, "\x1b\"\\\u0085\u00e9\xff.ash");
+  std::filesystem::rename(path_, name);
+  path_ = name;
   const std::string written = absl::StrCat(::testing::TempDir(), "/fault_", getpid(), ".json");
   EXPECT_EXIT(
       {
@@ -70,14 +71,15 @@ TEST_F(ShortenedFileTest, TheErrorIsADocumentToo) {
         const auto file = Value(MappedFile::Open(path_));
         ReadShortened(file->bytes().data());
       },
-      ::testing::ExitedWithCode(6), R"(\\x1b"\\\\xff.ash: cannot be read)");
+      ::testing::ExitedWithCode(6), "\\\\x1b\"\\\\\\\\xc2\\\\x85\u00e9\\\\xff.ash: cannot be read");
   std::ifstream file(written);
   const nlohmann::json document = nlohmann::json::parse(file);
   std::filesystem::remove(written);
   EXPECT_EQ(document["command"], "run");
   EXPECT_EQ(document["exit_code"], 6);
-  EXPECT_THAT(document["error"].get<std::string>(),
-              HasSubstr("\x1b\"\\\u00ff.ash: cannot be read: the disk reports an error, or"));
+  EXPECT_THAT(
+      document["error"].get<std::string>(),
+      HasSubstr("\x1b\"\\\u0085\u00e9\u00ff.ash: cannot be read: the disk reports an error, or"));
 }
 
 TEST_F(ShortenedFileTest, OtherFaultsEndTheProcessAsBefore) {
