@@ -1,5 +1,7 @@
 #include "library/plan_model.h"
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -47,7 +49,8 @@ bool FitsTotal(const absl::StatusOr<std::unique_ptr<PlannedGraph>>& planned,
   return NeedOf(**planned, total.process_bytes).total() <= total.bytes;
 }
 
-// Streams packed weights in the bytes that a budget for the total leaves for them.
+// Streams packed weights in the bytes that a budget for the total leaves for them. If these are too
+// few, ResourceExhausted with the total for the smallest window.
 absl::StatusOr<std::shared_ptr<const Executable>> StreamedWithinTotal(const PackedModel& packed,
                                                                       PlanRequest request) {
   PlanRequest whole = request;
@@ -56,9 +59,24 @@ absl::StatusOr<std::shared_ptr<const Executable>> StreamedWithinTotal(const Pack
                           Executable::FromPacked(packed, whole));
   const MemoryNeed need =
       NeedOf(executable->planned(), request.target.total->process_bytes, /*in_file=*/true);
-  request.target.weights_budget = request.target.total->bytes - (need.total() - need.file);
-  ASHLAR_ASSIGN_OR_RETURN(executable, Executable::FromPacked(packed, request));
-  return WithinTotal(std::move(executable), request);
+  request.target.weights_budget =
+      std::max<int64_t>(request.target.total->bytes - (need.total() - need.file), 1);
+  absl::StatusOr<std::shared_ptr<const Executable>> streamed =
+      Executable::FromPacked(packed, request);
+  if (const std::optional<int64_t> window = NeededBytes(streamed.status())) {
+    request.target.weights_budget = *window;
+    streamed = Executable::FromPacked(packed, request);
+  }
+  ASHLAR_RETURN_IF_ERROR(streamed.status());
+  return WithinTotal(*std::move(streamed), request);
+}
+
+// Refuses a total, and says what streamed weights take instead.
+absl::Status RefuseTotal(const absl::Status& status, const std::string& or_streamed,
+                         std::optional<int64_t> streamed) {
+  const int64_t whole = NeededBytes(status).value_or(std::numeric_limits<int64_t>::max());
+  return DoesNotFit(absl::StrCat(status.message(), or_streamed),
+                    std::min(whole, streamed.value_or(whole)));
 }
 
 // Returns the addresses of the constants that nobody reads, because their only reader finds them
@@ -140,12 +158,24 @@ absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
   if (result.packed != nullptr || result.planned != nullptr) return result;
   absl::StatusOr<std::unique_ptr<PlannedGraph>> planned =
       PlanGraph(std::move(model.graph), request);
-  if (packed && !FitsTotal(planned, *request.target.total)) {
-    if (auto streamed = StreamedWithinTotal(*packed, request); streamed.ok()) {
-      Tell(note, absl::StrCat(model.file.name, ": streams its packed weights after all"));
-      result.packed = *std::move(streamed);
-      return result;
+  if (request.target.total && !FitsTotal(planned, *request.target.total)) {
+    std::optional<int64_t> need;  // of streamed weights
+    if (packed) {
+      auto streamed = StreamedWithinTotal(*packed, request);
+      if (streamed.ok()) {
+        Tell(note, absl::StrCat(model.file.name, ": streams its packed weights after all"));
+        result.packed = *std::move(streamed);
+        return result;
+      }
+      need = NeededBytes(streamed.status());
+      if (need) {
+        result.or_streamed = absl::StrCat("; with its packed weights streamed it takes ", *need);
+      }
+    } else {
+      result.or_streamed =
+          "; `convert --pack --weights-budget SIZE` makes a file whose weights are streamed";
     }
+    if (!planned.ok()) planned = RefuseTotal(planned.status(), result.or_streamed, need);
   }
   if (!planned.ok()) return OfModel(model.file.name, planned.status());
   result.planned = *std::move(planned);

@@ -3,6 +3,7 @@
 #define ASHLAR_LIBRARY_PLAN_MODEL_H_
 
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "library/model.h"
@@ -11,10 +12,13 @@
 
 namespace ashlar {
 
-// A planned model: exactly one of the two is set.
+// A planned model: exactly one of the first two is set.
 struct PlannedModel {
   std::shared_ptr<const Executable> packed;  // its weights are used directly from the file
   std::unique_ptr<PlannedGraph> planned;     // its weights are not packed yet
+  // If that is larger than the budget for the total: what streamed weights take, or how to have
+  // some; the end of a sentence.
+  std::string or_streamed;
   const PlannedGraph& plan() const { return packed != nullptr ? packed->planned() : *planned; }
 };
 

@@ -27,11 +27,11 @@ absl::Status CheckTotal(const PlannedModel& made, const std::string& path) {
       least > total->bytes
           ? absl::StrCat("the process, weights, inputs and outputs take at least ", least, ", ")
           : "";
-  return WithExitCode(
-      absl::ResourceExhaustedError(absl::StrCat(
-          path, " does not fit: --total-budget is ", total->bytes, " bytes, ", bound,
-          "the smallest total that was found is ", need.total(), ": ", need.ToString())),
-      ExitCode::kDoesNotFit);
+  return WithExitCode(absl::ResourceExhaustedError(
+                          absl::StrCat(path, " does not fit: --total-budget is ", total->bytes,
+                                       " bytes, ", bound, "the smallest total that was found is ",
+                                       need.total(), ": ", need.ToString(), made.or_streamed)),
+                      ExitCode::kDoesNotFit);
 }
 
 }  // namespace ashlar

@@ -318,6 +318,26 @@ TEST_F(TotalBudgetTest, PackedWeightsCountOnce) {
   EXPECT_THAT(anew.err, HasSubstr("more than the total budget of 136314880; packing anew"));
 }
 
+// Regression: the total of streamed weights was left out if it was too large as well.
+TEST_F(TotalBudgetTest, ARefusalSaysWhatStreamedWeightsTake) {
+  ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o plain.ash -q").exit_code, 0);
+  const std::string pack = "convert plain.ash -o streamed.ash --pack --threads 2 -q";
+  ASSERT_EQ(Ashlar(pack + " --weights-budget 600KB --panels 300KB").exit_code, 0);
+  const std::string budget = absl::StrCat(" --threads 2", kQuick, " --total-budget ");
+  const std::string streamed = "; with its packed weights streamed it takes ";
+  for (const char* command : {"plan", "run"}) {
+    SCOPED_TRACE(command);
+    const ProcessResult refused = Ashlar(absl::StrCat(command, " streamed.ash", budget, "16MiB"));
+    EXPECT_EQ(refused.exit_code, 3);
+    const size_t at = refused.err.find(streamed);
+    ASSERT_NE(at, std::string::npos) << refused.err;
+    const int64_t need = std::stoll(refused.err.substr(at + streamed.size()));
+    EXPECT_EQ(Ashlar(absl::StrCat("plan streamed.ash", budget, need)).exit_code, 0) << need;
+    EXPECT_THAT(Ashlar(absl::StrCat(command, " plain.ash", budget, "16MiB")).err,
+                HasSubstr("; `convert --pack --weights-budget SIZE` makes a file "));
+  }
+}
+
 TEST_F(TotalBudgetTest, OptionsThatContradictIt) {
   for (const char* arguments :
        {"plan model.ash --total-budget 0", "plan model.ash --total-budget 1GB --memory-budget min",
