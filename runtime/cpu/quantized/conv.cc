@@ -360,22 +360,22 @@ void RunElements(const QuantizedConvProblem& problem, const KernelArgs& args) {
           src + n * problem.src.n + channel / g.out_channels * g.in_channels * problem.src.c;
       const int8_t* const weights = filter + channel * g.in_channels * taps;
       for (int64_t ow = 0; ow < g.w.output; ++ow) {
-        int32_t sum = bias[channel];
+        auto sum = static_cast<uint32_t>(bias[channel]);  // wraps around, as in vectors
         for (int64_t tap = 0; tap < taps; ++tap) {
           const int64_t y = g.h.Origin(oh) + tap / g.w.window * g.h.dilation;
           const int64_t x = g.w.Origin(ow) + tap % g.w.window * g.w.dilation;
           if (y < 0 || y >= g.h.input || x < 0 || x >= g.w.input) continue;
           const Element* const pixel = image + y * problem.src.h + x * problem.src.w;
           for (int64_t c = 0; c < g.in_channels; ++c) {
-            sum += (pixel[c * problem.src.c] - problem.to.source_zero_point) *
-                   weights[c * taps + problem.FilterTap(tap)];
+            sum += static_cast<uint32_t>((pixel[c * problem.src.c] - problem.to.source_zero_point) *
+                                         weights[c * taps + problem.FilterTap(tap)]);
           }
         }
         const auto place = [&](const ImageStrides& in) {
           return n * in.n + channel * in.c + oh * in.h + ow * in.w;
         };
         if (problem.joins() && z != nullptr) {
-          int32_t before;
+          uint32_t before;
           std::memcpy(&before, z + place(problem.z), sizeof(before));
           sum += before;
         }
@@ -383,7 +383,8 @@ void RunElements(const QuantizedConvProblem& problem, const KernelArgs& args) {
           std::memcpy(dst + place(problem.dst), &sum, sizeof(sum));
           continue;
         }
-        float steps = static_cast<float>(sum) * problem.to.factors[static_cast<size_t>(channel)];
+        float steps = static_cast<float>(static_cast<int32_t>(sum)) *
+                      problem.to.factors[static_cast<size_t>(channel)];
         if (z != nullptr && !problem.joins()) {
           const float addend =
               std::min(std::max(std::nearbyint(steps), problem.sum->low), problem.sum->high);

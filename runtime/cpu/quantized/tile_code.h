@@ -8,6 +8,7 @@
 #ifndef ASHLAR_RUNTIME_CPU_QUANTIZED_TILE_CODE_H_
 #define ASHLAR_RUNTIME_CPU_QUANTIZED_TILE_CODE_H_
 
+#include <cstdint>
 #include <utility>
 
 #include "runtime/cpu/quantized/tile.h"
@@ -95,14 +96,15 @@ __attribute__((always_inline)) inline void StoreFour(P p, int pixels, const Tile
   });
 }
 
-// Joins sums to Int32 ones, and stores them as they are or rounded (TileSum::joins).
+// Joins sums to Int32 ones, and stores them as they are or rounded (TileSum::joins). Sums that
+// overflow wrap around, as in vectors.
 template <typename V, int kVectors>
 __attribute__((noinline)) void StoreJoined(const TileCall& call,
                                            const typename V::Vector (*sums)[kVectors], int pixels) {
   constexpr int64_t kSums = kVectors * V::kLanes;
   const int64_t channels = call.channels;
   for (int p = 0; p < pixels; ++p) {
-    int32_t joined[kSums], before[kSums] = {};
+    uint32_t joined[kSums], before[kSums] = {};
     __builtin_memcpy(joined, sums[p], sizeof(joined));
     if (!call.sum->first) {
       const auto* const z = reinterpret_cast<const int32_t*>(call.z[p]) + call.channel;
@@ -116,7 +118,7 @@ __attribute__((noinline)) void StoreJoined(const TileCall& call,
     }
     uint8_t bytes[kSums];
     for (int64_t c = 0; c < kSums; ++c) {
-      const float steps = static_cast<float>(joined[c]) * call.factors[c];
+      const float steps = static_cast<float>(static_cast<int32_t>(joined[c])) * call.factors[c];
       bytes[c] = static_cast<uint8_t>(Rounded(steps, call.rounding));
     }
     __builtin_memcpy(call.dst[p] + call.channel, bytes, static_cast<size_t>(channels));
