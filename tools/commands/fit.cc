@@ -1,5 +1,6 @@
 // ashlar fit: whether a model fits into a device's RAM and flash, and in which ways.
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -41,12 +42,18 @@ class FitCommand final : public Command {
                             FindFitWays(model, limits_, target, console));
     const int cheapest = CheapestFit(ways);
     const bool fits = cheapest >= 0;
-    console.Print(absl::StrCat(
-        FitTable(ways, limits_), "bytes; RAM is arena, inputs, outputs",
-        limits_.flash ? "" : " and weights", "; the program's code and stack come on top\n",
-        fits ? absl::StrCat("\nfits; the least loss, then the least time:\n  ",
-                            FitCommandText(ways[static_cast<size_t>(cheapest)], model_.path), "\n")
-             : ""));
+    std::string last;
+    if (fits) {
+      last = absl::StrCat("\nfits; the least loss, then the least time:\n  ",
+                          FitCommandText(ways[static_cast<size_t>(cheapest)], model_.path), "\n");
+    } else if (!limits_.flash) {
+      last =
+          "\nweights need less RAM if they are streamed, from the file of:\n"
+          "  ashlar convert --pack --weights-budget SIZE\n";
+    }
+    console.Print(absl::StrCat(FitTable(ways, limits_), "bytes; RAM is arena, inputs, outputs",
+                               limits_.flash ? "" : " and weights",
+                               "; the program's code and stack come on top\n", last));
     Json document = console.Document(execution_.device, execution_.threads);
     document["model"] = model_.path;
     document["ram_limit_bytes"] = limits_.ram;
@@ -59,10 +66,12 @@ class FitCommand final : public Command {
     document["cheapest"] = fits ? Json(cheapest) : Json();
     ASHLAR_RETURN_IF_ERROR(console.Write(document));
     if (fits) return absl::OkStatus();
+    const std::string limits =
+        limits_.flash ? absl::StrCat("in any of these ways: --ram is ", limits_.ram,
+                                     " bytes, --flash is ", *limits_.flash)
+                      : absl::StrCat("with all weights in RAM: --ram is ", limits_.ram, " bytes");
     return WithExitCode(
-        absl::ResourceExhaustedError(absl::StrCat(
-            model_.path, " does not fit in any of these ways: --ram is ", limits_.ram, " bytes",
-            limits_.flash ? absl::StrCat(", --flash is ", *limits_.flash) : "")),
+        absl::ResourceExhaustedError(absl::StrCat(model_.path, " does not fit ", limits)),
         ExitCode::kDoesNotFit);
   }
 

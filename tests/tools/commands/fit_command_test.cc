@@ -103,6 +103,18 @@ TEST_F(FitCommandTest, WithoutRoomEachWayTellsWhatItLacks) {
   EXPECT_THAT(result.out, ::testing::Not(HasSubstr("  yes")));
 }
 
+// Regression: it was said to fit in no way, and streamed weights may.
+TEST_F(FitCommandTest, WithoutFlashStreamedWeightsAreNamed) {
+  const ProcessResult result = Ashlar("fit model.ash --threads 1 --ram 8KB");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("does not fit with all weights in RAM: --ram is 8000 bytes"));
+  EXPECT_THAT(result.out, HasSubstr("ashlar convert --pack --weights-budget SIZE"));
+  for (const char* limits : {"--ram 1GB", "--ram 8KB --flash 1MB"}) {
+    EXPECT_THAT(Ashlar(absl::StrCat("fit model.ash --threads 1 ", limits)).out,
+                ::testing::Not(HasSubstr("--weights-budget")));
+  }
+}
+
 TEST_F(FitCommandTest, FaultsAreNamed) {
   ExpectEndings("fit ", {{"model.ash", 2, "--ram"},
                          {"model.ash --ram many", 2, "many"},
