@@ -1,5 +1,6 @@
 #include "graph/tiling/part_builder.h"
 
+#include "absl/strings/str_cat.h"
 #include "graph/status.h"
 
 namespace ashlar {
@@ -7,7 +8,12 @@ namespace ashlar {
 absl::Status PartBuilder::AddWhole(int node, Scope& scope) {
   const OperatorNode& n = source().node(node);
   std::vector<int> inputs;
-  for (int var : n.inputs) inputs.push_back(scope.Find(var).var);
+  for (int var : n.inputs) {
+    if (!scope.Has(var)) {
+      return absl::InternalError(absl::StrCat("tiles do not make an input of ", n.name));
+    }
+    inputs.push_back(scope.Find(var).var);
+  }
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> outputs, regions_.AddWhole(n, inputs));
   for (size_t i = 0; i < outputs.size(); ++i) {
     scope.Set(n.outputs[i], {outputs[i], WholeRegion(source().var(n.outputs[i]).type.shape)});

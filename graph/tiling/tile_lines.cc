@@ -42,7 +42,7 @@ class LineScheduler {
       LineStep step;
       Rows step_reads;
       ASHLAR_RETURN_IF_ERROR(MakeStep(step, step_reads));
-      if (t >= count && step.made.empty() && step.joined.empty()) break;
+      if (t >= count && !advanced_ && step.made.empty() && step.joined.empty()) break;
       schedule.steps.push_back(std::move(step));
       reads.push_back(std::move(step_reads));
     }
@@ -137,6 +137,7 @@ class LineScheduler {
 
   // Finds the rows that each node can add in this step, or joins, by position.
   absl::StatusOr<std::vector<Range>> Advance() {
+    advanced_ = false;
     std::vector<Range> rows(nodes_.size());
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const OperatorNode& node = builder_.source().node(nodes_[i]);
@@ -144,6 +145,7 @@ class LineScheduler {
       if (!made_until_.contains(var)) continue;
       ASHLAR_ASSIGN_OR_RETURN(const int64_t reach, ReachOf(nodes_[i], var));
       rows[i] = {made_until_[var], reach};
+      advanced_ |= !rows[i].empty();
       made_until_[var] = reach;
     }
     return rows;
@@ -224,7 +226,8 @@ class LineScheduler {
   absl::flat_hash_map<int, int64_t> made_until_;    // by var of the segment, and its input
   absl::flat_hash_map<int, int64_t> waits_until_;   // by var that waits: its rows so far
   absl::flat_hash_map<int, int64_t> joined_until_;  // by var that joins rows, in rows of its input
-  absl::flat_hash_map<int, int64_t> most_;          // by var of the segment: rows of one step
+  bool advanced_ = false;  // whether the last step reached further rows, which may wait
+  absl::flat_hash_map<int, int64_t> most_;  // by var of the segment: rows of one step
 };
 
 }  // namespace

@@ -73,8 +73,16 @@ template <typename Op>
 std::optional<Replacement> ConvolutionOperator<Op>::ReadingImage(
     absl::Span<const InputInfo> inputs, const Shape& image, absl::Span<const int64_t> axes) const {
   const HostTensor* const filter = inputs[ConvBiasInputs::kFilter].value;
-  if (filter == nullptr || filter->shape().rank() != 4 || inputs.size() > ConvBiasInputs::kZ ||
-      filter->num_elements() / filter->shape()[0] != inputs[0].type.shape.num_elements()) {
+  if (filter == nullptr || filter->shape().rank() != 4 || inputs.size() > ConvBiasInputs::kZ) {
+    return std::nullopt;
+  }
+  // Other windows and strides, and the order of a window's elements, would be others on the image.
+  const ConvBiasParam param = WithBias();
+  const Shape one = {1, filter->shape()[1], 1, 1}, &shape = filter->shape();
+  if (inputs[0].type.shape != one || shape[2] != 1 || shape[3] != 1 || shape.num_elements() == 0 ||
+      param.pad_h != 0 || param.pad_w != 0 || param.pad_h_end > 0 || param.pad_w_end > 0 ||
+      param.dilate_h != 1 || param.dilate_w != 1 ||
+      param.mode != ConvolutionMode::kCrossCorrelation) {
     return std::nullopt;
   }
   Replacement reading{std::make_shared<const Op>(this->self().param()), OwnOperands(inputs.size())};
@@ -88,7 +96,8 @@ std::optional<Replacement> ProductOperator::ReadingImage(absl::Span<const InputI
   const Shape& a = inputs[0].type.shape;
   const HostTensor* const matrix = inputs[1].value;
   if (product().transposeA || a.num_elements() != a[a.rank() - 1] || matrix == nullptr ||
-      matrix->shape().rank() != 2 || matrix->dtype() != DType::kFloat32) {
+      matrix->shape().rank() != 2 || matrix->num_elements() == 0 ||
+      matrix->dtype() != DType::kFloat32) {
     return std::nullopt;
   }
   ConvBiasParam param;

@@ -128,5 +128,42 @@ TEST(JoinedStrips, DenseLayersAddWhatHasArrived) {
   }
 }
 
+// Windows, and padding, of a convolution on the elements in another shape are no window on the
+// image.
+TEST(JoinedStrips, WindowsOnElementsInAnotherShapeStay) {
+  struct Case {
+    std::vector<int64_t> dims;
+    int64_t window;
+    int64_t pad;
+  };
+  for (const Case& c : {Case{{1, 4, 3, 3}, 3, 1}, Case{{1, 36, 1, 1}, 1, 1}}) {
+    StripsMaker net;
+    const int image = net.Conv(net.Input("x", {1, 3, 9, 1}), 4, 1);
+    ConvBiasParam param;
+    param.pad_h = param.pad_w = c.pad;
+    const int64_t channels = c.dims[1];
+    net.Output(net.Add<ConvBiasForward>(
+        param, {net.Reshaped(image, c.dims), net.Random({2, channels, c.window, c.window}),
+                net.Random({1, 2, 1, 1})}));
+    StripsArenas(std::move(net).Build(), {1, 3, 9, 1});
+  }
+}
+
+// Regression: the last of 28 rows is in no row of the last image, and a step in which only rows
+// that wait became available ended the strips; then the classifier's output was missing.
+TEST(JoinedStrips, StepsInWhichAllRowsWaitEndNothing) {
+  StripsMaker net;
+  const auto pool = [&](int x, int64_t window) {
+    PoolingParam param;
+    param.window_h = param.window_w = param.stride_h = param.stride_w = window;
+    return net.Add<PoolingForward>(param, {x});
+  };
+  const int first = pool(net.Conv(net.Input("x", {1, 1, 28, 28}), 8, 5), 2);
+  const int x = pool(net.Conv(first, 16, 5), 3);
+  net.Output(net.Add<MatrixMul>({}, {net.Reshaped(x, {1, 256}), net.Random({256, 10})}));
+  const auto [whole, strips] = StripsArenas(std::move(net).Build(), {1, 1, 28, 28});
+  EXPECT_LT(strips, whole);
+}
+
 }  // namespace
 }  // namespace ashlar::testing
