@@ -43,6 +43,7 @@ std::vector<Scale> ScalesOf(const Graph& graph, const OperatorNode& split) {
       const Shape &part = graph.var(parts->inputs[i]).type.shape,
                   &wanted = graph.var(split.outputs[i]).type.shape;
       if (part.rank() != 4 || part[0] != wanted[0] || part[1] != wanted[1]) return {};
+      if (part.num_elements() == 0) return {};  // its batch is deduced below
     }
     scales.push_back({parts->inputs, graph.var(flat).type.shape[kPixels]});
   }

@@ -15,9 +15,9 @@ struct ReducedAxes {
   int64_t reduced = 1, inner = 1;
 };
 
-// Returns nullopt if the reduced axes are not adjacent.
+// Returns nullopt if the reduced axes are not adjacent, or there are no elements.
 std::optional<ReducedAxes> AxesBetween(const Shape& x, const Shape& y) {
-  if (x.rank() != y.rank()) return std::nullopt;
+  if (x.rank() != y.rank() || x.num_elements() == 0) return std::nullopt;
   ReducedAxes axes;
   bool ended = false;  // an axis before the reduced ones was seen
   for (int i = x.rank() - 1; i >= 0; --i) {

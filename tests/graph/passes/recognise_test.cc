@@ -377,6 +377,7 @@ TEST_F(RecogniseTest, LeavesOtherReductions) {
   make_.Output(reduce(ReduceMode::kMax, 3, image));
   make_.Output(reduce(ReduceMode::kMax, 2, reduce(ReduceMode::kMean, 3, image)));
   make_.Output(reduce(ReduceMode::kSum, 3, reduce(ReduceMode::kSum, 1, image)));
+  make_.Output(reduce(ReduceMode::kSum, 1, Random({2, 3, 0})));
   const std::vector<std::string> names = Names(Rewritten(image));
   EXPECT_THAT(names, Not(Contains("PoolingForward")));
   EXPECT_THAT(names, Not(Contains("PoolingRows")));
