@@ -45,8 +45,9 @@ struct PartStyle {
 class PartBuilder {
  public:
   // `record`: see TileRecord.
-  PartBuilder(const Graph& graph, const OperatorTable& operators, std::vector<TiledPart>* record)
-      : regions_(graph, operators), record_(regions_, record) {}
+  PartBuilder(const Graph& graph, const OperatorTable& operators, bool adds_quantized,
+              std::vector<TiledPart>* record)
+      : regions_(graph, operators, adds_quantized), record_(regions_, record) {}
   PartBuilder(const PartBuilder&) = delete;
   PartBuilder& operator=(const PartBuilder&) = delete;
 

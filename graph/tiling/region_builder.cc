@@ -6,8 +6,12 @@
 
 namespace ashlar {
 
-RegionBuilder::RegionBuilder(const Graph& source, const OperatorTable& operators)
-    : rewriter_(source), operators_(operators), sites_(source.nodes().size()) {}
+RegionBuilder::RegionBuilder(const Graph& source, const OperatorTable& operators,
+                             bool adds_quantized)
+    : rewriter_(source),
+      operators_(operators),
+      adds_quantized_(adds_quantized),
+      sites_(source.nodes().size()) {}
 
 const OwnedSite& RegionBuilder::SiteOf(int node) {
   std::optional<OwnedSite>& site = sites_[node];
@@ -263,6 +267,13 @@ absl::StatusOr<std::vector<int>> RegionBuilder::VarsOf(std::vector<Operand> oper
     }
   }
   return vars;
+}
+
+std::optional<Replacement> RegionBuilder::JoinRows(int node, const Range& rows) {
+  const OperatorNode& n = source().node(node);
+  const bool quantized = IsQuantized(SiteOf(node).inputs[0].type.dtype);
+  if (quantized && !adds_quantized_ && source().HasWeights(n)) return std::nullopt;
+  return n.op->JoinRows(rows, SiteOf(node));
 }
 
 absl::StatusOr<Piece> RegionBuilder::AddJoined(int node, const Range& rows,

@@ -32,7 +32,8 @@ using Regions = absl::flat_hash_map<int, Region>;
 
 class RegionBuilder {
  public:
-  RegionBuilder(const Graph& source, const OperatorTable& operators);
+  // `adds_quantized`: as in Tile.
+  RegionBuilder(const Graph& source, const OperatorTable& operators, bool adds_quantized = true);
 
   const Graph& source() const { return rewriter_.source(); }
   Site site(int node) { return SiteOf(node); }
@@ -51,9 +52,7 @@ class RegionBuilder {
 
   // Returns the operator that joins rows `rows` of the node's input (TilingRules::JoinRows), or
   // nullopt.
-  std::optional<Replacement> JoinRows(int node, const Range& rows) {
-    return source().node(node).op->JoinRows(rows, SiteOf(node));
-  }
+  std::optional<Replacement> JoinRows(int node, const Range& rows);
   // Adds it; `pieces` hold the node's inputs, of the first these rows. `before`: its output for the
   // rows before, if there are any.
   absl::StatusOr<Piece> AddJoined(int node, const Range& rows, absl::Span<const Piece> pieces,
@@ -104,6 +103,7 @@ class RegionBuilder {
 
   GraphRewriter rewriter_;
   const OperatorTable& operators_;
+  const bool adds_quantized_;
   std::vector<std::optional<OwnedSite>> sites_;            // by node
   absl::flat_hash_map<int64_t, int> integers_;             // constants, by value
   absl::flat_hash_map<int, Piece> values_;                 // by var of the source

@@ -21,9 +21,9 @@ namespace {
 class Tiler {
  public:
   // If `record` is given, all tiles are appended to it.
-  Tiler(const Graph& graph, const OperatorTable& operators,
+  Tiler(const Graph& graph, const OperatorTable& operators, bool adds_quantized,
         std::vector<TiledPart>* record = nullptr)
-      : parts_(graph, operators, record) {}
+      : parts_(graph, operators, adds_quantized, record) {}
 
   absl::StatusOr<Graph> Run(const TileSpec& spec, absl::Span<const int> order,
                             PartsOfNodes* parts = nullptr) && {
@@ -196,15 +196,18 @@ class Tiler {
 }  // namespace
 
 absl::StatusOr<Graph> Tile(const Graph& graph, const TileSpec& spec, absl::Span<const int> order,
-                           const OperatorTable& operators, PartsOfNodes* parts) {
-  return Tiler(graph, operators).Run(spec, order, parts);
+                           const OperatorTable& operators, bool adds_quantized,
+                           PartsOfNodes* parts) {
+  return Tiler(graph, operators, adds_quantized).Run(spec, order, parts);
 }
 
 absl::StatusOr<std::vector<TiledPart>> DescribeTiles(const Graph& graph, const TileSpec& spec,
                                                      absl::Span<const int> order,
-                                                     const OperatorTable& operators) {
+                                                     const OperatorTable& operators,
+                                                     bool adds_quantized) {
   std::vector<TiledPart> record;
-  ASHLAR_RETURN_IF_ERROR(Tiler(graph, operators, &record).Run(spec, order).status());
+  ASHLAR_RETURN_IF_ERROR(
+      Tiler(graph, operators, adds_quantized, &record).Run(spec, order).status());
   return record;
 }
 

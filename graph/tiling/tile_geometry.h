@@ -36,10 +36,11 @@ struct TiledPart {
   std::vector<ReachedRegion> reached;    // kInputGrid: in the same order
 };
 
-// Returns all tiles in execution order.
+// Returns all tiles in execution order. `adds_quantized`: as in Tile.
 absl::StatusOr<std::vector<TiledPart>> DescribeTiles(const Graph& graph, const TileSpec& spec,
                                                      absl::Span<const int> order,
-                                                     const OperatorTable& operators);
+                                                     const OperatorTable& operators,
+                                                     bool adds_quantized = true);
 
 }  // namespace ashlar
 

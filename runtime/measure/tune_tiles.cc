@@ -138,7 +138,9 @@ class TilesTuning {
     }
     PartsOfNodes of_nodes;
     // A tiling that cannot be made or planned is not a candidate.
-    if (!Tile(rewritten_.graph, tiles, order_.order, Operators(), &of_nodes).ok()) {
+    if (!Tile(rewritten_.graph, tiles, order_.order, Operators(), rewritten_.adds_quantized,
+              &of_nodes)
+             .ok()) {
       return absl::OkStatus();
     }
     const auto network = Prepare(tiles);

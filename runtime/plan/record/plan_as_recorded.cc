@@ -79,8 +79,8 @@ absl::StatusOr<RewrittenGraph> TileAsRecorded(RewrittenGraph rewritten, const Re
   absl::StatusOr<std::vector<int>> order =
       NodesInOrder(rewritten.graph, model, plan.order_before_tiles);
   if (!order.ok()) return Annotate(order.status(), "before the tiles");
-  ASHLAR_ASSIGN_OR_RETURN(rewritten.graph,
-                          Tile(rewritten.graph, plan.target.tiles, *order, Operators()));
+  ASHLAR_ASSIGN_OR_RETURN(rewritten.graph, Tile(rewritten.graph, plan.target.tiles, *order,
+                                                Operators(), rewritten.adds_quantized));
   return rewritten;
 }
 

@@ -139,7 +139,7 @@ absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanTarget& targe
   } else if (planning.panel_bytes > 0 || planning.group_bytes > 0) {
     ASHLAR_ASSIGN_OR_RETURN(graph, CutLargeWeights(graph, *device, target, planning));
   }
-  return RewrittenGraph{std::move(graph), std::move(reports)};
+  return RewrittenGraph{std::move(graph), std::move(reports), device->adds_quantized()};
 }
 
 }  // namespace ashlar

@@ -14,6 +14,7 @@ namespace ashlar {
 struct RewrittenGraph {
   Graph graph;
   std::vector<PassReport> passes;
+  bool adds_quantized = true;  // Device::adds_quantized, for tiles
 };
 
 struct RewriteOptions {

@@ -20,7 +20,8 @@ namespace {
 std::optional<TilingCost> ExactCost(const TilingProblem& problem, const TileSpec& spec,
                                     double flops) {
   const ArenaModel& arena = problem.arena;
-  const absl::StatusOr<Graph> tiled = Tile(problem.graph, spec, problem.order, Operators());
+  const absl::StatusOr<Graph> tiled =
+      Tile(problem.graph, spec, problem.order, Operators(), problem.adds_quantized);
   if (!tiled.ok()) return std::nullopt;
   const StorageModel model = BuildStorageModel(*tiled, StorageFor(spec, arena.storage));
   TilingCost cost;

@@ -122,7 +122,7 @@ absl::StatusOr<std::vector<TiledPart>> DescribeTiledGraph(Graph& graph, const Pl
                           RewriteGraph(std::move(graph), target, planning, {.tiled = true}));
   graph = std::move(rewritten.graph);
   ASHLAR_ASSIGN_OR_RETURN(const Schedule order, OrderOf(graph, target, planning));
-  return DescribeTiles(graph, target.tiles, order.order, Operators());
+  return DescribeTiles(graph, target.tiles, order.order, Operators(), rewritten.adds_quantized);
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> PlanFrontier(

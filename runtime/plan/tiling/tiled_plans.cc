@@ -55,13 +55,14 @@ absl::StatusOr<TiledGraph> TileRewritten(const RewrittenGraph& rewritten, const 
   PassReport report;
   report.name = "tile";
   report.operators_before = CountOperators(rewritten.graph);
-  absl::StatusOr<Graph> tiles = Tile(rewritten.graph, spec, order.order, Operators());
+  absl::StatusOr<Graph> tiles =
+      Tile(rewritten.graph, spec, order.order, Operators(), rewritten.adds_quantized);
   if (!tiles.ok()) {
     absl::Status error = Annotate(tiles.status(), absl::StrCat("tiles '", spec.ToString(), "'"));
     error.SetPayload(kNoSuchTiles, absl::Cord());
     return error;
   }
-  TiledGraph tiled{{*std::move(tiles), rewritten.passes}, 0};
+  TiledGraph tiled{{*std::move(tiles), rewritten.passes, rewritten.adds_quantized}, 0};
   report.operators_after = CountOperators(tiled.rewritten.graph);
   report.arena_bytes_before = order.peak_bytes;
   tiled.rewritten.passes.push_back(std::move(report));
@@ -117,7 +118,8 @@ TilingProblem TiledPlans::Problem(double max_extra_flops) {
           request_.planning.planner.limits.stop,
           &costs_,
           alignment > 0 ? alignment : device_.arena_alignment(processor),
-          planner};
+          planner,
+          rewritten_.adds_quantized};
 }
 
 absl::StatusOr<std::unique_ptr<TiledPlans>> TiledPlans::Create(const RewrittenGraph& rewritten,

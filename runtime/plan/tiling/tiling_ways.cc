@@ -203,7 +203,8 @@ std::optional<TilingCost> TilingWays::CostOf(const TilingTrial& trial,
   const absl::StatusOr<Graph> part =
       GraphBetween(problem_.graph, problem_.order, from, to, trial.images);
   if (!part.ok()) return std::nullopt;
-  const absl::StatusOr<Graph> tiled = Tile(*part, tiles, AllNodes(*part), Operators());
+  const absl::StatusOr<Graph> tiled =
+      Tile(*part, tiles, AllNodes(*part), Operators(), problem_.adds_quantized);
   if (!tiled.ok()) return std::nullopt;
   TilingCost cost;
   cost.bytes = PeakOf(*tiled, from, to, trial.images, tiles);
@@ -220,7 +221,8 @@ int64_t TilingWays::PlacedBytes(const TilingWay& way) const {
   absl::StatusOr<Graph> part = GraphBetween(problem_.graph, problem_.order, from, to, way.images);
   TileSpec tiles;
   if (way.segment) tiles.segments = {*way.segment};
-  if (part.ok() && way.segment) part = Tile(*part, tiles, AllNodes(*part), Operators());
+  if (part.ok() && way.segment)
+    part = Tile(*part, tiles, AllNodes(*part), Operators(), problem_.adds_quantized);
   if (!part.ok()) return way.bytes;
   const StorageModel model = ModelOf(*part, from, to, way.images, tiles);
   const std::vector<int64_t> workspace = problem_.arena.workspace(*part, model);

@@ -54,6 +54,7 @@ struct TilingProblem {
   // For the arenas of single segments (TilingWays::Place).
   int64_t alignment = 1;
   memory::PlanOptions planner = {};
+  bool adds_quantized = true;  // Tile
 };
 
 // Returns the cost of a tiling, evaluated unless it is known. `key`: as in TilingCosts::Of.
