@@ -265,7 +265,8 @@ std::string Listing(const std::string& folder) {
 }
 
 TEST_F(CommandLineTest, WorkThatFailsLeavesNoFileBehind) {
-  EXPECT_EQ(Ashlar("run none.ash -o left.npz --json=left.json").exit_code, 6);
+  EXPECT_EQ(Ashlar("run none.ash -o left.npz --json=why.json").exit_code, 6);
+  EXPECT_THAT(Read("why.json"), HasSubstr("none.ash")) << "the document of the error";
   EXPECT_EQ(Ashlar("profile none.ash --dump left.json --static-memory-info left/in").exit_code, 6);
   const std::string listing = Listing(Path("."));
   EXPECT_THAT(listing, HasSubstr("model.ash"));
