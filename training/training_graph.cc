@@ -250,8 +250,8 @@ absl::StatusOr<TrainingGraph> MakeTrainingGraph(Graph model, const TrainingOptio
   } else {
     std::vector<int> order(t.model.nodes().size());
     std::iota(order.begin(), order.end(), 0);
-    ASHLAR_ASSIGN_OR_RETURN(const Graph tiled, Tile(t.model, options.tiles, order, Operators(),
-                                                    /*adds_quantized=*/true, &t.parts));
+    ASHLAR_ASSIGN_OR_RETURN(const Graph tiled,
+                            Tile(t.model, options.tiles, order, Operators(), &t.parts));
     ASHLAR_ASSIGN_OR_RETURN(const Parameters parameters,
                             InTiles(t.parameters, t.model, tiled, t.parts));
     ASHLAR_ASSIGN_OR_RETURN(t.step, MakeStep(tiled, parameters, t, options));

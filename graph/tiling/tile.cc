@@ -196,8 +196,8 @@ class Tiler {
 }  // namespace
 
 absl::StatusOr<Graph> Tile(const Graph& graph, const TileSpec& spec, absl::Span<const int> order,
-                           const OperatorTable& operators, bool adds_quantized,
-                           PartsOfNodes* parts) {
+                           const OperatorTable& operators, PartsOfNodes* parts,
+                           bool adds_quantized) {
   return Tiler(graph, operators, adds_quantized).Run(spec, order, parts);
 }
 

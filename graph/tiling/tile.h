@@ -19,16 +19,16 @@ namespace ashlar {
 // In segments cut by rows, NCHW16c images become NHCW16c, so that strips of rows are contiguous.
 // This includes operators that add to such an image in place.
 //
+// `parts`, if given, gets the source node in `graph` of each tiled node.
+//
 // `adds_quantized`: whether quantised convolutions may join strips by integer sums, as the device
 // computes them (Device::adds_quantized).
-//
-// `parts`, if given, gets the source node in `graph` of each tiled node.
 //
 // InvalidArgument if a segment names no operators, or has more tiles than its output has rows or
 // images. Also if it contains an operator that cannot compute a region of its output.
 absl::StatusOr<Graph> Tile(const Graph& graph, const TileSpec& spec, absl::Span<const int> order,
-                           const OperatorTable& operators, bool adds_quantized = true,
-                           PartsOfNodes* parts = nullptr);
+                           const OperatorTable& operators, PartsOfNodes* parts = nullptr,
+                           bool adds_quantized = true);
 
 }  // namespace ashlar
 

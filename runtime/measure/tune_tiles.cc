@@ -138,8 +138,8 @@ class TilesTuning {
     }
     PartsOfNodes of_nodes;
     // A tiling that cannot be made or planned is not a candidate.
-    if (!Tile(rewritten_.graph, tiles, order_.order, Operators(), rewritten_.adds_quantized,
-              &of_nodes)
+    if (!Tile(rewritten_.graph, tiles, order_.order, Operators(), &of_nodes,
+              rewritten_.adds_quantized)
              .ok()) {
       return absl::OkStatus();
     }

@@ -80,7 +80,7 @@ absl::StatusOr<RewrittenGraph> TileAsRecorded(RewrittenGraph rewritten, const Re
       NodesInOrder(rewritten.graph, model, plan.order_before_tiles);
   if (!order.ok()) return Annotate(order.status(), "before the tiles");
   ASHLAR_ASSIGN_OR_RETURN(rewritten.graph, Tile(rewritten.graph, plan.target.tiles, *order,
-                                                Operators(), rewritten.adds_quantized));
+                                                Operators(), nullptr, rewritten.adds_quantized));
   return rewritten;
 }
 

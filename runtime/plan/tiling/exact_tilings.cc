@@ -21,7 +21,7 @@ std::optional<TilingCost> ExactCost(const TilingProblem& problem, const TileSpec
                                     double flops) {
   const ArenaModel& arena = problem.arena;
   const absl::StatusOr<Graph> tiled =
-      Tile(problem.graph, spec, problem.order, Operators(), problem.adds_quantized);
+      Tile(problem.graph, spec, problem.order, Operators(), nullptr, problem.adds_quantized);
   if (!tiled.ok()) return std::nullopt;
   const StorageModel model = BuildStorageModel(*tiled, StorageFor(spec, arena.storage));
   TilingCost cost;

@@ -56,7 +56,7 @@ absl::StatusOr<TiledGraph> TileRewritten(const RewrittenGraph& rewritten, const 
   report.name = "tile";
   report.operators_before = CountOperators(rewritten.graph);
   absl::StatusOr<Graph> tiles =
-      Tile(rewritten.graph, spec, order.order, Operators(), rewritten.adds_quantized);
+      Tile(rewritten.graph, spec, order.order, Operators(), nullptr, rewritten.adds_quantized);
   if (!tiles.ok()) {
     absl::Status error = Annotate(tiles.status(), absl::StrCat("tiles '", spec.ToString(), "'"));
     error.SetPayload(kNoSuchTiles, absl::Cord());

@@ -204,7 +204,7 @@ std::optional<TilingCost> TilingWays::CostOf(const TilingTrial& trial,
       GraphBetween(problem_.graph, problem_.order, from, to, trial.images);
   if (!part.ok()) return std::nullopt;
   const absl::StatusOr<Graph> tiled =
-      Tile(*part, tiles, AllNodes(*part), Operators(), problem_.adds_quantized);
+      Tile(*part, tiles, AllNodes(*part), Operators(), nullptr, problem_.adds_quantized);
   if (!tiled.ok()) return std::nullopt;
   TilingCost cost;
   cost.bytes = PeakOf(*tiled, from, to, trial.images, tiles);
@@ -222,7 +222,7 @@ int64_t TilingWays::PlacedBytes(const TilingWay& way) const {
   TileSpec tiles;
   if (way.segment) tiles.segments = {*way.segment};
   if (part.ok() && way.segment)
-    part = Tile(*part, tiles, AllNodes(*part), Operators(), problem_.adds_quantized);
+    part = Tile(*part, tiles, AllNodes(*part), Operators(), nullptr, problem_.adds_quantized);
   if (!part.ok()) return way.bytes;
   const StorageModel model = ModelOf(*part, from, to, way.images, tiles);
   const std::vector<int64_t> workspace = problem_.arena.workspace(*part, model);
