@@ -31,7 +31,7 @@ constexpr size_t kAgain = 2;
 constexpr int kRounds = 2;
 // No segment is placed again if the smallest tiling is expected to need this many times the bytes
 // of a known plan.
-constexpr double kHopeless = 1.05;
+constexpr double kHopeless = 1.25;
 
 int64_t ValueOf(const TilingWay& way) { return std::max(way.bytes, way.placed); }
 

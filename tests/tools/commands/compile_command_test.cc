@@ -234,7 +234,8 @@ TEST_F(CompileCommandTest, RepeatedCallsAreATable) {
   EXPECT_EQ(whole["flash"]["order_bytes"], 0);
   const nlohmann::json tiled = compile(" --memory-budget min");
   EXPECT_GT(tiled["calls"].get<int>(), 2 * whole["calls"].get<int>());
-  EXPECT_LE(count_calls(), layers);
+  // Each of three strips multiplies its own rows of the classifier's weights.
+  EXPECT_LE(count_calls(), layers + 2);
   // A row is a case, the index of a shape, and up to three offsets.
   EXPECT_GT(tiled["flash"]["order_bytes"].get<int>(), tiled["calls"].get<int>() * 2 * 3);
   EXPECT_LE(tiled["flash"]["order_bytes"].get<int>(), tiled["calls"].get<int>() * 2 * 5);
