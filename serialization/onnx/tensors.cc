@@ -53,7 +53,7 @@ constexpr TypeRow kTypes[] = {
 };
 
 // Returns null if there is no dtype.
-const TypeRow* RowOf(int onnx_type) {
+const TypeRow* RowOf(int64_t onnx_type) {
   const TypeRow* const row =
       std::find_if(std::begin(kTypes), std::end(kTypes),
                    [&](const TypeRow& candidate) { return candidate.type == onnx_type; });
@@ -207,23 +207,23 @@ absl::StatusOr<HostTensor> Named(absl::StatusOr<HostTensor> value, const TensorP
 
 }  // namespace
 
-absl::StatusOr<DType> ComputedAs(int onnx_type) {
+absl::StatusOr<DType> ComputedAs(int64_t onnx_type) {
   if (const TypeRow* row = RowOf(onnx_type)) return row->dtype;
   return absl::UnimplementedError(
       absl::StrCat("elements of ", OnnxTypeName(onnx_type), " are not supported"));
 }
 
-DType DeclaredAs(int onnx_type, DType fallback) {
+DType DeclaredAs(int64_t onnx_type, DType fallback) {
   const TypeRow* const row = RowOf(onnx_type);
   return row != nullptr ? row->declared : fallback;
 }
 
-std::string OnnxTypeName(int onnx_type) {
-  const bool known = onnx_type >= 0 && onnx_type < static_cast<int>(std::size(kNames));
+std::string OnnxTypeName(int64_t onnx_type) {
+  const bool known = onnx_type >= 0 && onnx_type < static_cast<int64_t>(std::size(kNames));
   return known ? kNames[onnx_type] : absl::StrCat("type ", onnx_type);
 }
 
-bool IsConverted(int onnx_type) {
+bool IsConverted(int64_t onnx_type) {
   const TypeRow* const row = RowOf(onnx_type);
   return row != nullptr && row->declared != row->dtype;
 }

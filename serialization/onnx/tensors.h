@@ -15,13 +15,13 @@ namespace ashlar {
 
 // Returns the dtype in which an ONNX type (onnx::TensorProto::DataType, a plain number in files) is
 // computed: Float32 for 16-bit floats. Returns Unimplemented, naming the type, if there is none.
-absl::StatusOr<DType> ComputedAs(int onnx_type);
+absl::StatusOr<DType> ComputedAs(int64_t onnx_type);
 // Returns the dtype of inputs and outputs of a type; `fallback` if there is none.
-DType DeclaredAs(int onnx_type, DType fallback);
+DType DeclaredAs(int64_t onnx_type, DType fallback);
 // Returns e.g. "float16", "int4" or "type 99".
-std::string OnnxTypeName(int onnx_type);
+std::string OnnxTypeName(int64_t onnx_type);
 // Whether a type is declared as a 16-bit float but read as Float32: float16, bfloat16.
-bool IsConverted(int onnx_type);
+bool IsConverted(int64_t onnx_type);
 
 // Returns a copy of the tensor's value, in the dtype in which it is computed. Errors name the
 // tensor.

@@ -158,7 +158,7 @@ OnnxVars Identity(OnnxNode& node) {
 }
 
 // For 16-bit floats, values are rounded but stay Float32.
-OnnxVar CastTo(OnnxNode& node, OnnxVar x, int onnx_type) {
+OnnxVar CastTo(OnnxNode& node, OnnxVar x, int64_t onnx_type) {
   const absl::StatusOr<DType> to = ComputedAs(onnx_type);
   if (!to.ok()) return node.Fail(to.status());
   OnnxVar value = x;
@@ -170,7 +170,7 @@ OnnxVar CastTo(OnnxNode& node, OnnxVar x, int onnx_type) {
 OnnxVars Cast(OnnxNode& node) {
   node.Ignore({"saturate", "round_mode"});  // only for 8-bit floats
   const OnnxVar x = node.input(0);
-  if (node.version() >= 6) return CastTo(node, x, static_cast<int>(node.Int("to", 0)));
+  if (node.version() >= 6) return CastTo(node, x, node.Int("to", 0));
   onnx::TensorProto::DataType type = onnx::TensorProto::UNDEFINED;
   const std::string name = node.Text("to", "");
   if (!onnx::TensorProto::DataType_Parse(name, &type)) {

@@ -88,7 +88,7 @@ OnnxVars RangeOfNumbers(OnnxNode& node) {
   }
   if (!(count < 1e12)) return node.Invalid(absl::StrCat(count, " elements"));
   std::optional<HostTensor> result =
-      node.NewTensor(start.dtype(), {std::max<int64_t>(static_cast<int64_t>(count), 0)});
+      node.NewTensor(start.dtype(), {static_cast<int64_t>(std::max(count, 0.0))});
   if (!result) return kNoOnnxVar;
   for (int64_t i = 0; i < result->num_elements(); ++i) {
     if (exact) {
@@ -106,7 +106,7 @@ OnnxVars EyeLike(OnnxNode& node) {
   const int64_t diagonal = node.Int("k", 0);
   DType dtype = node.dtype(like);
   if (node.has_attribute("dtype")) {
-    const absl::StatusOr<DType> given = ComputedAs(static_cast<int>(node.Int("dtype", 0)));
+    const absl::StatusOr<DType> given = ComputedAs(node.Int("dtype", 0));
     if (!given.ok()) return node.Fail(given.status());
     dtype = *given;
   }

@@ -295,7 +295,7 @@ OnnxVars CountedTopK(OnnxNode& node, OnnxImportFunction run) {
       node.SetInput(1, node.Constant(std::move(most)));
       k = ElementOf(node, k, 0);
     } else {
-      k = node.Integer(static_cast<int64_t>(node.KnownNumber(1, "k")));
+      k = node.Integer(node.KnownInteger(1, "k"));
     }
   } else {
     k = node.Integer(node.Int("k", 0));

@@ -56,16 +56,8 @@ std::optional<HostTensor> MatrixOf(OnnxNode& node, const Transform& t, DType dty
   return matrix;
 }
 
-// Returns the integer in input i, which may be a float.
-int64_t IntegerOf(OnnxNode& node, int i, absl::string_view what) {
-  const double number = node.KnownNumber(i, what);
-  if (std::abs(number) <= 1e15) return static_cast<int64_t>(number);  // no NaN
-  node.Invalid(absl::StrCat(what, " is ", number, ", expected an integer of at most 1e15"));
-  return 0;
-}
-
 int64_t IntegerOr(OnnxNode& node, int i, absl::string_view what, int64_t otherwise) {
-  return node.has(i) ? IntegerOf(node, i, what) : otherwise;
+  return node.has(i) ? node.KnownInteger(i, what) : otherwise;
 }
 
 // Whether the last dimension of a signal says that it is complex; reports an error if it is neither
@@ -131,7 +123,7 @@ OnnxVars Stft(OnnxNode& node) {
   t.to_complex = true;
   t.inverse = false;
   const bool one_side = node.Int("onesided", 1) != 0;
-  const int64_t step = IntegerOf(node, 1, "frame_step");
+  const int64_t step = node.KnownInteger(1, "frame_step");
   const OnnxVar window = node.has(2) ? node.input(2) : kNoOnnxVar;
   t.length = IntegerOr(node, 3, "frame_length",
                        window == kNoOnnxVar ? shape[1] : node.shape(window).num_elements());
@@ -153,7 +145,7 @@ OnnxVars Stft(OnnxNode& node) {
   }
   filters = node.Permuted(node.Reshaped(filters, {t.columns(), 1, t.in, parts}), {0, 3, 1, 2});
   ConvolutionParam param;
-  param.stride_w = step;
+  param.stride_w = std::min(step, shape[1]);  // a longer step is beyond the signal, too
   x = node.Reshaped(node.Permuted(x, {0, 2, 1}), {shape[0], parts, 1, shape[1]});
   const OnnxVar y = node.Add<ConvolutionForward>(param, {x, filters});
   const int64_t frames = node.shape(y)[3];
@@ -164,12 +156,12 @@ OnnxVars Stft(OnnxNode& node) {
 // Triangles of weights, whose corners are at equal distances in mels: from the linear bins of a
 // transform to bins of mels.
 OnnxVars MelWeightMatrix(OnnxNode& node) {
-  const int64_t bins = IntegerOf(node, 0, "num_mel_bins");
-  const int64_t length = IntegerOf(node, 1, "dft_length");
+  const int64_t bins = node.KnownInteger(0, "num_mel_bins");
+  const int64_t length = node.KnownInteger(1, "dft_length");
   const double rate = node.KnownNumber(2, "sample_rate");
   const double low = node.KnownNumber(3, "lower_edge_hertz");
   const double high = node.KnownNumber(4, "upper_edge_hertz");
-  const auto dtype = ComputedAs(static_cast<int>(node.Int("output_datatype", 1)));
+  const auto dtype = ComputedAs(node.Int("output_datatype", 1));
   if (!node.ok()) return kNoOnnxVar;
   if (!dtype.ok()) return node.Fail(dtype.status());
   if (bins < 1 || length < 1 || bins > kMostElements || length > kMostElements) {
@@ -212,7 +204,7 @@ OnnxVars MelWeightMatrix(OnnxNode& node) {
 // Returns the sum of cosines with 0, 1 and 2 periods over the window, with these factors.
 template <int kFirst, int kSecond, int kThird, int kWhole>
 OnnxVars WindowOf(OnnxNode& node) {
-  const int64_t size = IntegerOf(node, 0, "the size");
+  const int64_t size = node.KnownInteger(0, "the size");
   const bool periodic = node.Int("periodic", 1) != 0;
   if (node.Int("output_datatype", 1) != 1) return node.Unsupported("of other than Float32");
   std::optional<HostTensor> values = node.NewTensor(DType::kFloat32, {size});

@@ -127,12 +127,11 @@ OnnxVars NonMaxSuppressionOf(OnnxNode& node) {
   OnnxVar boxes = node.input(0), scores = node.input(1);
   NonMaxSuppressionParam param;
   param.centers = node.Int("center_point_box", 0) != 0;
-  param.most_per_class = node.has(2)
-                             ? node.Known(2, "max_output_boxes_per_class").num_elements() == 0
-                                   ? 0
-                                   : static_cast<int64_t>(std::min(
-                                         node.KnownNumber(2, "max_output_boxes_per_class"), 1e15))
-                             : 0;
+  constexpr char kMost[] = "max_output_boxes_per_class";
+  if (node.has(2) && node.Known(2, kMost).num_elements() != 0) {
+    constexpr int64_t kNoLimit = int64_t{1} << 40;
+    param.most_per_class = std::clamp<int64_t>(node.KnownInteger(2, kMost), 0, kNoLimit);
+  }
   if (node.has(3)) param.overlap = node.KnownNumber(3, "iou_threshold");
   param.as_any = !node.has(4);
   if (node.has(4)) param.threshold = node.KnownNumber(4, "score_threshold");
@@ -147,7 +146,6 @@ OnnxVars NonMaxSuppressionOf(OnnxNode& node) {
       (of_scores != nullptr && of_scores->axis != 2)) {
     return node.Unsupported("the number of images or classes depends on data");
   }
-  param.most_per_class = std::max<int64_t>(param.most_per_class, 0);
   const int64_t size = std::min(node.shape(boxes)[1], node.shape(scores)[2]);
   std::vector<OnnxVar> inputs = {FirstPlaces(node, boxes, 1, size),
                                  FirstPlaces(node, scores, 2, size)};
@@ -195,7 +193,7 @@ OnnxVars OneHot(OnnxNode& node) {
 
 OnnxVars Trilu(OnnxNode& node) {
   const HostTensor& x = node.Known(0, "the input");
-  const int64_t diagonal = node.has(1) ? static_cast<int64_t>(node.KnownNumber(1, "k")) : 0;
+  const int64_t diagonal = node.has(1) ? node.KnownInteger(1, "k") : 0;
   const bool upper = node.Int("upper", 1) != 0;
   if (!node.ok()) return kNoOnnxVar;
   const int rank = x.shape().rank();
@@ -213,7 +211,7 @@ OnnxVars Trilu(OnnxNode& node) {
 // Uses a mask, if the diagonal is known.
 OnnxVars TriluByMask(OnnxNode& node) {
   const OnnxVar x = node.input(0);
-  const int64_t diagonal = node.has(1) ? static_cast<int64_t>(node.KnownNumber(1, "k")) : 0;
+  const int64_t diagonal = node.has(1) ? node.KnownInteger(1, "k") : 0;
   const bool upper = node.Int("upper", 1) != 0;
   const int rank = node.rank(x);
   if (rank < 2) return node.Invalid("expected matrices");

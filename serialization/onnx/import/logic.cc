@@ -159,7 +159,7 @@ OnnxVars RunWhere(OnnxNode& node) {
 // A float of 16 bits in the file is Float32 here. It takes its own type for this.
 OnnxVars ImportBitCast(OnnxNode& node) {
   OnnxVar x = node.input(0);
-  const int type = static_cast<int>(node.Int("to", 0));
+  const int64_t type = node.Int("to", 0);
   const absl::StatusOr<DType> computed = ComputedAs(type);
   if (!node.ok()) return kNoOnnxVar;
   if (!computed.ok()) return node.Fail(computed.status());

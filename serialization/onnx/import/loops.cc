@@ -55,8 +55,12 @@ absl::Status OnnxNodeReader::ReadLoop(const NodeProto& node, const std::vector<O
   if (import_.sequence(trips) != nullptr || import_.type(trips).shape.num_elements() != 1) {
     return absl::InvalidArgumentError("the trip count has not 1 element");
   }
-  if (const HostTensor* const known = import_.constant(trips)) {
-    loop.most = std::max<int64_t>(known->IntegerAt(0), 0);
+  if (const DType dtype = import_.type(trips).dtype; !IsInteger(dtype)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the trip count is ", Name(dtype), ", expected Int64"));
+  }
+  if (import_.constant(trips) != nullptr) {
+    loop.most = std::max<int64_t>(loop.at.KnownInteger(0, "the trip count"), 0);
     return DefineLoop(loop, scope);
   }
   const int64_t none = std::numeric_limits<int64_t>::max();
@@ -85,8 +89,10 @@ absl::Status OnnxNodeReader::ReadScan(const NodeProto& node, const std::vector<O
   OnnxNode at(node, kNewestOperatorSet, inputs, {}, import_, external_);
   at.Ignore({"body"});
   const int skipped = batched ? 1 : 0;  // sequence_lens
-  const int scanned = static_cast<int>(at.Int("num_scan_inputs", 0));
-  const int given = static_cast<int>(inputs.size()) - skipped, states = given - scanned;
+  const int given = static_cast<int>(inputs.size()) - skipped;
+  const int scanned =
+      static_cast<int>(std::clamp<int64_t>(at.Int("num_scan_inputs", 0), 0, given + 1));
+  const int states = given - scanned;
   const int results = body->output_size() - states;
   if (scanned < 1 || states < 0 || results < 0 || body->input_size() != given ||
       node.output_size() > states + results) {
@@ -162,7 +168,9 @@ absl::Status OnnxNodeReader::ReadScan(const NodeProto& node, const std::vector<O
       return elements;
     };
     for (size_t r = 0; r < static_cast<size_t>(results); ++r) {
-      loop.axes.push_back(static_cast<int>(result_axes[r]));
+      // Clamped to a number that is no axis of any shape, which is refused where the axis is used.
+      constexpr int64_t kNoAxis = 2 * Shape::kMaxRank;
+      loop.axes.push_back(static_cast<int>(std::clamp(result_axes[r], -kNoAxis, kNoAxis)));
       loop.backwards.push_back(result_directions[r] != 0);
     }
     if (!batched || !loop.at.ok()) return DefineLoop(loop, scope);

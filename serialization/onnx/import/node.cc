@@ -1,6 +1,7 @@
 #include "serialization/onnx/import/node.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "graph/status.h"
 #include "opr/base/axis.h"
@@ -92,6 +93,21 @@ double OnnxNode::KnownNumber(int i, absl::string_view what) {
   if (!ok()) return 0;
   if (value.num_elements() == 1) return value.At(0);
   Invalid(absl::StrCat(what, " has ", value.num_elements(), " elements, expected 1"));
+  return 0;
+}
+
+int64_t OnnxNode::KnownInteger(int i, absl::string_view what) {
+  const double number = KnownNumber(i, what);
+  if (!ok()) return 0;
+  const HostTensor& value = Known(i, what);
+  if (IsInteger(value.dtype())) {  // a double loses the last digits
+    const int64_t integer = value.IntegerAt(0);
+    const bool wrapped = integer < 0 && IsUnsigned(value.dtype());
+    if (!wrapped) return integer;
+  } else if (std::trunc(number) == number && number >= -0x1p63 && number < 0x1p63) {  // no NaN
+    return static_cast<int64_t>(number);
+  }
+  Invalid(absl::StrCat(what, " is ", number, ", expected an integer of 64 bits with sign"));
   return 0;
 }
 

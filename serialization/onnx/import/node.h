@@ -72,9 +72,12 @@ class OnnxNode {
   // Returns the value of input i, which must be known; `what` names it in errors. After an error,
   // only the result's shape is valid.
   const HostTensor& Known(int i, absl::string_view what);
-  // The same as integers (Int32 or Int64, rank 0 or 1), or as one number.
+  // The same as integers (Int32 or Int64, rank 0 or 1), as one number, or as one integer. The
+  // integer may be stored as a float if it is whole; any int64_t may come back, so callers limit
+  // it.
   std::vector<int64_t> KnownInts(int i, absl::string_view what);
   double KnownNumber(int i, absl::string_view what);
+  int64_t KnownInteger(int i, absl::string_view what);
 
   // Returns the tensors of input i, which must be a sequence; none after an error.
   std::vector<OnnxVar> Sequence(int i);

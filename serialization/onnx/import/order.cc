@@ -30,7 +30,7 @@ OnnxVars TopKOf(OnnxNode& node) {
   const OnnxVar x = node.input(0);
   TopKParam param;
   param.axis = node.Int("axis", -1);
-  param.k = node.version() < 10 ? node.Int("k", 0) : static_cast<int64_t>(node.KnownNumber(1, "k"));
+  param.k = node.version() < 10 ? node.Int("k", 0) : node.KnownInteger(1, "k");
   param.largest = node.Int("largest", 1) != 0;
   node.Ignore({"sorted"});  // if it is 0, any order is allowed
   return node.AddOperator(std::make_shared<const TopK>(param), {x});
@@ -39,7 +39,7 @@ OnnxVars TopKOf(OnnxNode& node) {
 OnnxVars CumSumOf(OnnxNode& node) {
   const OnnxVar x = node.input(0);
   CumSumParam param;
-  param.axis = static_cast<int64_t>(node.KnownNumber(1, "the axis"));
+  param.axis = node.KnownInteger(1, "the axis");
   param.exclusive = node.Int("exclusive", 0) != 0;
   param.reverse = node.Int("reverse", 0) != 0;
   return node.Add<CumSum>(param, {x});
@@ -50,9 +50,9 @@ OnnxVars CumSumOf(OnnxNode& node) {
 OnnxVars CumProdOf(OnnxNode& node) {
   OnnxVar x = node.input(0);
   const bool exclusive = node.Int("exclusive", 0) != 0, reverse = node.Int("reverse", 0) != 0;
-  const double given = node.KnownNumber(1, "the axis");
+  const int64_t given = node.KnownInteger(1, "the axis");
   if (!node.ok()) return kNoOnnxVar;
-  const int axis = node.Axis(static_cast<int64_t>(given), node.rank(x));
+  const int axis = node.Axis(given, node.rank(x));
   if (!node.ok()) return kNoOnnxVar;
   const int64_t length = node.shape(x)[axis], forward = reverse ? -1 : 1;
   const auto moved = [&](int64_t places) { return node.Padded(x, axis, places, -places, 1); };

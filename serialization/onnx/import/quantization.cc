@@ -73,7 +73,7 @@ OnnxVars QuantizeLinear(OnnxNode& node) {
   const int axis = QuantizedAxis(node, 1, shape);
   const OnnxQuantization quantization =
       QuantizationOf(node, 1, 2, shape, axis, node.Int("block_size", 0));
-  const int given = static_cast<int>(node.Int("output_dtype", onnx::TensorProto::UNDEFINED));
+  const int64_t given = node.Int("output_dtype", onnx::TensorProto::UNDEFINED);
   if (!node.ok()) return kNoOnnxVar;
   OnnxQuantized to;
   if (quantization.zero != kNoOnnxVar) {

@@ -279,7 +279,7 @@ OnnxVars Tile(OnnxNode& node) {
   const OnnxVar x = node.input(0);
   std::vector<int64_t> repeats = node.KnownInts(1, "repeats");
   if (node.version() < 6) {  // one axis
-    const int axis = node.Axis(static_cast<int64_t>(node.KnownNumber(2, "axis")), node.rank(x));
+    const int axis = node.Axis(node.KnownInteger(2, "axis"), node.rank(x));
     const int64_t count = repeats.size() == 1 ? repeats[0] : -1;
     repeats.assign(node.rank(x), 1);
     if (node.ok() && !repeats.empty()) repeats[axis] = count;

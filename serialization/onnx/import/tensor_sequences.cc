@@ -10,7 +10,7 @@ namespace {
 
 // Converts the position in input i, in [-size, size), to one in [0, size).
 size_t PlaceIn(OnnxNode& node, int i, int64_t size) {
-  const auto place = static_cast<int64_t>(node.KnownNumber(i, "position"));
+  const int64_t place = node.KnownInteger(i, "position");
   if (!node.ok()) return 0;
   if (place >= -size && place < size) return static_cast<size_t>(place < 0 ? place + size : place);
   node.Invalid(absl::StrCat("position ", place, " in a sequence of ", size));
@@ -28,7 +28,7 @@ OnnxVars SequenceInsert(OnnxNode& node) {
   std::vector<OnnxVar> elements = node.Sequence(0);
   const auto size = static_cast<int64_t>(elements.size());
   // One more position than there are tensors: the end.
-  const auto place = node.has(2) ? static_cast<int64_t>(node.KnownNumber(2, "position")) : size;
+  const int64_t place = node.has(2) ? node.KnownInteger(2, "position") : size;
   if (!node.ok()) return kNoOnnxVar;
   if (place < -size || place > size) {
     return node.Invalid(absl::StrCat("position ", place, " in a sequence of ", size));
@@ -64,9 +64,16 @@ OnnxVars ConcatFromSequence(OnnxNode& node) {
   const int64_t given = node.Int("axis", 0);
   if (node.ok() && elements.empty()) return node.Invalid("of an empty sequence");
   if (!node.ok()) return kNoOnnxVar;
-  const int axis = node.Axis(given, node.rank(elements[0]) + (new_axis ? 1 : 0));
+  const int rank = node.rank(elements[0]);
+  if (new_axis && rank == Shape::kMaxRank) {
+    return node.Unsupported(absl::StrCat("results of ", rank + 1, " dimensions"));
+  }
+  const int axis = node.Axis(given, rank + (new_axis ? 1 : 0));
   for (OnnxVar& element : elements) {
     if (!new_axis || !node.ok()) continue;
+    if (node.rank(element) != rank) {
+      return node.Invalid(absl::StrCat("tensors of ranks ", rank, " and ", node.rank(element)));
+    }
     std::vector<int64_t> dims(node.shape(element).dims().begin(), node.shape(element).dims().end());
     dims.insert(dims.begin() + axis, 1);
     element = node.Reshaped(element, Shape(dims));

@@ -3,6 +3,7 @@
 
 #include "tests/serialization/onnx/read_text.h"
 #include "tests/support/graph_maker.h"
+#include "tests/support/operators.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
 
