@@ -114,7 +114,7 @@ class Model:
     def notes(self) -> List[str]:
         """Notes about values that are computed otherwise than the file says.
 
-        For example "double is computed as Float32 by Add". Each is also warned of, once. Notes of a
+        For example "double is computed as Float32 by GridSample". Each is also warned of, once. Notes of a
         model that needs shapes are there after its first plan.
         """
         notes: List[str] = []

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/cpu/doubles.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
@@ -79,6 +80,7 @@ void Run(const Problem& problem, const KernelArgs& args) {
 }
 
 absl::StatusOr<KernelList> MakeBatchNorm(const BatchNorm& op, const KernelRequest& request) {
+  if (request.inputs[0].dtype == DType::kFloat64) return DoubleBatchNorm(op, request);
   const TensorType &x = request.inputs[BatchNorm::kX], &y = request.outputs[0];
   if (IsBlocked(x.format) != IsBlocked(y.format)) {
     return absl::UnimplementedError(
@@ -109,7 +111,7 @@ absl::StatusOr<KernelList> MakeBatchNorm(const BatchNorm& op, const KernelReques
 }  // namespace
 
 void RegisterBatchNormKernels(KernelRegistry& registry) {
-  registry.Register<BatchNorm>(MakeBatchNorm, {DType::kFloat32});
+  registry.Register<BatchNorm>(MakeBatchNorm, {DType::kFloat32, DType::kFloat64});
 }
 
 }  // namespace ashlar::cpu

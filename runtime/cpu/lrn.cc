@@ -6,6 +6,7 @@
 
 #include "graph/status.h"
 #include "opr/lrn_backward.h"
+#include "runtime/cpu/doubles.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
@@ -148,6 +149,7 @@ ApplyFunction ApplyFor(const Problem& problem, Isa isa) {
 }
 
 absl::StatusOr<KernelList> MakeLrn(const LRN& op, const KernelRequest& request) {
+  if (request.inputs[0].dtype == DType::kFloat64) return DoubleLrn(op, request);
   const LRNParam& param = op.param();
   const TensorType &x = request.inputs[0], &y = request.outputs[0];
   const auto side = [](const TensorType& type) {
@@ -270,7 +272,7 @@ absl::StatusOr<KernelList> MakeLrnBackward(const LRNBackward& op, const KernelRe
 }  // namespace
 
 void RegisterLrnKernels(KernelRegistry& registry) {
-  registry.Register<LRN>(MakeLrn, {DType::kFloat32});
+  registry.Register<LRN>(MakeLrn, {DType::kFloat32, DType::kFloat64});
   registry.Register<LRNBackward>(MakeLrnBackward, {DType::kFloat32});
 }
 

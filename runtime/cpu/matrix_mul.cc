@@ -20,6 +20,7 @@
 #include "graph/status.h"
 #include "opr/matrix_mul_update.h"
 #include "runtime/cpu/amx_kernels.h"
+#include "runtime/cpu/doubles.h"
 #include "runtime/cpu/float16.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
@@ -514,6 +515,7 @@ absl::StatusOr<KernelList> MakeKernels(const MatrixMulParam& param, const Kernel
 }
 
 absl::StatusOr<KernelList> MakeMatrixMul(const MatrixMul& op, const KernelRequest& request) {
+  if (request.inputs[0].dtype == DType::kFloat64) return DoubleMatrixMul(op, request);
   if (request.inputs[kA].dtype == DType::kBFloat16) {
     KernelList kernels;
     kernels.push_back(AmxBFloat16MatrixMul(op.param(), request));
@@ -531,7 +533,7 @@ absl::StatusOr<KernelList> MakeMatrixMulUpdate(const MatrixMulUpdate& op,
 }  // namespace
 
 void RegisterMatrixMulKernels(KernelRegistry& registry) {
-  registry.Register<MatrixMul>(MakeMatrixMul, {DType::kFloat32, DType::kBFloat16});
+  registry.Register<MatrixMul>(MakeMatrixMul, {DType::kFloat32, DType::kBFloat16, DType::kFloat64});
   registry.Register<MatrixMulUpdate>(MakeMatrixMulUpdate, {DType::kFloat32});
 }
 

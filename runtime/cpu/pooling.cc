@@ -5,6 +5,7 @@
 
 #include "graph/region.h"
 #include "graph/status.h"
+#include "runtime/cpu/doubles.h"
 #include "runtime/cpu/float16.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
@@ -104,6 +105,7 @@ class HalfPooling final : public Kernel {
 
 absl::StatusOr<KernelList> MakePooling(const PoolingForward& op, const KernelRequest& request) {
   if (IsQuantized(request.inputs[0].dtype)) return QuantizedPoolingKernels(op, request);
+  if (request.inputs[0].dtype == DType::kFloat64) return DoublePooling(op, request);
   const PoolingMode mode = op.param().mode;
   ASHLAR_ASSIGN_OR_RETURN(const PoolingGeometry geometry,
                           InferPooling(op.param(), request.inputs[0]));
@@ -151,7 +153,7 @@ absl::StatusOr<KernelList> MakePooling(const PoolingForward& op, const KernelReq
 void RegisterPoolingKernels(KernelRegistry& registry) {
   registry.Register<PoolingForward>(
       MakePooling, {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kQuantized8Asymm,
-                    DType::kQuantizedS8});
+                    DType::kQuantizedS8, DType::kFloat64});
 }
 
 }  // namespace ashlar::cpu

@@ -15,6 +15,7 @@
 #include "opr/log_softmax.h"
 #include "opr/softmax.h"
 #include "opr/softmax_backward.h"
+#include "runtime/cpu/doubles.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
@@ -181,6 +182,7 @@ absl::StatusOr<KernelList> AlongAxisKernel(absl::string_view family, int64_t alo
 }
 
 absl::StatusOr<KernelList> MakeSoftmax(const Softmax& op, const KernelRequest& request) {
+  if (request.inputs[0].dtype == DType::kFloat64) return DoubleSoftmax(op, request);
   const Isa isa = request.processor.isa;
   return AlongAxisKernel("softmax", op.param().axis, request, Versions<SoftmaxRows>::For(isa),
                          Versions<SoftmaxColumns>::For(isa));
@@ -257,7 +259,7 @@ absl::StatusOr<KernelList> MakeLayerNorm(const LayerNorm& op, const KernelReques
 void RegisterRowWiseKernels(KernelRegistry& registry) {
   registry.Register<LayerNorm>(MakeLayerNorm, {DType::kFloat32});
   registry.Register<LogSoftmax>(MakeLogSoftmax, {DType::kFloat32});
-  registry.Register<Softmax>(MakeSoftmax, {DType::kFloat32});
+  registry.Register<Softmax>(MakeSoftmax, {DType::kFloat32, DType::kFloat64});
   registry.Register<SoftmaxBackward>(MakeSoftmaxBackward, {DType::kFloat32});
 }
 

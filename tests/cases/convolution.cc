@@ -8,6 +8,7 @@
 #include "opr/quantized_conv.h"
 #include "tests/cases/cases.h"
 #include "tests/cases/convolution_layer.h"
+#include "tests/cases/doubles.h"
 #include "tests/cases/quantized.h"
 #include "tests/support/activations.h"
 
@@ -239,6 +240,23 @@ void AddCases<ConvolutionForward>(Cases& cases) {
     for (const Layer& layer : layers) {
       for (const DType dtype : cases.scope().floats) {
         Add(cases, layer, {.bias = false, .dtype = dtype});
+      }
+    }
+  }
+  Cases apart = cases;  // with random numbers of their own
+  for (const std::vector<Layer>& layers : {Layers(), CroppedLayers()}) {
+    for (const Layer& layer : layers) {
+      for (const ConvolutionMode mode :
+           {ConvolutionMode::kCrossCorrelation, ConvolutionMode::kConvolution}) {
+        ConvBiasParam param = layer.param;
+        param.mode = mode;
+        const Shape filter = FilterOf(layer, param);
+        AddOfDoubles(apart,
+                     {absl::StrCat("doubles: ", layer.name),
+                      Make<ConvolutionForward>(param),
+                      {FineNumbers(apart, {layer.batch, layer.in, layer.h, layer.w}),
+                       SmallIntegers(apart, filter)}},
+                     0);
       }
     }
   }

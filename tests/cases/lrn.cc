@@ -1,11 +1,12 @@
 #include "opr/lrn.h"
 
-#include "tests/cases/cases.h"
+#include "tests/cases/doubles.h"
 
 namespace ashlar::testing {
 
 template <>
 void AddCases<LRN>(Cases& cases) {
+  Cases apart = cases;  // with random numbers of their own
   for (const Shape& shape :
        {Shape{2, 35, 5, 7}, Shape{1, 64, 20, 20}, Shape{1, 3, 1, 2}, Shape{2, 13, 4, 5}}) {
     for (const int64_t size : {1, 2, 3, 4, 5, 7, 16, 33, 40, 100}) {
@@ -16,6 +17,11 @@ void AddCases<LRN>(Cases& cases) {
           test.large = shape.num_elements() > 20000;
           cases.AddImages(test);
         }
+        AddOfDoubles(apart,
+                     {"lrn of doubles",
+                      Make<LRN>({size, 0.5, beta, 1.5}),
+                      {apart.Tensor(DType::kFloat64, shape, -3, 3)}},
+                     1e-13);
       }
     }
   }

@@ -3,7 +3,7 @@
 
 #include "opr/matrix_mul_bias.h"
 #include "opr/matrix_mul_update.h"
-#include "tests/cases/cases.h"
+#include "tests/cases/doubles.h"
 
 namespace ashlar::testing {
 namespace {
@@ -22,21 +22,22 @@ Shape Operand(const Shape& batch, int64_t rows, int64_t columns, bool transposed
   return shape;
 }
 
+struct Operands {
+  Shape batch_a, batch_b;
+  int64_t m, k, n;
+} const kOperands[] = {
+    {{}, {}, 1, 300, 100}, {{}, {}, 10, 512, 77},    {{}, {}, 3, 37, 19},
+    {{}, {}, 1, 1, 1},     {{}, {}, 5, 1, 4},        {{}, {}, 17, 9, 1},
+    {{4}, {4}, 5, 33, 21}, {{2, 3}, {}, 5, 7, 9},    {{2, 1}, {1, 3}, 4, 8, 5},
+    {{}, {}, 30, 40, 65},  {{}, {}, 2, 2500, 70},    {{3}, {}, 11, 20, 33},
+    {{1}, {4}, 3, 5, 2},   {{2, 3}, {3}, 6, 20, 40}, {{2, 1, 2}, {3, 1}, 1, 6, 7},
+    {{}, {}, 1, 64, 24},   {{}, {}, 9, 33, 7},       {{3}, {3}, 8, 16, 8},
+    {{3}, {}, 8, 16, 8},   {{2, 1}, {3}, 8, 16, 8},  {{}, {}, 10, 130, 70},
+};
+
 template <typename Add>
 void ForEachProduct(Cases& cases, const Add& add) {
-  struct {
-    Shape batch_a, batch_b;
-    int64_t m, k, n;
-  } const kRows[] = {
-      {{}, {}, 1, 300, 100}, {{}, {}, 10, 512, 77},    {{}, {}, 3, 37, 19},
-      {{}, {}, 1, 1, 1},     {{}, {}, 5, 1, 4},        {{}, {}, 17, 9, 1},
-      {{4}, {4}, 5, 33, 21}, {{2, 3}, {}, 5, 7, 9},    {{2, 1}, {1, 3}, 4, 8, 5},
-      {{}, {}, 30, 40, 65},  {{}, {}, 2, 2500, 70},    {{3}, {}, 11, 20, 33},
-      {{1}, {4}, 3, 5, 2},   {{2, 3}, {3}, 6, 20, 40}, {{2, 1, 2}, {3, 1}, 1, 6, 7},
-      {{}, {}, 1, 64, 24},   {{}, {}, 9, 33, 7},       {{3}, {3}, 8, 16, 8},
-      {{3}, {}, 8, 16, 8},   {{2, 1}, {3}, 8, 16, 8},  {{}, {}, 10, 130, 70},
-  };
-  for (const auto& row : kRows) {
+  for (const Operands& row : kOperands) {
     for (const bool a : {false, true}) {
       for (const bool b : {false, true}) {
         for (const DType dtype : cases.scope().floats) {
@@ -88,6 +89,19 @@ void AddCases<MatrixMul>(Cases& cases) {
   ForEachProduct(cases,
                  [&](const Product& product) { AddProduct(cases, product, /*large=*/false); });
   for (int turn = 0; turn < 150; ++turn) AddRandomProduct(cases);
+  Cases apart = cases;  // with random numbers of their own
+  for (const Operands& sizes : kOperands) {
+    for (const bool a : {false, true}) {
+      for (const bool b : {false, true}) {
+        AddOfDoubles(apart,
+                     {"product of doubles",
+                      Make<MatrixMul>({.transposeA = a, .transposeB = b}),
+                      {FineNumbers(apart, Operand(sizes.batch_a, sizes.m, sizes.k, a)),
+                       SmallIntegers(apart, Operand(sizes.batch_b, sizes.k, sizes.n, b))}},
+                     0);
+      }
+    }
+  }
 }
 
 template <>

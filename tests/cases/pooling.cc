@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "tests/cases/doubles.h"
 #include "tests/cases/quantized.h"
 
 namespace ashlar::testing {
@@ -61,6 +62,21 @@ void AddSpecialValues(Cases& cases) {
       test.formats = {format};
       test.output_format = format;
       cases.Add(test);
+    }
+  }
+}
+
+void AddDoubles(Cases& cases) {
+  PoolingParam dilated = Pool(3, 1, 2);
+  dilated.dilate_h = 2;
+  dilated.dilate_w = 3;
+  for (PoolingParam param : {Pool(3, 2, 1), Pool(2, 2, 0, 1), dilated, Pool(9, 9, 0)}) {
+    for (const PoolingMode mode : kPoolingModes) {
+      param.mode = mode;
+      HostTensor image = FineNumbers(cases, {2, 5, 9, 9});
+      AddOfDoubles(cases, {"doubles", Make<PoolingForward>(param), {image}}, 1e-15);
+      image.Set(7, NAN);
+      AddOfDoubles(cases, {"doubles with NaN", Make<PoolingForward>(param), {image}}, 1e-15);
     }
   }
 }
@@ -174,6 +190,7 @@ void AddCases<PoolingForward>(Cases& cases) {
           true);
     }
   }
+  AddDoubles(apart);
   AddManyOutputs(cases);
   AddSpecialValues(cases);
   for (int turn = 0; turn < 200; ++turn) AddRandomPool(cases, turn >= 20);

@@ -1,6 +1,6 @@
 #include "opr/softmax.h"
 
-#include "tests/cases/cases.h"
+#include "tests/cases/doubles.h"
 
 namespace ashlar::testing {
 
@@ -20,6 +20,8 @@ void AddCases<Softmax>(Cases& cases) {
         if (dtype != DType::kFloat32) continue;  // the output is Float32, whatever the input
         test.in_place = 0;
         cases.Add(test);
+        test.inputs = {InDType(test.inputs[0], DType::kFloat64)};
+        AddOfDoubles(cases, test, 1e-13);
       }
     }
   }

@@ -11,6 +11,7 @@
 #include "runtime/cpu/conv/panel_plan.h"
 #include "runtime/cpu/conv/time.h"
 #include "runtime/cpu/conv/winograd.h"
+#include "runtime/cpu/doubles.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/quantized.h"
 
@@ -148,6 +149,12 @@ absl::StatusOr<KernelList> ConvolutionKernels(const Op& op, const KernelRequest&
   return kernels;
 }
 
+absl::StatusOr<KernelList> MakeConvolution(const ConvolutionForward& op,
+                                           const KernelRequest& request) {
+  if (request.inputs[0].dtype == DType::kFloat64) return DoubleConvolution(op, request);
+  return ConvolutionKernels(op, request);
+}
+
 absl::StatusOr<KernelList> MakeConvBias(const ConvBiasForward& op, const KernelRequest& request) {
   return IsQuantized(request.inputs[0].dtype) ? QuantizedConvolutionKernels(op, request)
                                               : ConvolutionKernels(op, request);
@@ -156,8 +163,8 @@ absl::StatusOr<KernelList> MakeConvBias(const ConvBiasForward& op, const KernelR
 }  // namespace
 
 void RegisterConvolutionKernels(KernelRegistry& registry) {
-  registry.Register<ConvolutionForward>(ConvolutionKernels<ConvolutionForward>,
-                                        {DType::kFloat32, DType::kFloat16, DType::kBFloat16});
+  registry.Register<ConvolutionForward>(
+      MakeConvolution, {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kFloat64});
   registry.Register<ConvBiasForward>(
       MakeConvBias, {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kQuantized8Asymm,
                      DType::kQuantizedS8, DType::kQuantizedS32});

@@ -230,6 +230,16 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
   return candidates;
 }
 
+bool RefusesInputs(const Graph& graph, const OperatorNode& node, const Device& device,
+                   const std::optional<Processor>& processor, int threads,
+                   const KernelPolicy& policy) {
+  const KernelFactory* const factory = device.kernels().Find(node.op->type());
+  if (factory == nullptr) return false;
+  KernelRequest request = RequestFor(graph, node, threads, policy);
+  request.processor = processor.value_or(device.processor());
+  return absl::IsUnimplemented((*factory)(request).status());
+}
+
 std::string KernelIdentity(const Graph& graph, const OperatorNode& node, const Kernel& kernel) {
   std::string identity(FamilyOf(kernel.implementation()));
   for (size_t i = 0; i < node.inputs.size(); ++i) {

@@ -30,6 +30,11 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
                                              const KernelPolicy& policy = {},
                                              const KernelRecord* record = nullptr);
 
+// Returns whether the device has kernels of the operator's type, and none for these inputs.
+bool RefusesInputs(const Graph& graph, const OperatorNode& node, const Device& device,
+                   const std::optional<Processor>& processor, int threads,
+                   const KernelPolicy& policy);
+
 // Returns by node the name of its problem in a KernelRecord; empty if no kernel runs. The policy is
 // part of the name, because policies differ in their candidates.
 std::vector<std::string> KernelKeys(const Graph& graph, const StorageModel& model, int threads,

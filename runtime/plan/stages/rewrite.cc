@@ -52,6 +52,37 @@ bool HasQuantized(const Graph& graph) {
                      [](const Var& var) { return IsQuantized(var.type.dtype); });
 }
 
+bool ReadsDoubles(const Graph& graph, const OperatorNode& node) {
+  return node.op->role() == Role::kCompute &&
+         std::any_of(node.inputs.begin(), node.inputs.end(), [&](int input) {
+           const TensorType& type = graph.var(input).type;
+           return type.dtype == DType::kFloat64 && type.shape.num_elements() > 0;
+         });
+}
+
+// Composes operators that have kernels, but none of doubles, of operators that have. Those without
+// a composition stay.
+absl::StatusOr<Graph> ComposeDoubles(Graph graph, const HasKernel& has_kernel, const Device& device,
+                                     const PlanTarget& target, const PlanningOptions& planning) {
+  constexpr int kDeepest = 8;  // an operator of doubles in a composition is composed in turn
+  for (int depth = 0; depth < kDeepest; ++depth) {
+    absl::flat_hash_set<const Operator*> refused;
+    for (const OperatorNode& node : graph.nodes()) {
+      if (ReadsDoubles(graph, node) &&
+          RefusesInputs(graph, node, device, target.processor, target.threads, planning.kernels)) {
+        refused.insert(node.op.get());
+      }
+    }
+    if (refused.empty()) break;
+    const size_t before = graph.nodes().size();
+    ASHLAR_ASSIGN_OR_RETURN(graph, Compose(std::move(graph), [&](const Operator& op) {
+                              return has_kernel(op) && !refused.contains(&op);
+                            }));
+    if (graph.nodes().size() == before) break;
+  }
+  return graph;
+}
+
 }  // namespace
 
 StorageOptions StorageOn(const Device& device, const PlanTarget& target,
@@ -110,6 +141,8 @@ absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanTarget& targe
     ASHLAR_ASSIGN_OR_RETURN(graph, PartHeads(graph, Operators()));
   }
   ASHLAR_ASSIGN_OR_RETURN(graph, Compose(std::move(graph), is_kept));
+  ASHLAR_ASSIGN_OR_RETURN(graph,
+                          ComposeDoubles(std::move(graph), has_kernel, *device, target, planning));
   if (options.tiled) {
     ASHLAR_ASSIGN_OR_RETURN(graph, ReadImages(graph, Operators()));
   }

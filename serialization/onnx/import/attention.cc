@@ -29,11 +29,14 @@ OnnxVar Headed(OnnxNode& node, OnnxVar x, int64_t heads) {
 
 OnnxVar Behind(OnnxNode& node, OnnxVar past, OnnxVar x) { return node.Add<Concat>({2}, {past, x}); }
 
+// Masks have the dtype of the queries.
+DType MaskType(OnnxNode& node) { return node.dtype(node.input(0)); }
+
 // Returns 0 for numbers that are not 0, and -inf for 0.
 OnnxVar HidingZeros(OnnxNode& node, OnnxVar numbers) {
   return node.Function(F::kSelect,
-                       {node.Converted(numbers, DType::kFloat32), node.Scalar(0, DType::kFloat32),
-                        node.Scalar(-kInfinity, DType::kFloat32)});
+                       {node.Converted(numbers, MaskType(node)), node.Scalar(0, MaskType(node)),
+                        node.Scalar(-kInfinity, MaskType(node))});
 }
 
 // The keys that a query may see, by position. `KnownSight` and `SightOfValid` turn this into masks.
@@ -68,7 +71,7 @@ OnnxVar OfDistances(OnnxNode& node, const Sight& sight, DType dtype, const Value
 // Returns the mask if the offset is known; none if every key is visible.
 OnnxVar KnownSight(OnnxNode& node, const Sight& sight) {
   if (!sight.causal && sight.left < 0 && sight.right < 0) return kNoOnnxVar;
-  return OfDistances(node, sight, DType::kFloat32, [&](int64_t distance) {
+  return OfDistances(node, sight, MaskType(node), [&](int64_t distance) {
     const int64_t ahead = distance - sight.offset;
     const bool seen = (!sight.causal || ahead <= 0) && (sight.left < 0 || -ahead <= sight.left) &&
                       (sight.right < 0 || ahead <= sight.right);
@@ -79,24 +82,24 @@ OnnxVar KnownSight(OnnxNode& node, const Sight& sight) {
 // The same if each image has its own number of keys: [N, 1, queries, keys].
 OnnxVar SightOfValid(OnnxNode& node, const Sight& sight) {
   const OnnxVar valid = node.Converted(
-      node.Reshaped(sight.valid, {node.shape(sight.valid)[0], 1, 1, 1}), DType::kFloat32);
+      node.Reshaped(sight.valid, {node.shape(sight.valid)[0], 1, 1, 1}), MaskType(node));
   Sight first = sight;
   first.queries = 1;
-  const OnnxVar places = OfDistances(node, first, DType::kFloat32,
+  const OnnxVar places = OfDistances(node, first, MaskType(node),
                                      [](int64_t key) { return static_cast<double>(key); });
   OnnxVar hidden = HidingZeros(node, node.Function(F::kLess, {places, valid}));
   const OnnxVar ahead = node.Difference(
-      OfDistances(node, sight, DType::kFloat32,
+      OfDistances(node, sight, MaskType(node),
                   [&](int64_t d) { return static_cast<double>(d + sight.queries); }),
       valid);
   const auto hide = [&](OnnxVar a, OnnxVar b) {  // hides keys unless a <= b
     const OnnxVar over = node.Function(F::kLess, {b, a});
     hidden =
-        node.Sum(hidden, node.Function(F::kSelect, {over, node.Scalar(-kInfinity, DType::kFloat32),
-                                                    node.Scalar(0, DType::kFloat32)}));
+        node.Sum(hidden, node.Function(F::kSelect, {over, node.Scalar(-kInfinity, MaskType(node)),
+                                                    node.Scalar(0, MaskType(node))}));
   };
   const auto number = [&](int64_t n) {
-    return node.Scalar(static_cast<double>(n), DType::kFloat32);
+    return node.Scalar(static_cast<double>(n), MaskType(node));
   };
   if (sight.causal) hide(ahead, number(0));
   if (sight.right >= 0) hide(ahead, number(sight.right));

@@ -330,11 +330,17 @@ OnnxVars CausalConvWithState(OnnxNode& node) {
 }
 
 constexpr OnnxRow kConvolutionRows[] = {
-    OnnxRow("CausalConvWithState", 2, 4, CausalConvWithState).Since(27),
-    OnnxRow("Conv", 2, 3, Conv).Counted(CountedBatch).Limits("1 to 3 dimensions"),
-    OnnxRow("ConvTranspose", 2, 3, ConvTranspose).Counted(CountedBatch).Limits("1 to 3 dimensions"),
+    OnnxRow("CausalConvWithState", 2, 4, CausalConvWithState).OfDoubles().Since(27),
+    OnnxRow("Conv", 2, 3, Conv).OfDoubles().Counted(CountedBatch).Limits("1 to 3 dimensions"),
+    OnnxRow("ConvTranspose", 2, 3, ConvTranspose)
+        .OfDoubles()
+        .Counted(CountedBatch)
+        .Limits("1 to 3 dimensions"),
     OnnxRow("DeformConv", 3, 5, DeformConv).Limits("2 dimensions"),
-    OnnxRow("FusedConv", 2, 4, FusedConv).In(kMicrosoftDomain).Limits("1 to 3 dimensions"),
+    OnnxRow("FusedConv", 2, 4, FusedConv)
+        .OfDoubles()
+        .In(kMicrosoftDomain)
+        .Limits("1 to 3 dimensions"),
 };
 
 }  // namespace

@@ -148,7 +148,7 @@ OnnxVars LayerNormalization(OnnxNode& node) {
   if (node.has(2)) y = node.Sum(y, node.input(2));
   Shape statistics = from;
   for (int i = axis; i < from.rank(); ++i) statistics[i] = 1;
-  const OnnxVar inverse = node.Quotient(node.Scalar(1, DType::kFloat32), deviation);
+  const OnnxVar inverse = node.Quotient(node.Scalar(1, node.dtype(deviation)), deviation);
   return {y, node.Reshaped(mean, statistics), node.Reshaped(inverse, statistics)};
 }
 

@@ -136,7 +136,7 @@ OnnxVars MaxPool(OnnxNode& node) {
         absl::StrCat("the input is ", Name(dtype), ", expected floats, Int8 or Uint8"));
   }
   // Float32 holds every 8-bit integer.
-  const OnnxVar floats = node.Converted(x, DType::kFloat32);
+  const OnnxVar floats = IsFloat(dtype) ? x : node.Converted(x, DType::kFloat32);
   const OnnxVar maxima = PoolAll(node, floats, PoolingMode::kMax, windows);
   OnnxVars outputs = node.Converted(maxima, node.dtype(x));
   if (node.has_output(1) && node.ok()) {
@@ -169,7 +169,7 @@ OnnxVars AveragePool(OnnxNode& node) {
     if (window.ceil_end == 0) continue;
     Shape along = Shape(std::vector<int64_t>(windows.size() + 2, 1));
     along[static_cast<int>(i) + 2] = window.output();
-    HostTensor factors = HostTensor::Zeros(DType::kFloat32, along);
+    HostTensor factors = HostTensor::Zeros(node.dtype(y), along);
     for (int64_t o = 0; o < window.output(); ++o) {
       factors.Set(o, static_cast<double>(window.window) / static_cast<double>(Counted(window, o)));
     }
@@ -188,7 +188,7 @@ OnnxVars LpPool(OnnxNode& node) {
   double elements = 1;
   for (const OnnxWindow& window : windows) elements *= static_cast<double>(window.window);
   const auto power = [&](OnnxVar var, double exponent) {
-    return node.Function(ScalarFunction::kPow, {var, node.Scalar(exponent, DType::kFloat32)});
+    return node.Function(ScalarFunction::kPow, {var, node.Scalar(exponent, node.dtype(var))});
   };
   const OnnxVar size = node.Function(ScalarFunction::kAbs, {x});
   const OnnxVar powers = p == 1 ? size : p == 2 ? node.Product(x, x) : power(size, p);

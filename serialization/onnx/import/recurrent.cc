@@ -18,7 +18,7 @@ constexpr int kX = 0, kW = 1, kR = 2, kB = 3, kLengths = 4, kH = 5, kC = 6, kPee
 constexpr int64_t kMostSteps = 4096;  // limit on unrolled steps
 
 OnnxVar Zeros(OnnxNode& node, const Shape& shape) {
-  std::optional<HostTensor> zeros = node.NewTensor(DType::kFloat32, shape.dims());
+  std::optional<HostTensor> zeros = node.NewTensor(node.dtype(node.input(kX)), shape.dims());
   return zeros ? node.Constant(*std::move(zeros)) : kNoOnnxVar;
 }
 

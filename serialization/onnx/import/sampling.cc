@@ -52,7 +52,7 @@ OnnxVars AffineGrid(OnnxNode& node) {
   std::vector<int64_t> dims = {1};
   dims.insert(dims.end(), size.begin() + 2, size.end());
   dims.push_back(axes + 1);
-  std::optional<HostTensor> grid = node.NewTensor(DType::kFloat32, dims);
+  std::optional<HostTensor> grid = node.NewTensor(node.dtype(theta), dims);
   if (!grid) return kNoOnnxVar;
   const int64_t points = grid->num_elements() / (axes + 1);
   for (int64_t i = 0; i < points; ++i) {
@@ -200,7 +200,7 @@ OnnxVars RoiAlign(OnnxNode& node) {
 }
 
 constexpr OnnxRow kSamplingRows[] = {
-    OnnxRow("AffineGrid", 2, 2, AffineGrid).Limits("to a size known before the run"),
+    OnnxRow("AffineGrid", 2, 2, AffineGrid).OfDoubles().Limits("to a size known before the run"),
     OnnxRow("GridSample", 2, 2, GridSampleOf).Limits("2 dimensions, or 3 unless it is cubic"),
     OnnxRow("RoiAlign", 3, 3, RoiAlign).Counted(CountedBoxes).Limits("a given number of samples")};
 

@@ -10,19 +10,20 @@ namespace ashlar {
 namespace {
 
 using Family = absl::Span<const OnnxRow> (*)();
-constexpr Family kFamilies[] = {
-    OnnxAttentionRows,       OnnxContribRows,      OnnxConvolutionRows,   OnnxLossRows,
-    OnnxEinsumRows,          OnnxRotaryRows,       OnnxNormalisationRows, OnnxPoolingRows,
-    OnnxProductRows,         OnnxQuantizationRows, OnnxRecurrentRows,     OnnxResizeRows,
-    OnnxSamplingRows,        OnnxBlockRows,        OnnxFourierRows,       OnnxQuantizedFunctionRows,
-    OnnxLinearAttentionRows,
-};
-// All rows of these families become operators with Float64 kernels: functions of elements,
-// reductions, orders, and movements.
+// Their rows say themselves whether they take Float64.
+constexpr Family kFamilies[] = {OnnxConvolutionRows, OnnxQuantizationRows,
+                                OnnxQuantizedFunctionRows, OnnxSamplingRows};
+// All rows of these families become operators that have kernels of Float64.
 constexpr Family kFamiliesOfDoubles[] = {
-    OnnxConstantRows, OnnxIndexRows,     OnnxOrderRows,          OnnxPaddingRows, OnnxReductionRows,
-    OnnxSequenceRows, OnnxShapeRows,     OnnxTensorSequenceRows, OnnxUniqueRows,  OnnxFeatureRows,
-    OnnxNgramRows,    OnnxOptimizerRows, OnnxTreeRows,
+    OnnxAttentionRows, OnnxBlockRows,   OnnxConstantRows,
+    OnnxContribRows,   OnnxEinsumRows,  OnnxFeatureRows,
+    OnnxFourierRows,   OnnxIndexRows,   OnnxLinearAttentionRows,
+    OnnxLossRows,      OnnxNgramRows,   OnnxNormalisationRows,
+    OnnxOptimizerRows, OnnxOrderRows,   OnnxPaddingRows,
+    OnnxPoolingRows,   OnnxProductRows, OnnxRecurrentRows,
+    OnnxReductionRows, OnnxResizeRows,  OnnxRotaryRows,
+    OnnxSequenceRows,  OnnxShapeRows,   OnnxTensorSequenceRows,
+    OnnxTreeRows,      OnnxUniqueRows,
 };
 // The same of elements alone, with broadcasting.
 constexpr Family kFamiliesOfElements[] = {OnnxActivationRows, OnnxArithmeticRows, OnnxLogicRows};

@@ -121,7 +121,7 @@ std::vector<BorderCase> BorderCases() {
        f64,
        f64,
        {0, 0, 0},
-       {1.0f / 3, 1.0f / 3, 1.0f / 3}},
+       {1.0 / 3, 1.0 / 3, 1.0 / 3}},
       {"Half",
        StepText("Mul", "'x', 'x'"),
        kFloat16,
@@ -183,16 +183,18 @@ INSTANTIATE_TEST_SUITE_P(Models, BorderDTypes, ::testing::ValuesIn(BorderCases()
                          });
 
 TEST(BorderDTypesTest, NarrowedDoublesAreNoted) {
-  const std::string graph = StepText("Mul", "'x', 'k'", "", "t") + StepText("MatMul", "'t', 'w'") +
-                            NumberText("k", 2) +
-                            "initializer { name: 'w' data_type: 11 dims: [3, 3] double_data: "
-                            "[1e300, 1, 1, 1, 1, 1, 1, 1, 1] } ";
+  const std::string graph =
+      StepText("Mul", "'x', 'k'", "", "t") + StepText("Reshape", "'t', 'image'", "", "r") +
+      StepText("GridSample", "'r', 'w'", "", "g") + StepText("Reshape", "'g', 'three'") +
+      IntsText("three", {3}) + NumberText("k", 2) + IntsText("image", {1, 1, 1, 3}) +
+      "initializer { name: 'w' data_type: 11 dims: [1, 1, 3, 2] double_data: "
+      "[1e300, 1, 1, 1, 1, 1] } ";
   std::vector<std::string> notes;
   OnnxReadOptions options;
   options.note = [&](const std::string& note) { notes.push_back(note); };
   ASSERT_TRUE(IsOk(ReadText(BorderModel(graph, kDouble, kDouble), options).status()));
   EXPECT_EQ(notes, (std::vector<std::string>{"1e+300 of a double constant is infinite as Float32",
-                                             "double is computed as Float32 by MatMul"}));
+                                             "double is computed as Float32 by GridSample"}));
 }
 
 }  // namespace
