@@ -156,18 +156,14 @@ class Cutter {
         !HasParts(node, *axes, 0)) {
       return 0;
     }
-    // Functions of single elements, then a convolution.
     std::vector<const OperatorNode*> functions;
-    const OperatorNode* reader = ReaderOf(node);
-    while (reader != nullptr && reader->op->is_pointwise() && reader->inputs.size() == 1) {
-      functions.push_back(reader);
-      reader = ReaderOf(*reader);
-    }
+    const OperatorNode* const reader = ReaderBehindFunctions(node, functions);
     if (reader == nullptr) return 0;
     const int64_t channels = wide.shape[1];
     const int64_t row = wide.bytes() / (wide.shape[0] * wide.shape[2]);
     const std::optional<GroupAxes> grouped = GroupAxesOf(*reader->op, source_.SiteOf(*reader));
-    const std::optional<ChannelSums> sums = SumsOf(node, *reader);
+    const std::optional<ChannelSums> sums =
+        channels > source_.var(node.inputs[0]).type.shape[1] ? SumsOf(*reader) : std::nullopt;
     const bool in_groups = grouped && HasParts(*reader, *grouped, 1);
     if (!in_groups && !sums) return 0;
     const int64_t made = source_.var(reader->outputs[0]).type.shape[1];
@@ -181,16 +177,49 @@ class Cutter {
     const int64_t count = std::min(CeilDivide(row, group_bytes_), CeilDivide(channels, unit));
     const int64_t step = RoundUp(CeilDivide(channels, count), unit);
     if (step >= channels) return 0;
-    groups_[node.id] = {*axes, channels, step, /*joined=*/false};
+    AddGroups(node, *axes, functions, channels, step);
+    if (!in_groups) {
+      sums_[reader->id] = {*sums, channels, step};
+      return row;
+    }
+    const int64_t part = step * made / channels;
+    functions.clear();
+    const OperatorNode* const last = ReaderBehindFunctions(*reader, functions);
+    if (const auto sums = last != nullptr ? SumsOf(*last) : std::nullopt;
+        sums && SumBytes(*last) < source_.var(reader->outputs[0]).type.bytes()) {
+      AddGroups(*reader, *grouped, functions, made, part);
+      sums_[last->id] = {*sums, made, part};
+    } else {
+      groups_[reader->id] = {*grouped, made, part};
+    }
+    return row;
+  }
+
+  // Cuts a convolution and the functions behind it into groups that are not joined.
+  void AddGroups(const OperatorNode& node, const PanelAxes& axes,
+                 absl::Span<const OperatorNode* const> functions, int64_t channels, int64_t step) {
+    groups_[node.id] = {axes, channels, step, /*joined=*/false};
     for (const OperatorNode* const function : functions) {
       groups_[function->id] = {{1, {1}}, channels, step, /*joined=*/false};
     }
-    if (in_groups) {
-      groups_[reader->id] = {*grouped, made, step * made / channels};
-    } else {
-      sums_[reader->id] = {*sums, channels, step};
+  }
+
+  // Returns the only reader of a node behind functions of single elements, or null.
+  const OperatorNode* ReaderBehindFunctions(const OperatorNode& node,
+                                            std::vector<const OperatorNode*>& functions) const {
+    const OperatorNode* reader = ReaderOf(node);
+    while (reader != nullptr && reader->op->is_pointwise() && reader->inputs.size() == 1) {
+      functions.push_back(reader);
+      reader = ReaderOf(*reader);
     }
-    return row;
+    return reader;
+  }
+
+  // Returns the bytes of an unfinished sum of a convolution: 8-bit integers add up to 32 bits.
+  int64_t SumBytes(const OperatorNode& node) const {
+    const TensorType& type = source_.var(node.outputs[0]).type;
+    return IsQuantized(type.dtype) ? type.shape.num_elements() * int64_t{sizeof(int32_t)}
+                                   : type.bytes();
   }
 
   // Returns the only reader of a node's only output, as its first input; null if it has another, or
@@ -206,15 +235,13 @@ class Cutter {
     return reads && made.rank() == 4 ? &reader : nullptr;
   }
 
-  // Returns the sums of a convolution that reads `node`'s image, if rows of that are wider than
-  // those it is made of, and those made of it.
-  std::optional<ChannelSums> SumsOf(const OperatorNode& node, const OperatorNode& reader) const {
+  // Returns the sums of a convolution, if its image has more channels than are made of it.
+  std::optional<ChannelSums> SumsOf(const OperatorNode& reader) const {
     const HostTensor* const filter =
         reader.inputs.size() > 1 ? source_.constant(reader.inputs[1]) : nullptr;
     if (filter == nullptr) return std::nullopt;
     const auto channels = [&](int var) { return source_.var(var).type.shape[1]; };
-    const int64_t wide = channels(node.outputs[0]);
-    if (wide <= channels(node.inputs[0]) || wide <= channels(reader.outputs[0]) ||
+    if (channels(reader.inputs[0]) <= channels(reader.outputs[0]) ||
         (IsQuantized(filter->dtype()) && !integer_sums_)) {
       return std::nullopt;
     }
