@@ -44,8 +44,8 @@ class Conversion {
     const auto [from_height, from_width] = pixels_.size.value_or(std::array{height, width});
     const InputParam bytes{DType::kUint8, {type_.shape[0], from_height, from_width, channels}};
     int x = Add(std::make_shared<const Host2DeviceCopy>(bytes), {}, input_.name);
-    x = Add<Dimshuffle>({{0, 3, 1, 2}}, {x}, "planes");
     if (pixels_.bgr) x = AddReversed(x);
+    x = Add<Dimshuffle>({{0, 3, 1, 2}}, {x}, "planes");
     x = Add<TypeCvt>({type_.dtype}, {x}, "floats");
     if (from_height != height || from_width != width) x = AddResized(x, height, width);
     x = AddStatistic(ScalarFunction::kSub, pixels_.mean, x, "mean");
@@ -83,7 +83,7 @@ class Conversion {
   }
 
   int AddReversed(int x) {
-    const SubtensorParam param{.axis = {1}, .begin = {1}, .end = {0}, .step = {1}, .idx = {0}};
+    const SubtensorParam param{.axis = {3}, .begin = {1}, .end = {0}, .step = {1}, .idx = {0}};
     return Add<Subtensor>(
         param, {x, Integers({type_.shape[1] - 1}, "last"), Integers({-1}, "back")}, "reversed");
   }

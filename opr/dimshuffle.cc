@@ -73,6 +73,14 @@ bool Dimshuffle::KeepsOrder(const Shape& input) const {
 
 Aliasing Dimshuffle::aliasing(const Site& site) const {
   const TensorType& x = site.inputs[0].type;
+  // Channels that move from the last place and are stored there, or the reverse, stay where they
+  // are.
+  const Format from = x.format, to = site.outputs[0].format;
+  using Axes = std::vector<int64_t>;
+  if ((from == Format::kDefault && to == Format::kNHWC && param().pattern == Axes{0, 3, 1, 2}) ||
+      (from == Format::kNHWC && to == Format::kDefault && param().pattern == Axes{0, 2, 3, 1})) {
+    return ViewOfInput();
+  }
   if (x.format != Format::kDefault || site.outputs[0].format != Format::kDefault) return {};
   return KeepsOrder(x.shape) ? ViewOfInput() : Aliasing();
 }

@@ -40,6 +40,10 @@ namespace ashlar::cpu {
 
 void RegisterKernels(KernelRegistry& registry);
 
+// Returns whether kernels read and write tensors of this request in NHWC that are not quantised:
+// permutations, conversions of the format, and convolutions of few channels.
+bool TakesChannelsLast(const KernelRequest& request);
+
 // Registers the expected cycles of all operators.
 void RegisterWork(KernelRegistry& registry);
 

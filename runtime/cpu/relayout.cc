@@ -75,7 +75,8 @@ absl::StatusOr<KernelList> MakeRelayout(const KernelRequest& request) {
       CopyBytes(args.outputs[0], args.inputs[0], bytes, threads);
     });
   }
-  const bool transposes = IsBlocked(input.format) != IsBlocked(output.format);
+  const bool last = input.format == Format::kNHWC || output.format == Format::kNHWC;
+  const bool transposes = IsBlocked(input.format) != IsBlocked(output.format) && !last;
   if (transposes && input.dtype == DType::kFloat32 && input.shape.num_elements() > 0) {
     return Transposition(input, output, threads, request.processor.isa);
   }

@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 
 #include "absl/strings/str_cat.h"
+#include "opr/dimshuffle.h"
 #include "opr/elemwise.h"
 #include "serialization/native/writer.h"
 #include "serialization/npy.h"
 #include "serialization/npz.h"
 #include "tests/support/command/command_process.h"
 #include "tests/support/graph_maker.h"
+#include "tests/support/shared_data.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
 
@@ -15,11 +17,40 @@ namespace ashlar::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr int64_t kN = 2, kC = 3, kH = 4, kW = 5;
 
 class ChannelsLastTest : public CommandTest {
  protected:
+  // Expects that a model with and without the option gives the same bits for `x`, in the same
+  // arena, for one thread and two.
+  static void ExpectSameArenaAndBits(const std::string& model, const HostTensor& x) {
+    SCOPED_TRACE(model);
+    ASSERT_TRUE(IsOk(WriteNpy(x, Path("x.npy"))));
+    for (const int threads : {1, 2}) {
+      const std::string by = absl::StrCat(model, " --threads ", threads);
+      const auto bytes = [](const ProcessResult& plan) {
+        EXPECT_EQ(plan.exit_code, 0) << plan.err;
+        return plan.exit_code == 0 ? plan.Json()["arena_bytes"].get<int64_t>() : -1;
+      };
+      EXPECT_LE(bytes(Ashlar(absl::StrCat("plan ", by, " --json --input-layout nhwc"))),
+                bytes(Ashlar(absl::StrCat("plan ", by, " --json"))));
+      ASSERT_EQ(Ashlar(absl::StrCat("run ", by, " --input x.npy --layout nhwc -o a.npz")).exit_code,
+                0);
+      const ProcessResult run =
+          Ashlar(absl::StrCat("run ", by, " --input x.npy --input-layout nhwc -o b.npz"));
+      ASSERT_EQ(run.exit_code, 0) << run.err;
+      const HostTensor planes = testing::Value(ReadNpz(Path("a.npz")))[0].second;
+      const HostTensor last = testing::Value(ReadNpz(Path("b.npz")))[0].second;
+      EXPECT_TRUE(Near(last, IsImage(planes) ? Last(planes) : planes, 0));
+    }
+  }
+  static bool IsImage(const HostTensor& tensor) { return tensor.shape().rank() == 4; }
+  static HostTensor Last(const HostTensor& planes) {
+    return testing::Value(Dimshuffle(DimshuffleParam{{0, 2, 3, 1}}).Evaluate({{planes}}))[0];
+  }
+
   // Writes a model of images {N,C,H,W}, with a weight for each channel.
   static void WriteScaled(DType dtype) {
     GraphMaker maker;
@@ -60,6 +91,45 @@ TEST_F(ChannelsLastTest, InputsAndOutputsArePermuted) {
       }
     }
   }
+}
+
+// Convolutions read the caller's images where they lie, and images that are results are converted
+// once. The transposed copy took more arena than the model without it.
+TEST_F(ChannelsLastTest, ImagesAreNotCopied) {
+  std::mt19937_64 random(7);
+  const HostTensor x = RandomTensor(random, {1, 224, 224, 3}, -2, 2);
+  for (const std::string name : {"resnet18", "mobilenet_v2", "squeezenet", "inception_v1"}) {
+    ASSERT_EQ(Ashlar(absl::StrCat("zoo ", name, " -o zoo.ash")).exit_code, 0);
+    ExpectSameArenaAndBits("zoo.ash", x);
+  }
+  ASSERT_EQ(Ashlar("zoo resnet18 --headless --image 64 -o zoo.ash").exit_code, 0);
+  ExpectSameArenaAndBits("zoo.ash", RandomTensor(random, {1, 64, 64, 3}, -2, 2));
+  const ProcessResult plan = Ashlar("plan zoo.ash --input-layout nhwc --json");
+  for (const auto& chunk : plan.Json()["chunks"]) {
+    EXPECT_THAT(chunk["name"].get<std::string>(), Not(HasSubstr("layout/")));
+  }
+}
+
+// The images of a camera are scaled before they are convolved, and only then seen as planes.
+TEST_F(ChannelsLastTest, PixelsAreConvertedInOnePass) {
+  ASSERT_EQ(Ashlar("zoo squeezenet -o zoo.ash").exit_code, 0);
+  const ProcessResult plan = Ashlar("plan zoo.ash --pixels imagenet --json");
+  ASSERT_EQ(plan.exit_code, 0) << plan.err;
+  for (const auto& chunk : plan.Json()["chunks"]) {
+    EXPECT_THAT(chunk["name"].get<std::string>(), Not(HasSubstr("planes")));
+  }
+}
+
+TEST_F(ChannelsLastTest, ImagesOfBytesAreNotCopied) {
+  const std::string folder = SharedData("data/int8/tiny");
+  if (!HasSharedData("data/int8/tiny")) GTEST_SKIP() << "no ../shared/data/int8/tiny";
+  std::mt19937_64 random(8);
+  const auto bytes = [&](const Shape& shape) {
+    return RandomTensor(random, DType::kInt8, shape, -128, 127);
+  };
+  ExpectSameArenaAndBits(folder + "/vww.onnx", bytes({1, 96, 96, 3}));
+  ExpectSameArenaAndBits(folder + "/ic.onnx", bytes({1, 32, 32, 3}));
+  ExpectSameArenaAndBits(folder + "/kws.onnx", bytes({1, 49, 10, 1}));
 }
 
 TEST_F(ChannelsLastTest, AModelWithoutImagesIsRefused) {

@@ -90,7 +90,7 @@ absl::Status CheckFormats(const KernelRequest& request, const Device& device) {
     for (const TensorType& type : *types) {
       const bool fits = type.format == Format::kDefault || IsQuantized(type.dtype) ||
                         IsBlocked(type.format) == IsBlocked(device.image_format());
-      if (fits) continue;
+      if (fits || (type.format == Format::kNHWC && device.takes_channels_last(request))) continue;
       return absl::UnimplementedError(absl::StrCat(type.ToString(), ": ",
                                                    device.comp_node().ToString(), " has NCHW and ",
                                                    Name(device.image_format())));
@@ -238,6 +238,20 @@ bool RefusesInputs(const Graph& graph, const OperatorNode& node, const Device& d
   KernelRequest request = RequestFor(graph, node, threads, policy);
   request.processor = processor.value_or(device.processor());
   return absl::IsUnimplemented((*factory)(request).status());
+}
+
+bool TakesChannelsLast(const Graph& graph, const OperatorNode& node, int var, const Device& device,
+                       const std::optional<Processor>& processor, int threads,
+                       const KernelPolicy& policy) {
+  KernelRequest request = RequestFor(graph, node, threads, policy);
+  request.processor = processor.value_or(device.processor());
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == var) request.inputs[i].format = Format::kNHWC;
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i] == var) request.outputs[i].format = Format::kNHWC;
+  }
+  return device.takes_channels_last(request);
 }
 
 std::string KernelIdentity(const Graph& graph, const OperatorNode& node, const Kernel& kernel) {

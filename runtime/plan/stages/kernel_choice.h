@@ -35,6 +35,11 @@ bool RefusesInputs(const Graph& graph, const OperatorNode& node, const Device& d
                    const std::optional<Processor>& processor, int threads,
                    const KernelPolicy& policy);
 
+// Returns whether the device's kernels for a node take a var that it reads or makes in NHWC.
+bool TakesChannelsLast(const Graph& graph, const OperatorNode& node, int var, const Device& device,
+                       const std::optional<Processor>& processor, int threads,
+                       const KernelPolicy& policy);
+
 // Returns by node the name of its problem in a KernelRecord; empty if no kernel runs. The policy is
 // part of the name, because policies differ in their candidates.
 std::vector<std::string> KernelKeys(const Graph& graph, const StorageModel& model, int threads,

@@ -6,6 +6,7 @@
 #include "graph/state.h"
 #include "graph/status.h"
 #include "memory/problem/lower_bound.h"
+#include "runtime/plan/stages/channels_last.h"
 #include "runtime/plan/stages/kernel_choice.h"
 #include "runtime/plan/stages/time_estimate.h"
 #include "runtime/plan/stages/weight_limit.h"
@@ -75,8 +76,10 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> BeginPlan(RewrittenGraph rewritten
   planned->tiles = request.target.tiles;
   planned->planning = request.planning;
   planned->passes = std::move(rewritten.passes);
-  planned->graph = std::move(rewritten.graph);
   ASHLAR_ASSIGN_OR_RETURN(planned->device, OpenDevice(request.target.comp_node));
+  ASHLAR_ASSIGN_OR_RETURN(
+      planned->graph, ViewChannelsLast(std::move(rewritten.graph), *planned->device, request.target,
+                                       request.planning));
   // 4. Storage.
   ASHLAR_RETURN_IF_ERROR(CheckStateUse(planned->graph));
   planned->model = BuildStorageModel(planned->graph,
