@@ -21,7 +21,10 @@ void AddCases<Softmax>(Cases& cases) {
         test.in_place = 0;
         cases.Add(test);
         test.inputs = {InDType(test.inputs[0], DType::kFloat64)};
-        AddOfDoubles(cases, test, 1e-13);
+        for (const bool in_place : {true, false}) {
+          if (!in_place) test.in_place = std::nullopt;
+          AddOfDoubles(cases, test, 1e-13);
+        }
       }
     }
   }
