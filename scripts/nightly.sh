@@ -6,6 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 minutes=${1:-60}
 ASHLAR_LONG_TESTS=1 scripts/test.sh release
+cmake --build --preset release --target benchmarks
 python=build/differential.venv/bin/python
 [ -x $python ] || python3 -m venv build/differential.venv
 $python -m pip install -q onnx onnxruntime
