@@ -42,7 +42,7 @@ endfunction()
 ashlar_program_header_set(ashlar_program_headers)
 # Headers that were optimised are of no use without optimisation.
 if(CMAKE_BUILD_TYPE STREQUAL Release)
-  ashlar_program_header_set(ashlar_test_headers -O0)
+  ashlar_program_header_set(ashlar_idle_headers -O0)
 endif()
 
 # Gives an executable these headers.
@@ -51,10 +51,12 @@ function(ashlar_program target)
   target_compile_options(${target} PRIVATE $<TARGET_PROPERTY:GTest::gtest,INTERFACE_COMPILE_OPTIONS>)
   ashlar_cold(${target})
 endfunction()
-# The same for a program of tests. It is not optimised, unless it is sanitized: it compiles a fifth to two fifths faster.
-function(ashlar_test_program target)
+# The same for a program of tests that start other programs, or take no time. It is not optimised, unless it is sanitized,
+# and compiles a fifth to two fifths faster. Other programs must not be: the linker takes their copies of inline functions
+# for the libraries, too, which then take twice the time.
+function(ashlar_idle_program target)
   if(CMAKE_BUILD_TYPE STREQUAL Release)
-    ashlar_precompiled(${target} ashlar_test_headers)
+    ashlar_precompiled(${target} ashlar_idle_headers)
     target_compile_options(${target} PRIVATE -O0 $<TARGET_PROPERTY:GTest::gtest,INTERFACE_COMPILE_OPTIONS>)
   else()
     ashlar_program(${target})
