@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "graph/region.h"
 #include "opr/convolution.h"
 #include "opr/elemwise.h"
 #include "runtime/cpu/cpu_device.h"
@@ -33,10 +34,15 @@ Graph Network(int64_t batch, int64_t size) {
   return std::move(make).Build();
 }
 
-std::unique_ptr<PlannedGraph> Planned(const Graph& graph) {
+std::unique_ptr<PlannedGraph> Planned(const Graph& graph, const KernelPolicy& policy) {
   PlanRequest request;
-  request.planning.kernels.exact = true;  // chooses the same kernels at each size
+  request.planning.kernels = policy;
   return Value(PlanGraph(graph, request));
+}
+
+// Chooses the same kernels at each size.
+std::unique_ptr<PlannedGraph> Planned(const Graph& graph) {
+  return Planned(graph, KernelPolicy{.exact = true});
 }
 
 HostTensor RunOf(const std::shared_ptr<const Executable>& executable, const HostTensor& x) {
@@ -92,6 +98,34 @@ TEST(SharedWeights, StayWhileOneOfTheExecutablesDoes) {
   std::mt19937_64 random(9);
   const HostTensor x = RandomTensor(random, Shape{3, 16, 8, 8}, -1, 1);
   EXPECT_TRUE(Near(RunOf(last, x), Value(EvaluateGraph(Network(3, 8), {{"x", x}}))[0], 1e-5));
+}
+
+// A family prefers time unless it is asked for memory. Kernels of some sizes then need other forms
+// of a filter than kernels of others do, and each form is held once.
+TEST(SharedWeights, EachFormIsHeldOnceWhateverIsPreferred) {
+  cpu::RegisterDevice();
+  const KernelPolicy policies[] = {{}, {.exact = true}, {.low_workspace = true}};
+  for (const KernelPolicy& policy : policies) {
+    std::vector<std::unique_ptr<PlannedGraph>> plans;
+    std::map<std::string, int64_t> forms;  // bytes, by constant and layout
+    int64_t apart = 0, alignment = 0;
+    for (const auto& [batch, size] : {std::pair{1, 8}, {2, 8}, {1, 40}, {3, 40}, {1, 56}}) {
+      plans.push_back(Planned(Network(batch, size), policy));
+      const PlannedGraph& planned = *plans.back();
+      alignment = planned.device->alignment();
+      apart += planned.weights.bytes;
+      for (const WeightEntry& entry : planned.weights.entries) {
+        const Var& var = planned.graph.var(entry.var);
+        forms[absl::StrCat(var.name, " ", var.type.ToString(), " ", entry.key)] = entry.bytes;
+      }
+    }
+    int64_t together = 0;
+    for (const auto& [form, bytes] : forms) together += RoundUp(bytes, alignment);
+    const auto executables = Value(Executable::FromPlans(std::move(plans)));
+    EXPECT_LE(executables[0]->weights_bytes(), together);
+    EXPECT_GT(executables[0]->weights_bytes(), together - alignment);
+    EXPECT_LT(together, apart);
+  }
 }
 
 TEST(SharedWeights, OfNoPlansAreNone) { EXPECT_TRUE(Value(Executable::FromPlans({})).empty()); }
