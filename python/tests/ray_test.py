@@ -227,6 +227,16 @@ class RayTest(unittest.TestCase):
         for text in ("an actor declares 1 CPU", "x=5x4x129x97 fits in no point; declared: x={1,4}x3x{64,128}x{64,96}", "40 requests at 8 sizes"):
             self.assertIn(text, done.stdout)
 
+    def test_streams_keep_their_states(self):
+        path = support.onnx_function(os.path.join(self.folder.name, "states.onnx"), "Max", 1, 4, 8, 8, inputs=("x", "h"))
+        state = actor_options(path, idle=0, states={"y": "h"})["memory"] - actor_options(path, idle=0)["memory"]
+        self.assertGreaterEqual(state, 0)  # which was an input of as many bytes
+        example = pathlib.Path(__file__).parent.parent.parent / "examples/python/ray_states.py"
+        done = subprocess.run([sys.executable, example, path, "y=h"], capture_output=True, text=True, timeout=2 * PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for text in ("1024 bytes of it a stream", "refused: ValueError: stream 5: 5 streams are served", "40 steps of 5 streams"):
+            self.assertIn(text, done.stdout)
+
     def test_as_many_are_placed_as_there_is_memory_for(self):
         options = actor_options(self.mobilenet, idle=50 * MIB)
         started(ray.init, num_cpus=16, _memory=8 * options["memory"] + options["memory"] // 2, **START)

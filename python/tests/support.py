@@ -62,10 +62,10 @@ def onnx_relu(path, *shape):
     return onnx_function(path, "Relu", *shape)
 
 
-def onnx_function(path, function, *shape, dtype=1, external=None):
+def onnx_function(path, function, *shape, dtype=1, external=None, inputs=("x",)):
     """Writes an ONNX file of y = function(x), without the package onnx. A dimension that is not a
     number is open. `dtype` is ONNX's: 1 is float, 11 double. y = function(x, w) if `external` names
-    the file with w, which has the same shape.
+    the file with w, which has the same shape. `inputs`: of the function.
     """
 
     def varint(value):
@@ -79,13 +79,13 @@ def onnx_function(path, function, *shape, dtype=1, external=None):
 
     dims = b"".join(field(1, field(1 if isinstance(size, int) else 2, size)) for size in shape)
     tensor = field(1, field(1, dtype) + field(2, dims))
-    node = field(1, "x") + (field(1, "w") if external else b"") + field(2, "y") + field(4, function)
+    node = b"".join(field(1, name) for name in inputs) + (field(1, "w") if external else b"") + field(2, "y") + field(4, function)
     graph = field(1, node) + field(2, "graph")
     if external:
         place = field(13, field(1, "location") + field(2, external)) + field(14, 1)
         graph += field(5, b"".join(field(1, size) for size in shape) + field(2, dtype) + field(8, "w") + place)
     graph += b"".join(
-        field(number, field(1, name) + field(2, tensor)) for number, name in ((11, "x"), (12, "y")))
+        field(number, field(1, name) + field(2, tensor)) for number, name in (*((11, name) for name in inputs), (12, "y")))
     pathlib.Path(path).write_bytes(field(1, 8) + field(7, graph) + field(8, field(2, 13)))
     return path
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import Any, Dict, List, Mapping, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from .._buckets import plans_for, weights_of
 from .._family import planned_family
@@ -120,11 +120,12 @@ def worker_bytes(plans: Mapping[int, Plan], pack: bool) -> int:
     memories = [plan.memory for plan in plans.values()]
     weights = 0 if packs(plans, pack) else weights_of(plans) - sum(m.weights_in_file for m in memories)
     steps = sum(len(plan.steps) for plan in plans.values())
-    return max(m.arena for m in memories) + max(m.input + m.output for m in memories) + weights + steps * STEP + SLACK
+    states = sum(m.state for m in memories)
+    return max(m.arena for m in memories) + max(m.input + m.output for m in memories) + weights + states + steps * STEP + SLACK
 
 
 def actor_options(model: Path, batch: Sizes = None, *, pack: bool = True, idle: Union[int, str] = "actor",
-                  **plan: Any) -> Dict[str, Any]:
+                  states: Optional[Mapping[str, str]] = None, **plan: Any) -> Dict[str, Any]:
     """Return the `num_cpus` and `memory` (bytes) of an actor that runs the model, for Ray's
     `options`.
 
@@ -138,6 +139,8 @@ def actor_options(model: Path, batch: Sizes = None, *, pack: bool = True, idle: 
     idle : int or str, default "actor"
         The memory of an idle worker: bytes, a size, or the kind to measure ("actor", "data",
         "serve").
+    states : mapping of str to str, optional
+        The outputs that become inputs of the next run, as for `ashlar_runtime.load`.
     **plan
         Options of `Model.plan`.
 
@@ -146,5 +149,5 @@ def actor_options(model: Path, batch: Sizes = None, *, pack: bool = True, idle: 
     dict
     """
     options = with_threads(plan)
-    plans = plans_by_batch(load(model), batch, options)
+    plans = plans_by_batch(load(model, states=states), batch, options)
     return {"num_cpus": options["threads"], "memory": idle_bytes(idle) + worker_bytes(plans, pack)}
