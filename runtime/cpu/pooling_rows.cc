@@ -121,12 +121,12 @@ PooledTypes TypesOf(const PoolingRows& op, const TensorType& src, const TensorTy
 
 absl::StatusOr<KernelList> MakePoolingRows(const PoolingRows& op, const KernelRequest& request) {
   const TensorType &src = request.inputs[PoolingRows::kStrip], &dst = request.outputs[0];
-  const bool blocked = IsBlocked(src.format);
+  const bool reads_blocks = IsBlocked(src.format), writes_blocks = IsBlocked(dst.format);
   const bool has_before = request.inputs.size() > 1;
-  if (blocked != IsBlocked(dst.format) ||
-      (has_before && IsBlocked(request.inputs[PoolingRows::kBefore].format) != blocked)) {
-    return absl::UnimplementedError(
-        absl::StrCat("from ", src.ToString(), " to ", dst.ToString(), ": in one format"));
+  if (has_before && IsBlocked(request.inputs[PoolingRows::kBefore].format) != writes_blocks) {
+    const TensorType& before = request.inputs[PoolingRows::kBefore];
+    return absl::UnimplementedError(absl::StrCat("from ", before.ToString(), " to ", dst.ToString(),
+                                                 ": the result so far in one format"));
   }
   RowsProblem p{.types = TypesOf(op, src, dst)};
   p.rows = src.shape[2];
@@ -136,14 +136,15 @@ absl::StatusOr<KernelList> MakePoolingRows(const PoolingRows& op, const KernelRe
   p.count = static_cast<float>(op.param().rows * p.columns);
   p.src = StridesOf(src);
   const ImageStrides to = StridesOf(dst);
-  p.src_lane = blocked ? 1 : p.src.c;
-  p.dst_lane = blocked ? 1 : to.c;
+  p.src_lane = reads_blocks ? 1 : p.src.c;
+  p.dst_lane = writes_blocks ? 1 : to.c;
   const PoolFunction pool = src.dtype == DType::kFloat32 ? FunctionFor<float>(op.param().mode)
                             : src.dtype == DType::kQuantizedS8
                                 ? FunctionFor<int8_t>(op.param().mode)
                                 : FunctionFor<uint8_t>(op.param().mode);
   // Padding channels are zeros, and so are their results.
-  const int64_t channels = blocked ? ChannelBlocks(src.shape[1]) * kLanes : src.shape[1];
+  const bool reads_padding = reads_blocks && writes_blocks;
+  const int64_t channels = reads_padding ? ChannelBlocks(src.shape[1]) * kLanes : src.shape[1];
   const int64_t groups = CeilDivide(channels, kLanes), batch = src.shape[0];
   const int64_t grain = std::max<int64_t>(1, kElementsPerThread / (p.rows * p.columns * kLanes));
   const auto src_bytes = SizeOf(src.dtype), dst_bytes = SizeOf(dst.dtype);
@@ -154,10 +155,13 @@ absl::StatusOr<KernelList> MakePoolingRows(const PoolingRows& op, const KernelRe
     ParallelFor(threads, batch * groups, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t n = i / groups, g = i % groups;
-        const int64_t read = n * p.src.n + g * (blocked ? p.src.c : kLanes * p.src.c);
-        const int64_t written = n * to.n + g * (blocked ? to.c : kLanes * to.c);
+        const int64_t read = n * p.src.n + g * (reads_blocks ? p.src.c : kLanes * p.src.c);
+        const int64_t written = n * to.n + g * (writes_blocks ? to.c : kLanes * to.c);
+        const int64_t count = std::min(kLanes, channels - g * kLanes);
+        char* const result = args.Output<char>(0) + written * dst_bytes;
         pool(p, from + read * src_bytes, p.first ? nullptr : before + written * before_bytes,
-             args.Output<char>(0) + written * dst_bytes, std::min(kLanes, channels - g * kLanes));
+             result, count);
+        if (writes_blocks) std::fill(result + count * dst_bytes, result + kLanes * dst_bytes, 0);
       }
     });
   });

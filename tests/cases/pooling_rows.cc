@@ -22,9 +22,12 @@ void AddFloats(Cases& cases) {
       const HostTensor before = cases.Tensor({shape[0], shape[1], 1, 1});
       cases.AddImages({"first", Rows(mode, 0), {strip}});
       cases.AddImages({"only", Rows(mode, shape[2]), {strip}});
+      // The image may be a row-major one, of few channels, and the results in blocks.
+      cases.AddFormatPairs({"first from planes", Rows(mode, 0), {strip}}, {true}, true);
       for (const int64_t rows : {int64_t{0}, shape[2] + 2}) {
         KernelCase test{"next", Rows(mode, rows), {strip, before}};
         cases.AddImages(test, {true, true});
+        cases.AddFormatPairs(test, {true, true}, true);
         test.in_place = 1;
         cases.AddImages(test, {true, true});
       }
