@@ -18,11 +18,11 @@ struct ImageLayout {
     return n * step.n + channel / block * step.c + channel % block;
   }
   int64_t Offset(int64_t n, int64_t channel, int64_t row, int64_t column) const {
-    return Offset(n, channel) + row * step.h + column * block;
+    return Offset(n, channel) + row * step.h + column * step.w;
   }
   bool blocked() const { return block == kChannelBlock; }
 
-  int64_t block = 1;  // adjacent channels, which is also the step between pixels
+  int64_t block = 1;  // channels of a block
   ImageStrides step;
 };
 

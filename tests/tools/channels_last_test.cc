@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "absl/strings/str_cat.h"
+#include "opr/convolution.h"
 #include "opr/dimshuffle.h"
 #include "opr/elemwise.h"
 #include "serialization/native/writer.h"
@@ -107,6 +108,28 @@ TEST_F(ChannelsLastTest, ImagesAreNotCopied) {
   const ProcessResult plan = Ashlar("plan zoo.ash --input-layout nhwc --json");
   for (const auto& chunk : plan.Json()["chunks"]) {
     EXPECT_THAT(chunk["name"].get<std::string>(), Not(HasSubstr("layout/")));
+  }
+}
+
+// Of images of few channels, of an incomplete block and of several, by dense convolutions and by
+// channel.
+TEST_F(ChannelsLastTest, ConvolutionsOfAnyChannels) {
+  std::mt19937_64 random(9);
+  for (const int64_t channels : {1, 3, 8, 9, 15, 16, 20}) {
+    for (const bool by_channel : {false, true}) {
+      SCOPED_TRACE(absl::StrCat(channels, by_channel ? " by channel" : ""));
+      GraphMaker maker;
+      const int x = maker.Input("x", {2, channels, 13, 11});
+      ConvolutionParam param;
+      param.stride_h = 2;
+      param.pad_h = param.pad_w = 1;
+      param.sparse = by_channel ? SparseMode::kGroup : SparseMode::kDense;
+      const Shape filter = by_channel ? Shape{channels, 1, 1, 3, 3} : Shape{20, channels, 3, 3};
+      const int weights = maker.Constant(RandomTensor(random, filter));
+      maker.Output(maker.Add<ConvolutionForward>(param, {x, weights}, "y"));
+      ASSERT_TRUE(IsOk(WriteModel(std::move(maker).Build(), Path("conv.ash"))));
+      ExpectSameArenaAndBits("conv.ash", RandomTensor(random, {2, 13, 11, channels}));
+    }
   }
 }
 

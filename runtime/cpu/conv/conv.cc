@@ -166,7 +166,7 @@ absl::StatusOr<KernelList> MakeConvBias(const ConvBiasForward& op, const KernelR
 template <typename Op>
 bool ReadsImageInNHWC(const Op& op, const KernelRequest& request) {
   const absl::StatusOr<ConvProblem> problem = ReadConvolution(request, ParamOf(op));
-  return problem.ok() && problem->src.dtype == DType::kFloat32 && PanelConvolutionFits(*problem);
+  return problem.ok() && problem->src.dtype == DType::kFloat32 && !IsBlocked(problem->src.format);
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ void AddRun(const Convolution& convolution, const Segment& segment, int64_t begi
         x[k] = src + layout.Offset(0, segment.group * geometry.in_channels + begin + k, y,
                                    first + range.begin * w.stride);
       }
-      AddProducts<kCount>(x, w.stride * layout.block,
+      AddProducts<kCount>(x, w.stride * layout.step.w,
                           filter + (tap_h * w.window + tap_w) * kCount * kLanes,
                           sums + range.begin * kLanes, range.end - range.begin);
     }
