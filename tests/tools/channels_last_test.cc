@@ -111,8 +111,8 @@ TEST_F(ChannelsLastTest, ImagesAreNotCopied) {
   }
 }
 
-// Of images of few channels, of an incomplete block and of several, by dense convolutions and by
-// channel.
+// Dense convolutions and convolutions by channel read images of few channels, of an incomplete
+// block and of several.
 TEST_F(ChannelsLastTest, ConvolutionsOfAnyChannels) {
   std::mt19937_64 random(9);
   for (const int64_t channels : {1, 3, 8, 9, 15, 16, 20}) {
