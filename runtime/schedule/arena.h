@@ -3,6 +3,7 @@
 #ifndef ASHLAR_RUNTIME_SCHEDULE_ARENA_H_
 #define ASHLAR_RUNTIME_SCHEDULE_ARENA_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -52,6 +53,10 @@ class ArenaSimulator {
   void SetProgress(int node, Progress progress) { progress_[node] = progress; }
   void SetLive(int64_t live) { live_ = live; }
 
+  // The most bytes of memory that one search for an order has taken.
+  int64_t search_bytes() const { return search_bytes_; }
+  void NoteSearch(int64_t bytes) { search_bytes_ = std::max(search_bytes_, bytes); }
+
   // Return the trees of placements that some nodes read or write, and their share of live().
   std::vector<int> TreesOf(absl::Span<const int> nodes) const;
   int64_t LiveBytesIn(absl::Span<const int> trees) const;
@@ -86,6 +91,7 @@ class ArenaSimulator {
   std::vector<std::vector<Candidate>> overwrites_;  // by node: for each output the best first
   std::vector<Progress> progress_;                  // by node
   int64_t live_ = 0;
+  int64_t search_bytes_ = 0;
   mutable std::vector<char> covered_;  // by storage: counted by LiveBytes, itself or in its parent
 };
 

@@ -2,6 +2,7 @@
 // in SERENITY: Ahn et al. 2020, "Ordering Chaos: Memory-Aware Scheduling of Irregularly Wired
 // Neural Networks for Edge Devices"), least peak first, pruned by a bound for each task.
 #include <algorithm>
+#include <bit>
 #include <queue>
 #include <tuple>
 #include <utility>
@@ -32,8 +33,12 @@ struct Edge {
 // in place of the sum). Visits each set of tasks once, with its least peak. If the budget is the
 // least peak from the start, the order is the first one depth-first.
 ExactOrder SearchWithin(OrderWalk& walk, int64_t budget, int64_t max_effort) {
-  std::vector<Edge> open;
+  struct OpenEdge {
+    int state, task;
+  };
+  Chunked<OpenEdge> open;
   std::priority_queue<Edge> over_budget;
+  size_t most_over_budget = 0;
   const auto save = [&]() {
     const int state = walk.Save();
     if (state < 0) return;
@@ -41,29 +46,38 @@ ExactOrder SearchWithin(OrderWalk& walk, int64_t budget, int64_t max_effort) {
     for (int task : ready) {
       const Edge edge = {state, task, walk.StepBytes(task)};
       if (edge.bytes <= budget) {
-        open.push_back(edge);
+        open.push_back({state, task});
       } else {
         over_budget.push(edge);
+        most_over_budget = std::max(most_over_budget, over_budget.size());
       }
     }
+  };
+  const auto count_bytes = [&] {  // the queue doubles when it grows, and is there twice meanwhile
+    walk.AddBytes(open.bytes() +
+                  static_cast<int64_t>(std::bit_ceil(most_over_budget) * sizeof(Edge)));
   };
   walk.Settle(budget);
   save();
   while (!walk.done()) {
-    if (walk.effort() > max_effort) return {{}, budget, walk.effort()};
+    if (walk.effort() > max_effort) {
+      count_bytes();
+      return {{}, budget, walk.effort()};
+    }
     if (open.empty()) {
       budget = over_budget.top().bytes;
       while (!over_budget.empty() && over_budget.top().bytes == budget) {
-        open.push_back(over_budget.top());
+        open.push_back({over_budget.top().state, over_budget.top().task});
         over_budget.pop();
       }
     }
-    const Edge edge = open.back();
+    const OpenEdge edge = open.back();
     open.pop_back();
     walk.Load(edge.state);
     walk.Advance(edge.task, budget);
     if (!walk.done()) save();
   }
+  count_bytes();
   return {walk.Path(), budget, walk.effort()};
 }
 

@@ -105,6 +105,7 @@ Schedule ScheduleMemory(const Graph& graph, const StorageModel& model,
     schedule.peak_bytes = std::max(schedule.peak_bytes, segment.peak);
     schedule.bound_bytes = std::max(schedule.bound_bytes, segment.bound);
   }
+  schedule.search_bytes = arena.search_bytes();
   schedule.exact = schedule.peak_bytes == schedule.bound_bytes;
   schedule.order = InsertFreeNodes(order, model.scheduled, producers);
   return schedule;

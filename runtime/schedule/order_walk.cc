@@ -16,11 +16,16 @@ constexpr size_t kLongestRange = 64;
 }  // namespace
 
 size_t OrderWalk::KeyHash::operator()(int state) const {
-  return absl::Hash<absl::Span<const uint64_t>>()(walk->KeyOf(state));
+  size_t hash = 0;
+  for (size_t i = 0; i < walk->words_; ++i) hash = absl::HashOf(hash, walk->KeyWord(state, i));
+  return hash;
 }
 
 bool OrderWalk::KeyEqual::operator()(int a, int b) const {
-  return walk->KeyOf(a) == walk->KeyOf(b);
+  for (size_t i = 0; i < walk->words_; ++i) {
+    if (walk->KeyWord(a, i) != walk->KeyWord(b, i)) return false;
+  }
+  return true;
 }
 
 OrderWalk::OrderWalk(ArenaSimulator& arena, const TaskGraph& graph, int segment)
@@ -36,7 +41,11 @@ OrderWalk::OrderWalk(ArenaSimulator& arena, const TaskGraph& graph, int segment)
   }
 }
 
-OrderWalk::~OrderWalk() { arena_.Undo(tasks_, live_before_); }
+OrderWalk::~OrderWalk() {
+  arena_.Undo(tasks_, live_before_);
+  const auto slots = static_cast<int64_t>(known_.capacity() * (sizeof(int) + 1));
+  arena_.NoteSearch(states_.bytes() + keys_.bytes() + saved_.bytes() + slots + more_bytes_);
+}
 
 bool OrderWalk::CanRun(int task) const {
   return graph_.segment_of[task] == segment_ && !arena_.HasRun(task) &&
@@ -138,23 +147,26 @@ void OrderWalk::Commit(absl::Span<const int> range) {
 
 int OrderWalk::Save() {
   const int state = static_cast<int>(states_.size());
-  keys_.resize(keys_.size() + words_);
-  uint64_t* key = keys_.data() + state * words_;
-  for (size_t i = 0; i < tasks_.size(); ++i) {
-    key[i / 64] |= uint64_t{arena_.HasRun(tasks_[i])} << (i % 64);
+  for (size_t word = 0; word < words_; ++word) {
+    uint64_t key = 0;
+    for (size_t i = 64 * word; i < std::min(tasks_.size(), 64 * (word + 1)); ++i) {
+      key |= uint64_t{arena_.HasRun(tasks_[i])} << (i % 64);
+    }
+    keys_.push_back(key);
   }
   effort_ += words_;
   if (!known_.insert(state).second) {
-    keys_.resize(keys_.size() - words_);
+    keys_.pop_back(words_);
     return -1;
   }
+  const auto end = [&] { return static_cast<uint32_t>(saved_.size()); };
   State s;
   s.parent = at_;
-  s.moves_begin = saved_.size();
-  saved_.insert(saved_.end(), moves_.begin(), moves_.end());
-  s.moves_end = s.ready_begin = saved_.size();
-  saved_.insert(saved_.end(), ready_.begin(), ready_.end());
-  s.ready_end = saved_.size();
+  s.moves_begin = end();
+  for (const int task : moves_) saved_.push_back(task);
+  s.moves_end = end();
+  for (const int task : ready_) saved_.push_back(task);
+  s.ready_end = end();
   s.num_run = num_run_;
   s.live = arena_.live();
   s.peak = peak_;
@@ -170,9 +182,8 @@ void OrderWalk::Load(int state) {
   if (state == at_) {
     arena_.Undo(moves_, s.live);
   } else {
-    const absl::Span<const uint64_t> key = KeyOf(state);
     for (size_t i = 0; i < tasks_.size(); ++i) {
-      arena_.SetProgress(tasks_[i], key[i / 64] >> (i % 64) & 1
+      arena_.SetProgress(tasks_[i], KeyWord(state, i / 64) >> (i % 64) & 1
                                         ? ArenaSimulator::Progress::kRun
                                         : ArenaSimulator::Progress::kPending);
     }
@@ -181,7 +192,8 @@ void OrderWalk::Load(int state) {
   }
   at_ = state;
   moves_.clear();
-  ready_.assign(saved_.begin() + s.ready_begin, saved_.begin() + s.ready_end);
+  ready_.clear();
+  for (size_t i = s.moves_end; i < s.ready_end; ++i) ready_.push_back(saved_[i]);
   num_run_ = s.num_run;
   peak_ = s.peak;
 }

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
 #include "runtime/schedule/arena.h"
+#include "runtime/schedule/chunked.h"
 #include "runtime/schedule/tasks.h"
 
 namespace ashlar {
@@ -52,11 +53,14 @@ class OrderWalk {
   // Restores a saved state.
   void Load(int state);
 
+  // Counts bytes that the search takes besides the walk (ArenaSimulator::search_bytes).
+  void AddBytes(int64_t bytes) { more_bytes_ += bytes; }
+
  private:
   struct State {
     int parent = -1;
-    size_t moves_begin = 0, moves_end = 0;  // in saved_, moves from the parent
-    size_t ready_begin = 0, ready_end = 0;  // in saved_
+    // In saved_: the moves from the parent, then the ready tasks. The effort keeps them small.
+    uint32_t moves_begin = 0, moves_end = 0, ready_end = 0;
     int num_run = 0;
     int64_t live = 0;
     int64_t peak = 0;
@@ -71,9 +75,7 @@ class OrderWalk {
     bool operator()(int a, int b) const;
   };
 
-  absl::Span<const uint64_t> KeyOf(int state) const {
-    return absl::MakeConstSpan(keys_).subspan(state * words_, words_);
-  }
+  uint64_t KeyWord(int state, size_t word) const { return keys_[state * words_ + word]; }
   bool CanRun(int task) const;
   // Takes the free tasks among the neighbors of the moves from index `first` on.
   void TakeFree(size_t first, int64_t budget);
@@ -96,9 +98,10 @@ class OrderWalk {
   int64_t peak_ = 0;
   int64_t effort_ = 0;
 
-  std::vector<State> states_;
-  std::vector<uint64_t> keys_;
-  std::vector<int> saved_;
+  int64_t more_bytes_ = 0;
+  Chunked<State> states_;
+  Chunked<uint64_t> keys_;
+  Chunked<int> saved_;
   absl::flat_hash_set<int, KeyHash, KeyEqual> known_;
 };
 

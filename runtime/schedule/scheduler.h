@@ -23,6 +23,8 @@ struct Schedule {
   bool exact = false;  // no order has a smaller peak
   // MegEngine's `input_update_time` of each node in `order`; empty for other schedulers.
   std::vector<int> input_update_time;
+  // Bytes of memory that the search for the order took at most, all freed.
+  int64_t search_bytes = 0;
 };
 
 // In all these functions `workspace` is bytes by node, and `model` was built from `graph`.
