@@ -74,6 +74,8 @@ absl::Status StreamWeights(PlannedGraph& planned) {
   const std::optional<int64_t>& budget = planned.request.target.weights_budget;
   if (!budget) return absl::OkStatus();
   const WindowProblem problem = ProblemOf(planned);
+  planned.weights.window = PlanReadAhead(problem, *budget);
+  if (planned.weights.window) return absl::OkStatus();
   ASHLAR_ASSIGN_OR_RETURN(const LeastWindow least, FindLeastWindow(problem));
   if (least.bytes > *budget) {
     return DoesNotFit(

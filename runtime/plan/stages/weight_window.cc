@@ -218,6 +218,10 @@ absl::StatusOr<LeastWindow> FindLeastWindow(const WindowProblem& problem) {
   return LeastWindow{plan.plan.arena, static_cast<int>(plan.bottleneck_step)};
 }
 
+std::optional<WeightWindow> PlanReadAhead(const WindowProblem& problem, int64_t budget) {
+  return Planner(problem).Best(budget);
+}
+
 absl::StatusOr<WeightWindow> PlanWindow(const WindowProblem& problem, int64_t budget) {
   const Planner planner(problem);
   std::optional<WeightWindow> window = planner.Best(budget);

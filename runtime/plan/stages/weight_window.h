@@ -5,6 +5,7 @@
 #define ASHLAR_RUNTIME_PLAN_STAGES_WEIGHT_WINDOW_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -48,6 +49,10 @@ struct LeastWindow {
   int step = 0;  // the step that needs it
 };
 absl::StatusOr<LeastWindow> FindLeastWindow(const WindowProblem& problem);
+
+// The same window as PlanWindow's if weights can be read ahead in it, without a search for the
+// least one, which takes megabytes; nothing otherwise.
+std::optional<WeightWindow> PlanReadAhead(const WindowProblem& problem, int64_t budget);
 
 // Plans a window of at most `budget` bytes, at least FindLeastWindow's, for the least expected time
 // of a run, then for the fewest bytes read.

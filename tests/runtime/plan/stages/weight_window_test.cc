@@ -91,6 +91,10 @@ TEST(WeightWindowTest, NoReadOverwritesAWeightInUse) {
       const WeightWindow again = Value(PlanWindow(problem, budget));
       EXPECT_EQ(again.offsets, window.offsets);
       EXPECT_EQ(again.resident, window.resident);
+      if (const std::optional<WeightWindow> ahead = PlanReadAhead(problem, budget)) {
+        EXPECT_EQ(ahead->offsets, window.offsets);
+        EXPECT_EQ(ahead->resident, window.resident);
+      }
     }
   }
 }
