@@ -14,13 +14,21 @@
 #include "runtime/plan/plan_graph.h"
 #include "runtime/plan/record/packed_parts.h"
 #include "runtime/plan/stages/memory_need.h"
+#include "runtime/plan/total_plan.h"
 #include "serialization/native/reader.h"
 
 namespace ashlar {
 namespace {
 
+// Windows that are tried within a total: the plan of each says what it takes besides.
+constexpr int kWindows = 4;
+
 void Tell(const NoteListener& note, const std::string& text) {
   if (note) note(text);
+}
+
+void TellOfStreaming(const NoteListener& note, const Model& model) {
+  Tell(note, absl::StrCat(model.file.name, ": streams its packed weights after all"));
 }
 
 // An error of a budget, which names no model.
@@ -49,23 +57,29 @@ bool FitsTotal(const absl::StatusOr<std::unique_ptr<PlannedGraph>>& planned,
   return NeedOf(**planned, total.process_bytes).total() <= total.bytes;
 }
 
-// Streams packed weights in the bytes that a budget for the total leaves for them. If these are too
-// few, ResourceExhausted with the total for the smallest window.
+// Streams packed weights in the bytes that a budget for the total leaves for them beside `rest`,
+// the need of all others. If these are too few, ResourceExhausted with the total for the smallest
+// window.
 absl::StatusOr<std::shared_ptr<const Executable>> StreamedWithinTotal(const PackedModel& packed,
-                                                                      PlanRequest request) {
-  PlanRequest whole = request;
-  whole.target.total.reset();
-  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
-                          Executable::FromPacked(packed, whole));
-  const MemoryNeed need =
-      NeedOf(executable->planned(), request.target.total->process_bytes, /*in_file=*/true);
-  request.target.weights_budget =
-      std::max<int64_t>(request.target.total->bytes - (need.total() - need.file), 1);
-  absl::StatusOr<std::shared_ptr<const Executable>> streamed =
-      Executable::FromPacked(packed, request);
-  if (const std::optional<int64_t> window = NeededBytes(streamed.status())) {
-    request.target.weights_budget = *window;
+                                                                      PlanRequest request,
+                                                                      int64_t rest) {
+  const TotalBudget& total = *request.target.total;
+  int64_t window = std::max<int64_t>(total.bytes - rest, 1);
+  absl::StatusOr<std::shared_ptr<const Executable>> streamed;
+  for (int i = 0; i < kWindows; ++i) {
+    request.target.weights_budget = window;
+    streamed = nullptr;  // before the next plan
     streamed = Executable::FromPacked(packed, request);
+    if (const std::optional<int64_t> least = NeededBytes(streamed.status())) {
+      window = *least;
+      continue;
+    }
+    ASHLAR_RETURN_IF_ERROR(streamed.status());
+    // A plan with more reads takes more memory, too.
+    const MemoryNeed need = NeedOf((*streamed)->planned(), total.process_bytes, /*in_file=*/true);
+    const int64_t left = total.bytes - (need.total() - need.planning - need.weights);
+    if (need.total() <= total.bytes || left <= 0 || left >= window) break;
+    window = left;
   }
   ASHLAR_RETURN_IF_ERROR(streamed.status());
   return WithinTotal(*std::move(streamed), request);
@@ -98,9 +112,15 @@ absl::flat_hash_set<const void*> UnreadConstants(const Graph& model, const Plann
 }
 
 // The packed part of the file, or for a recorded plan as much of it as that plan packs alike;
-// neither, with a note that says why, where it does not suit.
+// neither, with a note that says why, where it does not suit. If it is too large for a total, and
+// could be streamed, `large` becomes it.
+struct LargePacked {
+  PackedModel packed;
+  int64_t rest;  // bytes that a plan takes besides the weights
+};
 absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request,
-                                        const NoteListener& note) {
+                                        const NoteListener& note,
+                                        std::optional<LargePacked>& large) {
   PlannedModel result;
   if (PackedFor(model, request.target) == nullptr) return result;
   if (!model.packed) {
@@ -112,10 +132,18 @@ absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request
     if (!packed.ok()) return Annotate(packed.status(), model.file.name);
     model.packed = *std::move(packed);
   }
-  const PackedModel packed = *model.packed;
+  const PackedModel& packed = *model.packed;  // a copy would take as much as a plan
   absl::StatusOr<std::shared_ptr<const Executable>> executable =
       Executable::FromPacked(packed, request);
-  if (executable.ok()) executable = WithinTotal(*std::move(executable), request);
+  std::optional<int64_t> rest;
+  bool never = false;  // whether no plan with all weights in memory fits
+  if (const auto& total = request.target.total; total && executable.ok()) {
+    const PlannedGraph& planned = (*executable)->planned();
+    const MemoryNeed need = NeedOf(planned, total->process_bytes, /*in_file=*/true);
+    rest = need.total() - need.planning - need.weights - need.file;
+    never = LeastTotal(planned, total->process_bytes) > total->bytes;
+    executable = WithinTotal(*std::move(executable), request);
+  }
   if (executable.ok()) {
     result.packed = *std::move(executable);
     return result;
@@ -125,6 +153,14 @@ absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request
   }
   if (request.target.weights_budget) {  // weights that are packed anew cannot be streamed
     return Annotate(executable.status(), model.file.name);
+  }
+  if (never) {  // a refusal below names the other ways, too
+    auto streamed = StreamedWithinTotal(packed, request, *rest);
+    if (streamed.ok()) {
+      TellOfStreaming(note, model);
+      result.packed = *std::move(streamed);
+      return result;
+    }
   }
   if (request.planning.recorded != nullptr) {
     absl::StatusOr<std::unique_ptr<PlannedGraph>> planned =
@@ -136,6 +172,7 @@ absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request
     }
     if (!absl::IsFailedPrecondition(planned.status())) return planned.status();
   }
+  if (rest) large = LargePacked{*std::move(model.packed), *rest};
   ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
   Tell(note, absl::StrCat(model.file.name, ": ", executable.status().message(), "; packing anew"));
   for (const auto& file : FilesOf(model)) file->DropResidentPages();
@@ -152,18 +189,17 @@ const PackedModel* PackedFor(const Model& model, const PlanTarget& target) {
 
 absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
                                        const NoteListener& note) {
-  std::optional<PackedModel> packed;
-  if (request.target.total && !request.target.weights_budget) packed = model.packed;
-  ASHLAR_ASSIGN_OR_RETURN(PlannedModel result, FromPacked(model, request, note));
+  std::optional<LargePacked> large;
+  ASHLAR_ASSIGN_OR_RETURN(PlannedModel result, FromPacked(model, request, note, large));
   if (result.packed != nullptr || result.planned != nullptr) return result;
   absl::StatusOr<std::unique_ptr<PlannedGraph>> planned =
       PlanGraph(std::move(model.graph), request);
   if (request.target.total && !FitsTotal(planned, *request.target.total)) {
     std::optional<int64_t> need;  // of streamed weights
-    if (packed) {
-      auto streamed = StreamedWithinTotal(*packed, request);
+    if (large) {
+      auto streamed = StreamedWithinTotal(large->packed, request, large->rest);
       if (streamed.ok()) {
-        Tell(note, absl::StrCat(model.file.name, ": streams its packed weights after all"));
+        TellOfStreaming(note, model);
         result.packed = *std::move(streamed);
         return result;
       }

@@ -5,12 +5,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 
 #include "graph/host_memory.h"
 #include "graph/status.h"
 
 namespace ashlar {
+namespace {
+
+// The system maps up to so many bytes around a page that is read, if it has them cached.
+constexpr std::ptrdiff_t kAround = 2 << 20;
+
+}  // namespace
 
 absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::string& path) {
   // O_NONBLOCK: opening a FIFO must not wait for a writer.
@@ -62,10 +70,12 @@ void MappedFile::DropResidentPages(const void* data, int64_t bytes) const {
   const uint8_t* const first = static_cast<const uint8_t*>(data);
   const absl::Span<const uint8_t> all = this->bytes();
   if (bytes <= 0 || first < all.data() || first + bytes > all.data() + all.size()) return;
+  const uint8_t* const begin = first - std::min<std::ptrdiff_t>(kAround, first - all.data());
+  const std::ptrdiff_t behind = all.data() + all.size() - (first + bytes);
+  const uint8_t* const end = first + bytes + std::min<std::ptrdiff_t>(kAround, behind);
   const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(first) / page * page;
-  const uintptr_t end = reinterpret_cast<uintptr_t>(first) + static_cast<uintptr_t>(bytes);
-  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  const uintptr_t whole = reinterpret_cast<uintptr_t>(begin) / page * page;
+  madvise(reinterpret_cast<void*>(whole), reinterpret_cast<uintptr_t>(end) - whole, MADV_DONTNEED);
 }
 
 }  // namespace ashlar

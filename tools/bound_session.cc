@@ -4,8 +4,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
+#include "runtime/device/code_pages.h"
 
 namespace ashlar {
+
+void LetGoOfUsedCode(const PlannedGraph& planned) {
+  const bool limited = planned.weights.window || planned.request.target.total;
+  if (planned.device->is_host() && limited) LetGoOfCode();
+}
 
 absl::StatusOr<std::unique_ptr<BoundSession>> BoundSession::Create(Model model,
                                                                    const PlanRequest& request,
@@ -33,6 +39,7 @@ absl::StatusOr<std::unique_ptr<BoundSession>> BoundSession::Bind(
   for (size_t i = 0; i < outputs.size(); ++i) {
     bound->outputs_.emplace_back(executable->graph().outputs()[i].name, std::move(outputs[i]));
   }
+  LetGoOfUsedCode(executable->planned());  // runs need other pages, and touch the arena
   return bound;
 }
 

@@ -47,6 +47,10 @@ class BoundSession {
   std::unique_ptr<Session> session_;
 };
 
+// Within a budget for the total, or with streamed weights: lets go of the code that was used so
+// far, before another part of the program needs memory.
+void LetGoOfUsedCode(const PlannedGraph& planned);
+
 // Prints a note if runs could not be recorded (Session::recording_status).
 void NoteRecording(const absl::Status& status, Console& console);
 

@@ -26,6 +26,7 @@
 #include "library/printable.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/host_processor.h"
+#include "runtime/device/code_pages.h"
 #include "runtime/device/device_library.h"
 #include "runtime/mcu/mcu_device.h"
 #include "runtime/measure/process_memory.h"
@@ -92,6 +93,7 @@ absl::Status RunCommand(const Entry& entry, Console& console) {
       values.insert(values.end(), results.begin(), results.end());
     }
     ASHLAR_RETURN_IF_ERROR(CheckOutputFiles(files, std::move(values)));
+    LetGoOfCode();  // of the dynamic linker and of parsing: the command needs other pages
     return command.Run(console);
   } catch (const HostMemoryExhausted& error) {
     return error.status();

@@ -202,7 +202,9 @@ absl::StatusOr<Model> LoadWithStates(Model model, const ModelFlags& flags) {
 
 }  // namespace
 
-absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console, WeightsUse use) {
+namespace {
+
+absl::StatusOr<Model> LoadChanged(const ModelFlags& flags, Console& console, WeightsUse use) {
   const bool changed =
       !flags.then.empty() || !flags.pixels.empty() || !flags.states.empty() || flags.channels_last;
   if (changed && use == WeightsUse::kAsItRuns) use = WeightsUse::kPlain;
@@ -225,6 +227,16 @@ absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console, Weigh
     model = *std::move(last);
   }
   return flags.states.empty() ? std::move(model) : LoadWithStates(std::move(model), flags);
+}
+
+}  // namespace
+
+absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console, WeightsUse use) {
+  ASHLAR_ASSIGN_OR_RETURN(Model model, LoadChanged(flags, console, use));
+  // Reading a model and planning it are never in memory at once.
+  for (const auto& file : FilesOf(model)) file->DropResidentPages();
+  LetGoOfCode();
+  return model;
 }
 
 absl::Status PlanFileError(const absl::Status& status) {
@@ -272,11 +284,13 @@ absl::StatusOr<std::shared_ptr<const Executable>> CompileModel(Model model,
   const DoneWith letting_go = LettingGoOf(model);
   const std::vector<std::shared_ptr<const MappedFile>> files = FilesOf(model);
   console.Progress("planning and packing weights");
+  LetGoOfCode();  // of making inputs and of reading options
   absl::StatusOr<PlannedModel> made = PlanModel(std::move(model), request, console);
   if (!made.ok()) {
     return request.planning.recorded != nullptr ? PlanFileError(made.status()) : made.status();
   }
   if (made->packed == nullptr) ASHLAR_RETURN_IF_ERROR(made->planned->ready());
+  for (const auto& file : files) file->DropResidentPages();
   ASHLAR_RETURN_IF_ERROR(MakeRoom(*made));
   if (made->packed != nullptr) return made->packed;
   absl::StatusOr<std::shared_ptr<const Executable>> executable =

@@ -16,6 +16,8 @@
 namespace ashlar {
 namespace {
 
+constexpr int kDropLocked = 24;  // MADV_DONTNEED_LOCKED, which older headers do not have
+
 // Calls what(address, bytes, whether it is of this library) for all segments of the program and its
 // libraries that are never written: only their pages can be read again from the file.
 template <typename What>
@@ -43,7 +45,9 @@ void ForCode(const What& what) {
 }  // namespace
 
 void LetGoOfCode() {
-  ForCode([](void* code, size_t bytes, bool) { madvise(code, bytes, MADV_DONTNEED); });
+  ForCode([](void* code, size_t bytes, bool) {
+    if (madvise(code, bytes, kDropLocked) != 0) madvise(code, bytes, MADV_DONTNEED);
+  });
 }
 
 absl::Status LockCodeOnUse(CodeOf whose) {

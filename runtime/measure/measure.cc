@@ -259,7 +259,7 @@ absl::StatusOr<Measurement> MeasurePlan(
   result.target = settled.target;
   result.target.budget.reset();
   result.target.total.reset();
-  result.target.weights_budget.reset();  // other plans of this target have no packed file
+  result.weights_budget = std::exchange(result.target.weights_budget, std::nullopt);
   result.planning = settled.planning;
   result.record_use = CountRecordUse(plan);
   Device& device = *plan.device;
@@ -277,6 +277,7 @@ absl::StatusOr<Measurement> MeasurePlan(
   StreamedWeights* const streamed = executable->streamed();
   // The bytes after the states; nobody may change the states' own bytes.
   PatternedEnd state(device, session->state()->memory(), plan.state.bytes);
+  LetGoOfCode();  // of opening the session; runs touch the arena
   int64_t arena_highest = 0, state_highest = 0, window_highest = 0;
   std::vector<int64_t> output_highest;
   for (int pattern : kPatterns) {

@@ -35,9 +35,10 @@ struct PoolMeasurement {
 
 struct Measurement {
   // The plan's target, with the tiles that were found for a budget and without the budget: with
-  // `target` and `planning` the plan can be reproduced.
+  // `target` and `planning` the plan can be reproduced, and with `weights_budget` its window.
   PlanTarget target;
   PlanningOptions planning;
+  std::optional<int64_t> weights_budget;
   RecordUse record_use;
   PoolMeasurement arena, weights, state, input, output;
   HeapCounts heap;         // in the second and later runs together

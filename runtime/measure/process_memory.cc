@@ -20,11 +20,11 @@
 namespace ashlar {
 namespace {
 
-// Measured with the zoo's models: code and data that loading the last weights and running touch,
-// and the heap after planning: 8.3 to 9.1 MB with AVX2, and up to 0.2 MB more since the command has
-// the kernels of generated C and of AMX. Other libraries, or another layout of the
-// code, take some pages more. A kernel that maps files in larger pieces takes up to 0.3 MB more.
-constexpr int64_t kProcess = 11488 << 10;
+// Measured with the zoo's models on x86-64 with AVX-512: code and data that opening a session and
+// running touch, and the heap without a model: 6.2 to 7.1 MB. Other libraries, or another layout of
+// the code, take some pages more. A kernel that maps files in larger pieces takes up to 0.3 MB
+// more.
+constexpr int64_t kProcess = 7320 << 10;
 constexpr int64_t kThread = 128 << 10;  // the used part of its stack, and its share of the heap
 // Addresses for graphs while planning, including memory that the allocator keeps.
 constexpr int64_t kPlanningAddresses = 96 << 20;

@@ -40,9 +40,10 @@ std::vector<int64_t> Integers(const flatbuffers::Vector<int64_t>& vector) {
 
 class GraphReader {
  public:
-  GraphReader(int64_t graph_bytes, absl::Span<const uint8_t> weights,
+  // `file` holds the bytes; null if the caller does.
+  GraphReader(int64_t graph_bytes, absl::Span<const uint8_t> weights, const MappedFile* file,
               std::shared_ptr<const void> owner)
-      : unread_bytes_(graph_bytes), weights_(weights), owner_(std::move(owner)) {}
+      : unread_bytes_(graph_bytes), weights_(weights), file_(file), owner_(std::move(owner)) {}
 
   absl::StatusOr<PackedModel> Read(const fbs::Packed& index) {
     PackedModel packed;
@@ -185,6 +186,10 @@ class GraphReader {
                     " bytes at a multiple of ", kWeightAlignment);
     }
     if (bytes <= kMostSizesBytes) {
+      // Inference reads it soon, or never. The system maps pages around it, too.
+      if (file_ != nullptr && ++loaded_ % kLoadedTogether == 0) {
+        file_->DropResidentPages(weights_.data(), static_cast<int64_t>(weights_.size()));
+      }
       ASHLAR_RETURN_IF_ERROR(LoadIfMapped(weights_.data() + offset, static_cast<int64_t>(bytes)));
     }
     const HostTensor value =
@@ -294,11 +299,14 @@ class GraphReader {
   }
 
   static constexpr int kWorkspace = -1;
+  static constexpr int kLoadedTogether = 16;  // constants whose pages may be resident at once
 
   int64_t unread_bytes_;
   std::vector<int> vars_;          // by index in the file: var of the graph, or kWorkspace
   bool pooled_constants_ = false;  // constants may lack values
   absl::Span<const uint8_t> weights_;
+  const MappedFile* file_;
+  int loaded_ = 0;
   std::shared_ptr<const void> owner_;
 };
 
@@ -343,7 +351,7 @@ absl::StatusOr<Graph> Read(absl::Span<const uint8_t> bytes, const MappedFile* fi
   ASHLAR_ASSIGN_OR_RETURN(const fbs::Model* const model,
                           VerifiedRoot<fbs::Model>(section, "graph section"));
   GraphReader reader(static_cast<int64_t>(section.size()),
-                     bytes.subspan(header->weights_offset, header->weights_bytes),
+                     bytes.subspan(header->weights_offset, header->weights_bytes), file,
                      std::move(owner));
   absl::StatusOr<Graph> graph = reader.Read(*model);
   if (graph.ok() && fixed != nullptr) *fixed = FixedAxesOf(*model);
@@ -391,7 +399,7 @@ absl::StatusOr<std::optional<PackedModel>> ReadPacked(absl::Span<const uint8_t> 
   ASHLAR_ASSIGN_OR_RETURN(const fbs::Packed* const root,
                           VerifiedRoot<fbs::Packed>(index, "packed section's index"));
   GraphReader reader(static_cast<int64_t>(index.size()),
-                     bytes.subspan(header.weights_offset, header.weights_bytes), owner);
+                     bytes.subspan(header.weights_offset, header.weights_bytes), file, owner);
   absl::StatusOr<PackedModel> packed = reader.Read(*root);
   if (!packed.ok()) return Annotate(packed.status(), "packed section");
   if (header.has_checksums) {

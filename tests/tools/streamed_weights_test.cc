@@ -174,11 +174,7 @@ TEST_F(StreamedFileTest, RunsInAControlGroupOfThePlannedTotal) {
             0);
   const std::string options = "wide.packed.ash --weights-budget 1MiB --threads 1";
   const nlohmann::json plan = Ashlar("plan --json " + options).Json();
-  const nlohmann::json& parts = plan["total"]["parts"];
-  int64_t limit = 0;  // planning needs more only in pages of files, which the system may drop
-  for (const char* part : {"arena", "packed_weights", "input", "output", "process"}) {
-    limit += parts[absl::StrCat(part, "_bytes")].get<int64_t>();
-  }
+  const int64_t limit = plan["total"]["planned_bytes"];
   const int64_t streamed = plan["weights_window"]["read_bytes"];
   ASSERT_LT(2 * limit, streamed) << "the weights would not fit";
   const MemoryGroup group(limit);

@@ -107,6 +107,7 @@ class RunCommand final : public Command {
     }
     const double ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    LetGoOfUsedCode(session->planned());  // writing needs other pages
     if (!output_.empty()) ASHLAR_RETURN_IF_ERROR(WriteNpz(outputs, output_));
 
     Json document = console.Document(execution_.device, execution_.threads);

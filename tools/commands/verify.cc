@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "graph/parse.h"
 #include "graph/status.h"
+#include "runtime/device/code_pages.h"
 #include "runtime/measure/measure.h"
 #include "tools/command.h"
 #include "tools/exit_code.h"
@@ -84,7 +85,10 @@ class VerifyCommand final : public Command {
       model.at_own_shapes.reset();
     }
     const auto plan = [&]() -> absl::StatusOr<PlanToMeasure> {
+      const std::vector<std::shared_ptr<const MappedFile>> files = FilesOf(model);
+      LetGoOfCode();  // of making inputs and of reading options
       ASHLAR_ASSIGN_OR_RETURN(PlannedModel made, PlanModel(std::move(model), request, console));
+      for (const auto& file : files) file->DropResidentPages();
       return PlanToMeasure{std::move(made.planned), std::move(made.packed)};
     };
     absl::StatusOr<Measurement> measured = MeasurePlan(plan, request, std::move(inputs), measure_);
@@ -93,7 +97,7 @@ class VerifyCommand final : public Command {
     }
     Measurement measurement = *std::move(measured);
     // Plan the same tiles: with guards, a budget would give others, or none.
-    const std::optional<int64_t> window = request.target.weights_budget;
+    const std::optional<int64_t> window = measurement.weights_budget;
     request.target = measurement.target;
     request.planning = measurement.planning;
     request.debug.understate_bytes = 0;
@@ -121,6 +125,7 @@ class VerifyCommand final : public Command {
     request.target.weights_budget = window;
     request.debug.guard_bytes = kGuardBytes;
     ASHLAR_ASSIGN_OR_RETURN(const PlannedModel made, PlanModel(std::move(model), request, console));
+    LetGoOfCode();  // of planning, which would stay: code is locked as it is used
     return CheckGuards(made.packed, inputs);
   }
 

@@ -9,16 +9,26 @@
 namespace ashlar {
 namespace {
 
-// Heap bytes for a node of the planned graph: the node, its kernel, its step.
-constexpr int64_t kNodeBytes = 1024;
+// Heap bytes for a node of the planned graph while it runs: the node, its kernel, its step.
+constexpr int64_t kNodeBytes = 9 << 8;
+// Bytes of streaming weights: its code, and the stacks of the threads that read.
+constexpr int64_t kStreaming = 512 << 10;
+// Bytes that packing weights takes of code, and that plans which were tried before leave in the
+// heap.
+constexpr int64_t kPacking = 512 << 10;
 // Heap bytes that a search for tiles leaves unused between the parts of its plan, and that a search
 // for another rewrite leaves between the parts of both plans.
 constexpr int64_t kSearchLeaves = 1 << 20, kNextSearchLeaves = 3 << 20;
-// Bytes in use while planning, measured with the zoo's models:
-// - kPlanning: code that only loading and planning execute;
-// - kPlanningNode: by node, the heap of the model's graph and its rewrites;
+// Bytes that the process takes before a run more than in it, when the pools of the run are empty,
+// measured with the zoo's models:
+// - kStarting: code, until the command begins;
+// - kPlanning: code that only planning executes. The pages of each phase are let go of;
+// - kPlanningNode: by node, the heap of the model's graph and its rewrites, and code for it;
+// - kOrdering, kOrderingNode: the same before the order of the nodes is searched for;
 // - kAround: for each constant that is read, the pages of the file that the system maps around it.
-constexpr int64_t kPlanning = 9 << 19, kPlanningNode = 6 << 10, kAround = 64 << 10;
+constexpr int64_t kStarting = 4650 << 10, kPlanning = 3550 << 10, kPlanningNode = 6 << 10;
+constexpr int64_t kOrdering = 3050 << 10, kOrderingNode = 1 << 10;
+constexpr int64_t kAround = 36 << 10;
 // Bytes of plans made at the same time, with an exact search for the best.
 constexpr int64_t kSearch = 3 << 20, kSearchNode = 2 << 10;
 
@@ -61,12 +71,17 @@ std::string DescribeGrowth(const MemoryNeed& before, const MemoryNeed& after) {
   });
 }
 
-int64_t PlanningBytes(const PlannedGraph& planned, int64_t process_bytes, int searched) {
+int64_t PlanningBytes(const PlannedGraph& planned, int64_t process_bytes, int searched,
+                      bool in_file) {
   const auto nodes = static_cast<int64_t>(planned.graph.nodes().size());
   const auto constants = static_cast<int64_t>(planned.weights.entries.size());
-  return process_bytes + planned.request.target.reading_bytes + kPlanning + kPlanningNode * nodes +
-         std::min(planned.weights.bytes, kAround * constants) +
-         searched * (kSearch + kSearchNode * nodes);
+  // Planning reads no weights that are packed already.
+  const int64_t around = in_file ? 0 : std::min(planned.weights.bytes, kAround * constants);
+  const int64_t ordering = kOrdering + kOrderingNode * nodes + planned.schedule.search_bytes;
+  const int64_t planning = std::max(kPlanning + kPlanningNode * nodes, ordering) + around +
+                           planned.request.target.reading_bytes + planned.input_bytes() +
+                           searched * (kSearch + kSearchNode * nodes);
+  return process_bytes + std::max(kStarting, planning);
 }
 
 MemoryNeed NeedOf(const PlannedGraph& planned, int64_t process_bytes, bool in_file) {
@@ -77,7 +92,10 @@ MemoryNeed NeedOf(const PlannedGraph& planned, int64_t process_bytes, bool in_fi
   need.state = planned.state.bytes;
   need.input = planned.input_bytes();
   need.output = planned.output_bytes();
-  need.process = process_bytes + kNodeBytes * static_cast<int64_t>(planned.graph.nodes().size());
+  need.process = process_bytes + kNodeBytes * static_cast<int64_t>(planned.graph.nodes().size()) +
+                 (streamed  ? kStreaming
+                  : in_file ? 0
+                            : kPacking);
   if (planned.request.target.budget && planned.searched > 0) {
     need.process += kSearchLeaves + kNextSearchLeaves * (planned.searched - 1);
   }
@@ -86,7 +104,7 @@ MemoryNeed NeedOf(const PlannedGraph& planned, int64_t process_bytes, bool in_fi
     const int64_t packing = PackingPeak(planned.graph, planned.weights);
     need.packing = std::max<int64_t>(packing - need.arena - need.weights - need.output, 0);
   }
-  const int64_t planning = PlanningBytes(planned, process_bytes, planned.searched);
+  const int64_t planning = PlanningBytes(planned, process_bytes, planned.searched, in_file);
   need.planning = std::max<int64_t>(planning - need.total(), 0);
   return need;
 }

@@ -30,8 +30,9 @@ struct MemoryNeed {
 };
 
 // Estimates the peak of the process until it has planned a graph like this one. `searched`: the
-// number of rewrites that tiles are searched for.
-int64_t PlanningBytes(const PlannedGraph& planned, int64_t process_bytes, int searched);
+// number of rewrites that tiles are searched for. `in_file`: the weights are packed in a file.
+int64_t PlanningBytes(const PlannedGraph& planned, int64_t process_bytes, int searched,
+                      bool in_file = false);
 
 // Returns the memory of a plan. `process_bytes`: memory of the process without the model.
 // `in_file`: the weights are packed in a file.
