@@ -1,4 +1,5 @@
 // ashlar fit: whether a model fits into a device's RAM and flash, and in which ways.
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -7,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "graph/parse.h"
 #include "graph/status.h"
+#include "library/execution.h"
+#include "serialization/kernel_record_path.h"
 #include "tools/command.h"
 #include "tools/exit_code.h"
 #include "tools/format.h"
@@ -38,22 +41,25 @@ class FitCommand final : public Command {
     target.threads = execution_.threads;
     ASHLAR_ASSIGN_OR_RETURN(target.processor, DefaultProcessor());
     target.reading_bytes = model.reading_bytes;
+    FitDisk disk;
+    if (const std::string path = DefaultKernelRecordPath(); !path.empty()) {
+      const std::shared_ptr<const KernelRecord> record =
+          RecordFor(path, target, [&](const std::string& note) { console.Note(note); });
+      if (record != nullptr && record->disk) disk = {*record->disk, true};
+    }
     ASHLAR_ASSIGN_OR_RETURN(const std::vector<FitWay> ways,
-                            FindFitWays(model, limits_, target, console));
+                            FindFitWays(model, limits_, target, disk, console));
     const int cheapest = CheapestFit(ways);
     const bool fits = cheapest >= 0;
     std::string last;
     if (fits) {
       last = absl::StrCat("\nfits; the least loss, then the least time:\n  ",
                           FitCommandText(ways[static_cast<size_t>(cheapest)], model_.path), "\n");
-    } else if (!limits_.flash) {
-      last =
-          "\nweights need less RAM if they are streamed, from the file of:\n"
-          "  ashlar convert --pack --weights-budget SIZE\n";
     }
     console.Print(absl::StrCat(FitTable(ways, limits_), "bytes; RAM is arena, inputs, outputs",
                                limits_.flash ? "" : " and weights",
-                               "; the program's code and stack come on top\n", last));
+                               "; the program's code and stack come on top\n",
+                               FitDiskText(ways, disk), last));
     Json document = console.Document(execution_.device, execution_.threads);
     document["model"] = model_.path;
     document["ram_limit_bytes"] = limits_.ram;
@@ -62,6 +68,9 @@ class FitCommand final : public Command {
     for (const FitWay& way : ways) {
       document["ways"].push_back(FitDocument(way, limits_, model_.path));
     }
+    document["disk"] = {{"bytes_per_second", disk.speed.bytes_per_ms * 1e3},
+                        {"read_ms", disk.speed.read_ms},
+                        {"measured", disk.measured}};
     document["fits"] = fits;
     document["cheapest"] = fits ? Json(cheapest) : Json();
     ASHLAR_RETURN_IF_ERROR(console.Write(document));
@@ -69,7 +78,8 @@ class FitCommand final : public Command {
     const std::string limits =
         limits_.flash ? absl::StrCat("in any of these ways: --ram is ", limits_.ram,
                                      " bytes, --flash is ", *limits_.flash)
-                      : absl::StrCat("with all weights in RAM: --ram is ", limits_.ram, " bytes");
+                      : absl::StrCat("in any of these ways, streamed weights among them: --ram is ",
+                                     limits_.ram, " bytes");
     return WithExitCode(
         absl::ResourceExhaustedError(absl::StrCat(model_.path, " does not fit ", limits)),
         ExitCode::kDoesNotFit);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "graph/needed_bytes.h"
 #include "graph/status.h"
 #include "quantization/quantize_model.h"
 #include "runtime/plan/plan_graph.h"
@@ -37,22 +38,24 @@ constexpr TypeRow kTypes[] = {
 const TypeRow& RowOf(NumberType type) { return kTypes[static_cast<size_t>(type)]; }
 
 int Levers(const FitWay& way) {
-  return int{way.donated_input} + int{way.small_weights} + int{way.tiled};
+  return int{way.donated_input} + int{way.small_weights} + int{way.tiled} + int{way.streamed};
 }
 
 class FitSearch {
  public:
-  FitSearch(const Model& model, const FitLimits& limits, const PlanTarget& target, Console& console)
-      : model_(model), limits_(limits), target_(target), console_(console) {}
+  FitSearch(const Model& model, const FitLimits& limits, const PlanTarget& target,
+            const FitDisk& disk, Console& console)
+      : model_(model), limits_(limits), target_(target), disk_(disk), console_(console) {}
 
   absl::StatusOr<std::vector<FitWay>> Find() {
-    for (const TypeRow& row : kTypes) ASHLAR_RETURN_IF_ERROR(PlanUntiled(row));
+    for (const TypeRow& row : kTypes) {
+      ASHLAR_RETURN_IF_ERROR(PlanUntiled(row));
+      // Files hold packed weights in the model's own types.
+      if (!limits_.flash && row.precision == DType::kFloat32 && !Fits(row.type)) PlanStreamed(row);
+    }
     int fitting_loss = 3;  // the least rank of a type that fits
     for (const TypeRow& row : kTypes) {
-      const bool fits = std::any_of(ways_.begin(), ways_.end(), [&](const FitWay& way) {
-        return way.type == row.type && way.fits;
-      });
-      if (row.loss < fitting_loss && (fits || PlanTiled(row))) fitting_loss = row.loss;
+      if (row.loss < fitting_loss && (Fits(row.type) || PlanTiled(row))) fitting_loss = row.loss;
     }
     MeasureLosses();
     std::stable_sort(ways_.begin(), ways_.end(),
@@ -61,6 +64,11 @@ class FitSearch {
   }
 
  private:
+  bool Fits(NumberType type) const {
+    return std::any_of(ways_.begin(), ways_.end(),
+                       [&](const FitWay& way) { return way.type == type && way.fits; });
+  }
+
   // Plans the four ways of a type without tiles. A type that the model does not have is one refused
   // way; an error if the model cannot be planned as it is.
   absl::Status PlanUntiled(const TypeRow& row) {
@@ -81,6 +89,26 @@ class FitSearch {
     return absl::OkStatus();
   }
 
+  // Plans a type with its weights in the bytes that its arena and tensors leave, or in the least
+  // window if these are too few, which tells how much is missing. A model without weights has no
+  // such way.
+  void PlanStreamed(const TypeRow& row) {
+    const absl::StatusOr<Graph>& graph = graphs_[static_cast<size_t>(row.type)];
+    const auto whole = std::find_if(ways_.begin(), ways_.end(), [&](const FitWay& way) {
+      return way.type == row.type && way.refused.empty();
+    });
+    if (!graph.ok() || whole == ways_.end() || whole->weights == 0) return;
+    console_.Progress(absl::StrCat("planning a window for the weights of ", row.name));
+    FitWay way{.type = row.type, .streamed = true};
+    way.window_budget = std::max<int64_t>(limits_.ram - (whole->ram(limits_) - whole->weights), 1);
+    absl::Status status = Plan(*graph, std::nullopt, way);
+    if (const std::optional<int64_t> least = NeededBytes(status)) {
+      way.window_budget = *least;
+      status = Plan(*graph, std::nullopt, way);
+    }
+    if (status.ok()) ways_.push_back(way);
+  }
+
   // Plans a type in tiles: first without other levers, then with all. Returns whether one fits.
   bool PlanTiled(const TypeRow& row) {
     const absl::StatusOr<Graph>& graph = graphs_[static_cast<size_t>(row.type)];
@@ -88,7 +116,7 @@ class FitSearch {
     for (const bool all : {false, true}) {
       const auto same = [&](const FitWay& way) {
         return way.type == row.type && !way.tiled && way.donated_input == all &&
-               way.small_weights == all;
+               way.small_weights == all && !way.streamed;
       };
       const auto untiled = std::find_if(ways_.begin(), ways_.end(), same);
       if (untiled == ways_.end() || !untiled->refused.empty()) continue;
@@ -119,12 +147,22 @@ class FitSearch {
     request.target.release_input = way.donated_input;
     request.planning.kernels.low_workspace = way.small_weights;
     request.target.budget = budget;
+    if (way.streamed) {
+      request.target.weights_budget = way.window_budget;
+      auto record = std::make_shared<KernelRecord>();  // kernels are chosen as for the other ways
+      record->disk = disk_.speed;
+      request.planning.record = std::move(record);
+    }
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> planned, PlanGraph(graph, request));
     way.arena = planned->plan.plan.arena;
     way.inputs = planned->input_bytes();
     way.outputs = planned->output_bytes();
     way.weights = planned->weights.memory_bytes();
     way.predicted_ms = planned->predicted_ms;
+    if (const std::optional<WeightWindow>& window = planned->weights.window) {
+      way.predicted_ms = window->expected_ms;
+      way.read = window->read_bytes;
+    }
     way.extra_flops_ratio = planned->extra_flops_ratio;
     way.tiles = planned->tiles.ToString();
     way.fits = way.ram(limits_) <= limits_.ram && (!limits_.flash || way.weights <= *limits_.flash);
@@ -133,6 +171,10 @@ class FitSearch {
       if (way.small_weights) way.options.insert(way.options.end(), {"--prefer", "memory"});
       if (way.tiled) {
         way.options.insert(way.options.end(), {"--memory-budget", absl::StrCat(way.arena)});
+      }
+      if (way.streamed) {
+        way.options.insert(way.options.end(),
+                           {"--weights-budget", absl::StrCat(way.window_budget)});
       }
     } else {
       way.options = OptionsToRepeat(*planned);
@@ -185,6 +227,7 @@ class FitSearch {
   const Model& model_;
   const FitLimits limits_;
   const PlanTarget target_;
+  const FitDisk disk_;
   Console& console_;
   std::vector<FitWay> ways_;
   std::array<absl::StatusOr<Graph>, std::size(kTypes)> graphs_;  // by type, as planned
@@ -203,8 +246,9 @@ int64_t FitWay::ram(const FitLimits& limits) const {
 }
 
 absl::StatusOr<std::vector<FitWay>> FindFitWays(const Model& model, const FitLimits& limits,
-                                                const PlanTarget& target, Console& console) {
-  return FitSearch(model, limits, target, console).Find();
+                                                const PlanTarget& target, const FitDisk& disk,
+                                                Console& console) {
+  return FitSearch(model, limits, target, disk, console).Find();
 }
 
 int CheapestFit(const std::vector<FitWay>& ways) {
@@ -217,14 +261,30 @@ int CheapestFit(const std::vector<FitWay>& ways) {
 }
 
 std::string FitCommandText(const FitWay& way, const std::string& path) {
-  const auto run = [&](const std::string& model) {
-    std::vector<std::string> words = {"ashlar", "run", model};
+  const auto command = [&](std::vector<std::string> words) {
     words.insert(words.end(), way.options.begin(), way.options.end());
     return ShellText(words);
+  };
+  const auto run = [&](const std::string& model) {
+    if (!way.streamed) return command({"ashlar", "run", model});
+    return absl::StrCat(command({"ashlar", "convert", model, "-o", "streamed.ash", "--pack"}),
+                        " && ",
+                        ShellText({"ashlar", "run", "streamed.ash", "--weights-budget",
+                                   absl::StrCat(way.window_budget)}));
   };
   if (way.type != NumberType::kEightBits) return run(path);
   return absl::StrCat("ashlar quantize ", ShellText({path}), " --calibrate DATA -o int8.ash && ",
                       run("int8.ash"));
+}
+
+std::string FitDiskText(const std::vector<FitWay>& ways, const FitDisk& disk) {
+  const bool streamed =
+      std::any_of(ways.begin(), ways.end(), [](const FitWay& way) { return way.streamed; });
+  if (!streamed) return "";
+  return absl::StrFormat(
+      "streamed weights are read at %.3g GB/s and %.3g ms a read, %s\n",
+      disk.speed.bytes_per_ms / 1e6, disk.speed.read_ms,
+      disk.measured ? "as `ashlar tune` measured" : "an assumption; `ashlar tune` measures it");
 }
 
 std::string FitTable(const std::vector<FitWay>& ways, const FitLimits& limits) {
@@ -242,6 +302,7 @@ std::string FitTable(const std::vector<FitWay>& ways, const FitLimits& limits) {
     if (way.donated_input) levers.push_back("donated input");
     if (way.small_weights) levers.push_back("small weights");
     if (way.tiled) levers.push_back("tiles");
+    if (way.streamed) levers.push_back("streamed weights");
     std::vector<std::string> row = {numbers, levers.empty() ? "none" : absl::StrJoin(levers, ", "),
                                     absl::StrCat(way.ram(limits)), absl::StrCat(way.arena)};
     if (limits.flash) row.push_back(absl::StrCat(way.weights));
@@ -267,10 +328,12 @@ Json FitDocument(const FitWay& way, const FitLimits& limits, const std::string& 
   document["donated_input"] = way.donated_input;
   document["small_weights"] = way.small_weights;
   document["tile"] = way.tiles;
+  document["streamed"] = way.streamed;
   document["arena_bytes"] = way.arena;
   document["input_bytes"] = way.inputs;
   document["output_bytes"] = way.outputs;
   document["weights_bytes"] = way.weights;
+  if (way.streamed) document["read_bytes"] = way.read;
   document["ram_bytes"] = way.ram(limits);
   document["flash_bytes"] = way.flash(limits);
   document["predicted_ms"] = way.predicted_ms;

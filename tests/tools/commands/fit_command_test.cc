@@ -43,9 +43,21 @@ class FitCommandTest : public CommandTest {
       return;
     }
     const std::string run = "ashlar run ";
+    if (way["streamed"]) {  // packs first
+      const size_t end = command.find(" && ");
+      ASSERT_NE(end, std::string::npos) << command;
+      const std::string ashlar = "ashlar ";
+      ASSERT_EQ(Ashlar(command.substr(ashlar.size(), end - ashlar.size())).exit_code, 0);
+      command = command.substr(end + 4);
+    }
     ASSERT_EQ(command.substr(0, run.size()), run);
     const json plan =
         Ashlar(absl::StrCat("plan ", command.substr(run.size()), " --threads 1 --json -q")).Json();
+    ASSERT_EQ(plan.contains("weights_window"), way["streamed"]);
+    if (way["streamed"]) {
+      EXPECT_EQ(plan["weights_window"]["read_bytes"], way["read_bytes"]);
+      EXPECT_EQ(plan["weights_window"]["expected_ms"], way["predicted_ms"]);
+    }
     EXPECT_EQ(plan["arena_bytes"], way["arena_bytes"]);
     EXPECT_EQ(plan["pools"]["weights"]["planned_bytes"], weights);
     EXPECT_EQ(plan["pools"]["input"]["planned_bytes"], way["input_bytes"]);
@@ -104,13 +116,30 @@ TEST_F(FitCommandTest, WithoutRoomEachWayTellsWhatItLacks) {
 }
 
 // Regression: it was said to fit in no way, and streamed weights may.
-TEST_F(FitCommandTest, WithoutFlashStreamedWeightsAreNamed) {
+TEST_F(FitCommandTest, StreamedWeightsAreAWay) {
+  const ProcessResult result = Fit("--ram 3MB");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json document = result.Json();
+  const json& way = Cheapest(document);
+  EXPECT_TRUE(way["streamed"]);
+  EXPECT_EQ(way["numbers"], "as it is");
+  EXPECT_GT(way["read_bytes"], 3'000'000) << "the weights do not fit";
+  EXPECT_GT(document["disk"]["bytes_per_second"], 0.0);
+  Check(way, document);
+  const std::string text = Ashlar("fit model.ash --threads 1 --ram 3MB").out;
+  EXPECT_THAT(text, HasSubstr("streamed weights are read at "));
+  EXPECT_THAT(text, HasSubstr(way["command"].get<std::string>()));
+}
+
+TEST_F(FitCommandTest, StreamedWeightsThatDoNotFitAreNamed) {
   const ProcessResult result = Ashlar("fit model.ash --threads 1 --ram 8KB");
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_THAT(result.err, HasSubstr("does not fit with all weights in RAM: --ram is 8000 bytes"));
-  EXPECT_THAT(result.out, HasSubstr("ashlar convert --pack --weights-budget SIZE"));
+  EXPECT_THAT(result.err,
+              HasSubstr("in any of these ways, streamed weights among them: --ram is "));
+  EXPECT_THAT(result.out, HasSubstr("  streamed weights  "));
+  // Weights in flash are read in place.
   EXPECT_THAT(Ashlar("fit model.ash --threads 1 --ram 8KB --flash 1MB").out,
-              ::testing::Not(HasSubstr("--weights-budget")));
+              ::testing::Not(HasSubstr("streamed")));
 }
 
 TEST_F(FitCommandTest, FaultsAreNamed) {
