@@ -162,15 +162,17 @@ class Builder:
     def ints(self, *numbers):
         return self.constant(np.array(numbers, np.int64))
 
-    def new(self, dtype, shape, constant=None, **data):
-        """An input of the model, or an initializer."""
+    def new(self, dtype, shape, constant=None, change=None, **data):
+        """An input of the model, or an initializer. `change` changes its elements: later the model has a copy of them."""
         if constant is None:
             constant = self.chance(self.constants)
-        if constant and self.chain and self.chance(0.2):  # shared
+        if constant and self.chain and change is None and self.chance(0.2):  # shared
             same = [v for v in self.initializers if v.dtype == dtype and v.shape == tuple(shape) and not v.exact]
             if same and "low" not in data and not data.get("nonzero"):
                 return self.pick(*same)
         array = self.data(dtype, shape, **data)
+        if change is not None:
+            change(array)
         if constant:
             return self.constant(array, exact=False)
         value = Value(f"in{len(self.inputs)}", array, False, False)

@@ -178,9 +178,12 @@ def attention(b, op):
     mask = None
     if b.chance(0.5):
         dims = b.pick((queries, total), (1, 1, queries, total), (batch, heads, queries, total))
-        mask = b.new(b.pick("float32", "bool"), dims)
-        if mask.dtype == "bool":
-            mask.array[..., 0] = True
+        kind = b.pick("float32", "bool")
+
+        def see_first_key(array):
+            array[..., 0] = True
+
+        mask = b.new(kind, dims, change=see_first_key if kind == "bool" else None)
     pasts = [b.new("float32", (batch, heads_kv, past, size)), b.new("float32", (batch, heads_kv, past, value))] if past else []
     return b.node(op, q, k, v, mask, *pasts, outputs=3 if past else 1, is_causal=b.pick(None, 0, 1),
                   scale=b.pick(None, 0.3), softcap=b.pick(None, None, 2.0), q_num_heads=heads if flat else None,

@@ -261,9 +261,9 @@ def arg_max(b, op):
 def one_hot(b, op):
     depth = b.integer(1, 6)
     low = -depth - 1 if b.opset >= 11 else 0
-    x = b.new(b.dtype(op, 0), b.shape(0, 3), low=low, high=depth)
-    if x.dtype == "float32":
-        x.array[...] = np.round(x.array)
+    dtype = b.dtype(op, 0)
+    to_integers = (lambda array: np.round(array, out=array)) if dtype == "float32" else None
+    x = b.new(dtype, b.shape(0, 3), change=to_integers, low=low, high=depth)
     values = b.data(b.dtype(op, 2), (2,))
     return b.node(op, x, b.constant(np.array(b.pick(depth, [depth]), np.int64)), b.constant(values),
                   axis=b.pick(None, b.integer(-x.rank - 1, x.rank)))
