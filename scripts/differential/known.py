@@ -97,6 +97,15 @@ def _reduces_beyond_doubles(node):
     return total >= 2.0**min(53, data.dtype.itemsize * 8 - 1)
 
 
+def _spreads_blocks(node):
+    return any(d > 1 and b > 1 for d, b in zip(node.get("dilations", []), node.inputs[2]))
+
+
+def _has_one_query(node):
+    queries = node.inputs[0].shape[1 if node.inputs[0].ndim == 3 else 2]
+    return queries == 1 and len(node.inputs) > 4 and node.inputs[4] is not None
+
+
 def _has_no_integer(node):
     """Whether a power of an integer lies outside of its type, or is no number."""
     if node.inputs[0].dtype.kind != "i" or node.inputs[1].dtype.kind != "f":
@@ -200,6 +209,13 @@ KNOWN = [
     Known("both", "Pow", "nobody: the result has no value",
           "the output has the type of the base, and an integer holds neither NaN nor infinity; both convert as the processor does",
           _has_no_integer),
+    Known(_RUNTIME, "Col2Im", "Ashlar and onnx.reference",
+          "rows of the input are 'C * n-ary-product(block_shape)', and block_shape is 'the block-shape before dilation': in 1 and 3 "
+          "dimensions ONNX Runtime counts rows by the dilated block",
+          lambda n: len(n.inputs[1]) != 2 and _spreads_blocks(n)),
+    Known(_RUNTIME, "Attention", "Ashlar and onnx.reference",
+          "is_causal: 'query i attends key j iff j <= i + past_sequence_length'; ONNX Runtime lets a single query see all keys",
+          lambda n: n.get("is_causal") == 1 and _has_one_query(n)),
     Known(_RUNTIME, "QLinearSoftmax", "Ashlar and the softmax of the dequantized values in double precision",
           "QuantizeLinear rounds 'to nearest ties to even'; ONNX Runtime's table cuts off"),
     Known(_RUNTIME, "ReduceProd ReduceSum ReduceSumSquare ReduceL1", "Ashlar and onnx.reference",

@@ -333,6 +333,21 @@ TEST(OnnxKnownValues, OfCompositions) {
        {{"x", Floats({1, 1, 1, 4}, {1, 2, 3, 4})}},
        {{"c", Floats({1, 1, 1}, {0.5})}, {"s", Floats({1, 1, 1}, {2})}},
        {0.5 - 4, 2 + 1, 3, 4}},
+      {"Col2Im, dilated blocks of two channels",
+       NodeText("Col2Im", "'x', 'image', 'block'", IntsAttribute("dilations", {2})),
+       {{"x", Floats({1, 4, 1}, {1, 2, 3, 4})}},
+       {{"image", Ints({3})}, {"block", Ints({2})}},
+       {1, 0, 2, 3, 0, 4}},
+      {"Col2Im, dilated blocks that overlap",
+       NodeText("Col2Im", "'x', 'image', 'block'", IntsAttribute("dilations", {2})),
+       {{"x", Floats({1, 2, 3}, {1, 2, 3, 10, 20, 30})}},
+       {{"image", Ints({5})}, {"block", Ints({2})}},
+       {1, 2, 3 + 10, 20, 30}},
+      {"Col2Im, a dilated block of three dimensions",
+       NodeText("Col2Im", "'x', 'image', 'block'", IntsAttribute("dilations", {1, 1, 2})),
+       {{"x", Floats({1, 4, 1}, {1, 2, 3, 4})}},
+       {{"image", Ints({1, 2, 3})}, {"block", Ints({1, 2, 2})}},
+       {1, 0, 2, 3, 0, 4}},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
@@ -409,17 +424,66 @@ TEST(OnnxKnownValues, OfOneHead) {
   }
 }
 
-TEST(OnnxKnownValues, QueriesBehindAPastSeeIt) {
-  // One query after a past of one key: both keys are visible, the past's value is 2.
-  const Tensors inputs = {{"q", Floats({1, 1, 1, 1}, {1})},
-                          {"k", Floats({1, 1, 1, 1}, {0})},
-                          {"v", Floats({1, 1, 1, 1}, {4})},
-                          {"pk", Floats({1, 1, 1, 1}, {0})},
-                          {"pv", Floats({1, 1, 1, 1}, {2})}};
-  const HostTensor y = Value(
-      Computed(NodeText("Attention", "'q', 'k', 'v', '', 'pk', 'pv'", IntAttribute("is_causal", 1)),
-               inputs));
-  EXPECT_TRUE(Near(y, std::vector<double>{3}, 1e-6));
+TEST(OnnxKnownValues, HeadsOfQueriesShareHeadsOfKeysInOrder) {
+  // Products are multiples of ln 2, so that the second key has 2/3, 4/5, 1/5 and 1/17 of the
+  // weight. Heads 0 and 1 of the queries share head 0 of the keys, 2 and 3 share head 1.
+  const float ln2 = std::log(2.0f);
+  const HostTensor mask = HostTensor::FromValues<bool>(
+      DType::kBool, {1, 4, 1, 2}, {true, true, false, true, true, false, false, false});
+  const std::string heads = IntAttribute("q_num_heads", 4) + IntAttribute("kv_num_heads", 2);
+  const auto capped_share = [](double tanh) { return 1 / (1 + std::exp(-tanh)); };
+  const struct {
+    const char* name;
+    std::string more, attributes;
+    std::vector<double> y;
+  } kCases[] = {
+      {"all", "", "", {10, 12, 17, 5}},
+      {"a mask by head of the queries, the last of which sees nothing",
+       ", 'mask'",
+       "",
+       {10, 15, 0, 0}},
+      {"capped at 1",  // tanh(ln 2) = 3/5, tanh(2 ln 2) = 15/17, tanh(4 ln 2) = 255/257
+       "",
+       "attribute { name: 'softcap' type: FLOAT f: 1 } ",
+       {15 * capped_share(0.6), 15 * capped_share(15 / 17.0), 85 * capped_share(-15 / 17.0),
+        85 * capped_share(-255 / 257.0)}},
+  };
+  for (const auto& c : kCases) {
+    for (const bool joined : {false, true}) {
+      SCOPED_TRACE(absl::StrCat(c.name, joined ? ", 3 dimensions" : ""));
+      Tensors inputs = {{"q", Floats({1, 4, 1, 1}, {ln2, 2 * ln2, ln2, 2 * ln2})},
+                        {"k", Floats({1, 2, 2, 1}, {0, 1, 2, 0})},
+                        {"v", Floats({1, 2, 2, 1}, {0, 15, 0, 85})}};
+      if (joined) {
+        inputs = {{"q", Floats({1, 1, 4}, {ln2, 2 * ln2, ln2, 2 * ln2})},
+                  {"k", Floats({1, 2, 2}, {0, 2, 1, 0})},
+                  {"v", Floats({1, 2, 2}, {0, 0, 15, 85})}};
+      }
+      if (!c.more.empty()) inputs.emplace("mask", mask);
+      const HostTensor y = Value(Computed(
+          NodeText("Attention", "'q', 'k', 'v'" + c.more, c.attributes + (joined ? heads : "")),
+          inputs));
+      EXPECT_EQ(y.shape(), (joined ? Shape{1, 1, 4} : Shape{1, 4, 1, 1}));
+      EXPECT_TRUE(Near(y, c.y, 1e-5));
+    }
+  }
+}
+
+TEST(OnnxKnownValues, QueriesBehindAPastSeeItAndNoKeyAfterThem) {
+  // One query after a past of one key: it sees the past, whose value is 2, and the first new key.
+  for (const int64_t keys : {1, 2}) {
+    std::vector<float> zeros(static_cast<size_t>(keys)), values = {4, 9};
+    values.resize(static_cast<size_t>(keys));
+    const Tensors inputs = {{"q", Floats({1, 1, 1, 1}, {1})},
+                            {"k", Floats({1, 1, keys, 1}, zeros)},
+                            {"v", Floats({1, 1, keys, 1}, values)},
+                            {"pk", Floats({1, 1, 1, 1}, {0})},
+                            {"pv", Floats({1, 1, 1, 1}, {2})}};
+    const HostTensor y = Value(Computed(
+        NodeText("Attention", "'q', 'k', 'v', '', 'pk', 'pv'", IntAttribute("is_causal", 1)),
+        inputs));
+    EXPECT_TRUE(Near(y, std::vector<double>{3}, 1e-6)) << keys << " new keys";
+  }
 }
 
 // Sums over all letters, the slow way.
