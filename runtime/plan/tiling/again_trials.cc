@@ -16,7 +16,6 @@
 namespace ashlar {
 namespace {
 
-constexpr int64_t kMostAgainStrips = 128;
 // Sets of operators of one segment, evenly spaced between the most and the fewest kept bytes.
 constexpr int kAgainSets = 5;
 
@@ -164,7 +163,7 @@ std::vector<TilingTrial> AgainTrials(const Graph& graph, absl::Span<const int> o
   std::vector<TilingTrial> trials;
   std::set<int64_t> counts;
   for (const int64_t strips : {rows, rows / 2}) {
-    counts.insert(std::min({strips, read, kMostAgainStrips}));
+    counts.insert(std::min({strips, read, kMostStrips}));
   }
   TileSegment segment = SegmentBetween(graph, order, cuts[i], cuts[j]);
   segment.kind = kind;

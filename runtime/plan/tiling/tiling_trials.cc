@@ -51,8 +51,9 @@ std::vector<TilingTrial> FirstTrials(const Graph& graph, absl::Span<const GraphC
     }
     return trials;
   }
-  // Strips of one row of the input or of the output.
-  for (const int64_t strips : std::set<int64_t>{rows, read / 2, read}) {
+  // Strips of one row of the input or of the output, or few rows of a large input.
+  const int64_t few = read / 2 > kMostStrips ? kMostStrips : read / 2;
+  for (const int64_t strips : std::set<int64_t>{rows, few, read}) {
     if (strips < 2 || strips > read) continue;
     trials.push_back({i, j, TileKind::kRolling, strips, 1, images});
     if (lines) trials.push_back({i, j, TileKind::kLines, strips, 1, images});

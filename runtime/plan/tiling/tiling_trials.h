@@ -14,6 +14,8 @@
 
 namespace ashlar {
 
+inline constexpr int64_t kMostStrips = 128;  // of one segment
+
 // A candidate: the nodes between two cuts (indices into a list of cuts), in tiles.
 struct TilingTrial {
   size_t i = 0, j = 0;

@@ -19,7 +19,6 @@ namespace {
 
 // The arena of a single segment has one part in this many of the work for a plan.
 constexpr int64_t kPlacementShare = 16;
-constexpr int64_t kMaxStrips = 128;                                  // of one segment
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 2;  // bytes
 
 std::vector<int> AllNodes(const Graph& graph) {
@@ -105,7 +104,7 @@ bool TilingWays::Fits(const TilingTrial& trial) const {
   const bool lines = IsLines(trial.kind);
   const int64_t rows =
       RowsOf(problem_.graph, cuts_, lines ? trial.i : trial.j, lines ? trial.j : trial.i);
-  return trial.segment || (trial.count >= 2 && trial.count <= std::min(rows, kMaxStrips));
+  return trial.segment || (trial.count >= 2 && trial.count <= std::min(rows, kMostStrips));
 }
 
 void TilingWays::Try(absl::Span<const TilingTrial> trials) {
