@@ -22,6 +22,9 @@ namespace {
 // many at a time, and blocked images are joined in whole blocks.
 constexpr int64_t kBlocks[] = {64, kChannelBlock};
 
+// Groups are added instead of joined if the sums take less than this share of the joined image.
+constexpr double kWorthAdding = 0.95;
+
 constexpr char kFirst[] = "/0";  // the name of a node's first panel ends so
 
 // How a node is cut: into panels of `step`, the last one possibly smaller.
@@ -186,7 +189,9 @@ class Cutter {
     functions.clear();
     const OperatorNode* const last = ReaderBehindFunctions(*reader, functions);
     if (const auto sums = last != nullptr ? SumsOf(*last) : std::nullopt;
-        sums && SumBytes(*last) < source_.var(reader->outputs[0]).type.bytes()) {
+        sums &&
+        static_cast<double>(SumBytes(*last)) <
+            kWorthAdding * static_cast<double>(source_.var(reader->outputs[0]).type.bytes())) {
       AddGroups(*reader, *grouped, functions, made, part);
       sums_[last->id] = {*sums, made, part};
     } else {

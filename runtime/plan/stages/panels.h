@@ -5,7 +5,7 @@
 // Wide convolutions in front of depthwise or grouped ones are computed in groups of channels (fused
 // depthwise tiling, Stahl et al. 2023): a group is expanded and filtered before the next, and the
 // Concat joins the filtered groups, so the wide image never exists whole. If a convolution reads
-// the filtered groups, and its sums take fewer bytes than they, each group is added to its sums. In
+// the filtered groups, and its sums take clearly fewer bytes, each group is added to its sums. In
 // front of a convolution of one group, wide are images of more channels than before and after; then
 // each group is added to its sums, too. Sums of 8-bit integers stay 32-bit integers, which only
 // some devices compute (Device::adds_quantized).

@@ -186,7 +186,7 @@ TEST(IntegerSums, ClassifiersAddStrips) {
     SCOPED_TRACE(kind);
     EXPECT_EQ(CountDifferences(strips.output, whole.output), 0);
     EXPECT_GT(strips.sums, 2);
-    EXPECT_EQ(whole.arena, kind == std::string("window") ? 4608 : 9216);
+    EXPECT_EQ(whole.arena, 4608);
     EXPECT_EQ(strips.arena, 424);
   }
 }
