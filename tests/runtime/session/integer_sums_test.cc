@@ -128,6 +128,7 @@ TEST_P(ChannelGroups, GiveTheBitsOfTheWhole) {
   for (const char* const processor : {"avx2/32K/512K", "baseline/32K/512K"}) {
     PlanRequest request;
     request.target.processor = Value(Processor::Parse(processor));
+    request.planning.planner.limits.work = 500'000;  // of strips, values alone are tested
     for (const char* const kind : {"", "lines5", "rolling20"}) {
       SCOPED_TRACE(absl::StrCat(processor, " ", kind));
       if (*kind != 0) request.target.tiles = Value(TileSpec::Parse(absl::StrCat(ends, kind)));
