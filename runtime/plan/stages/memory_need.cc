@@ -14,8 +14,8 @@ constexpr int64_t kNodeBytes = 9 << 8;
 // Bytes of streaming weights: its code, and the stacks of the threads that read.
 constexpr int64_t kStreaming = 512 << 10;
 // Bytes that packing weights takes of code, and that plans which were tried before leave in the
-// heap.
-constexpr int64_t kPacking = 512 << 10;
+// heap; and bytes by which the code that a run reads differs between processors and systems.
+constexpr int64_t kPacking = 512 << 10, kCode = 512 << 10;
 // Heap bytes that a search for tiles leaves unused between the parts of its plan, and that a search
 // for another rewrite leaves between the parts of both plans.
 constexpr int64_t kSearchLeaves = 1 << 20, kNextSearchLeaves = 3 << 20;
@@ -94,8 +94,8 @@ MemoryNeed NeedOf(const PlannedGraph& planned, int64_t process_bytes, bool in_fi
   need.output = planned.output_bytes();
   need.process = process_bytes + kNodeBytes * static_cast<int64_t>(planned.graph.nodes().size()) +
                  (streamed  ? kStreaming
-                  : in_file ? 0
-                            : kPacking);
+                  : in_file ? kCode
+                            : kPacking + kCode);
   if (planned.request.target.budget && planned.searched > 0) {
     need.process += kSearchLeaves + kNextSearchLeaves * (planned.searched - 1);
   }
