@@ -116,7 +116,8 @@ absl::flat_hash_set<const void*> UnreadConstants(const Graph& model, const Plann
 // could be streamed, `large` becomes it.
 struct LargePacked {
   PackedModel packed;
-  int64_t rest;  // bytes that a plan takes besides the weights
+  int64_t rest;          // bytes that a plan takes besides the weights
+  absl::Status refused;  // the error of streaming it, if that was tried
 };
 absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request,
                                         const NoteListener& note,
@@ -154,6 +155,7 @@ absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request
   if (request.target.weights_budget) {  // weights that are packed anew cannot be streamed
     return Annotate(executable.status(), model.file.name);
   }
+  absl::Status refused;
   if (never) {  // a refusal below names the other ways, too
     auto streamed = StreamedWithinTotal(packed, request, *rest);
     if (streamed.ok()) {
@@ -161,6 +163,7 @@ absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request
       result.packed = *std::move(streamed);
       return result;
     }
+    refused = streamed.status();
   }
   if (request.planning.recorded != nullptr) {
     absl::StatusOr<std::unique_ptr<PlannedGraph>> planned =
@@ -172,7 +175,7 @@ absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request
     }
     if (!absl::IsFailedPrecondition(planned.status())) return planned.status();
   }
-  if (rest) large = LargePacked{*std::move(model.packed), *rest};
+  if (rest) large = LargePacked{*std::move(model.packed), *rest, std::move(refused)};
   ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
   Tell(note, absl::StrCat(model.file.name, ": ", executable.status().message(), "; packing anew"));
   for (const auto& file : FilesOf(model)) file->DropResidentPages();
@@ -197,13 +200,16 @@ absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
   if (request.target.total && !FitsTotal(planned, *request.target.total)) {
     std::optional<int64_t> need;  // of streamed weights
     if (large) {
-      auto streamed = StreamedWithinTotal(large->packed, request, large->rest);
-      if (streamed.ok()) {
-        TellOfStreaming(note, model);
-        result.packed = *std::move(streamed);
-        return result;
+      if (large->refused.ok()) {
+        auto streamed = StreamedWithinTotal(large->packed, request, large->rest);
+        if (streamed.ok()) {
+          TellOfStreaming(note, model);
+          result.packed = *std::move(streamed);
+          return result;
+        }
+        large->refused = streamed.status();
       }
-      need = NeededBytes(streamed.status());
+      need = NeededBytes(large->refused);
       if (need) {
         result.or_streamed = absl::StrCat("; with its packed weights streamed it takes ", *need);
       }

@@ -200,10 +200,6 @@ absl::StatusOr<Model> LoadWithStates(Model model, const ModelFlags& flags) {
   return WithExitCode(Annotate(made.status(), "--state"), ExitCode::kUsage);
 }
 
-}  // namespace
-
-namespace {
-
 absl::StatusOr<Model> LoadChanged(const ModelFlags& flags, Console& console, WeightsUse use) {
   const bool changed =
       !flags.then.empty() || !flags.pixels.empty() || !flags.states.empty() || flags.channels_last;
