@@ -8,7 +8,8 @@
  * unchanged, and ashlar_error_message() of the calling thread returns the reason until this
  * thread's next failure. No function throws, prints, exits, reads the environment, or changes
  * signal handlers or the caller's floating-point settings. One property of the process changes: on
- * a processor with AMX, the first plan with an 8-bit convolution asks the system for its use.
+ * a processor with AMX, the first plan with an 8-bit convolution, or a product in bf16, asks the
+ * system for its use.
  *
  * Ownership: the caller owns what *_open, *_plan, *_session and *_train create, and releases each
  * object once, in any order; each object keeps alive what it needs. Returned strings and arrays
@@ -179,7 +180,7 @@ ASHLAR_API ashlar_status ashlar_model_with_pixels(const ashlar_model* model, con
                                                   const ashlar_shape* shapes, size_t num_shapes,
                                                   ashlar_model** converted);
 
-typedef struct ashlar_progress { /* progress of planning so far */
+typedef struct ashlar_progress { /* of planning, so far */
   size_t size;                   /* of this struct, in the library's version */
   double seconds;
   int64_t plans;       /* plans made so far; searches under a memory budget make many */
@@ -373,7 +374,7 @@ ASHLAR_API ashlar_status ashlar_bind_output(ashlar_session* session, const char*
  * ASHLAR_INVALID_ARGUMENT if the input is not donated. */
 ASHLAR_API ashlar_status ashlar_released_input(ashlar_session* session, const char* name,
                                                void** data);
-/* Runs the plan. From the second run on, no call to the heap, or to the system for memory. */
+/* Runs the plan. From the second run on, it calls neither the heap nor the system for memory. */
 ASHLAR_API ashlar_status ashlar_run(ashlar_session* session);
 /* Start and finish a run; on the CPU, ashlar_start does all the work. If all tensors are in device
  * or pinned memory, the next run may be started before ashlar_wait. */
@@ -492,7 +493,7 @@ ASHLAR_API ashlar_status ashlar_training_states(const ashlar_training* training,
                                                 const ashlar_tensor** first, size_t* count);
 /* Runs one step at this learning rate, a finite number; `loss` (may be NULL) is the loss before the
  * step. The tensors are read during the call; their bytes must equal the inputs', otherwise
- * ASHLAR_INVALID_ARGUMENT. From the second step on, no call to the heap. */
+ * ASHLAR_INVALID_ARGUMENT. From the second step on, it does not call the heap. */
 ASHLAR_API ashlar_status ashlar_training_step(ashlar_training* training, const void* images,
                                               size_t image_bytes, const void* labels,
                                               size_t label_bytes, double rate, float* loss);

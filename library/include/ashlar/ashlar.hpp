@@ -54,7 +54,7 @@ struct List {
   const T& operator[](std::size_t i) const { return first[i]; }
 };
 
-// A session. Runs a plan, from one thread at a time: calls from a second one throw ASHLAR_BUSY.
+// A session. It runs a plan, from one thread at a time: calls from a second one throw ASHLAR_BUSY.
 class Session {
  public:
   // Binds the caller's tensor of `count` elements, used in place until another is bound. Without a
@@ -91,7 +91,7 @@ class Session {
     Check(ashlar_session_profile(session_.get(), ms.data(), nullptr, steps));
     return ms;
   }
-  // Sets all states between runs to their first values; copies one out or in.
+  // Set all states between runs to their first values; copy one out or in.
   void Reset() { Check(ashlar_session_reset(session_.get())); }
   template <typename T>
   void ReadState(const char* name, T* data, std::size_t count) {
@@ -297,8 +297,8 @@ class Model {
     Check(ashlar_model_open_with(path.c_str(), &options, &model));
     model_.reset(model, ashlar_model_release);
   }
-  // Opens a model in Ashlar's format in memory, at a multiple of 64. The bytes must outlive
-  // everything made from the model.
+  // Opens a model in memory (ashlar_model_open_bytes). The bytes must outlive everything made from
+  // it.
   Model(const void* bytes, std::size_t size) {
     ashlar_model* model = nullptr;
     Check(ashlar_model_open_bytes(bytes, size, &model));
@@ -365,8 +365,8 @@ inline void Plan::Save(const Model& model, const std::string& path) const {
   Check(ashlar_plan_save(plan_.get(), model.get(), path.c_str()));
 }
 
-// Host memory that is pinned for a device while this object lives. It and the sessions bound to it
-// are released in the order that ashlar_unpin asks for.
+// Host memory that is pinned for a device while this object lives. It must end after the last
+// session that is bound to the memory, and before the memory is freed.
 class Pinned {
  public:
   Pinned(const std::string& device, void* data, std::size_t bytes) : data_(data, Unpin{device}) {
