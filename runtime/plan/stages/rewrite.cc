@@ -35,7 +35,7 @@ absl::StatusOr<Graph> CutLargeWeights(const Graph& graph, Device& device, const 
                                       planning.kernels, planning.record.get()));
   // A total finds its limit after this, and plan files do not have it.
   if (!target.total) {
-    LimitWeights(graph, model, SpeedOf(device, target, planning), planning.most_weights,
+    LimitWeights(graph, model, SpeedOf(device, target, planning), {.all = planning.most_weights},
                  candidates);
   }
   const WeightBytes packed = [&](int node, int input) {

@@ -1,6 +1,7 @@
 #include "runtime/plan/stages/stages.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "graph/state.h"
@@ -113,7 +114,10 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
     ASHLAR_RETURN_IF_ERROR(KeepKernels(graph, arrangement.kernels, candidates));
   }
   const ProcessorSpeed speed = SpeedOf(device, target, planning);
-  LimitWeights(graph, model, speed, planning.most_weights, candidates);
+  LimitWeights(graph, model, speed,
+               {.all = planning.most_weights,
+                .at_once = target.weights_budget.value_or(std::numeric_limits<int64_t>::max())},
+               candidates);
 
   // 6. Order, with the least workspaces.
   memory::ThrowIfStopped(stop);

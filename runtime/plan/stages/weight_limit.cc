@@ -1,12 +1,15 @@
 // A knapsack problem, solved greedily: each constant has several packed forms, and its operators
-// take more time with smaller ones. While the total is too large, takes the step to a smaller form
-// that costs the least time per byte.
+// take more time with smaller ones. While the bytes that are needed at once, or all bytes, are too
+// many, takes the step to a smaller form there that costs the least time per byte.
 #include "runtime/plan/stages/weight_limit.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
+#include <utility>
 
 namespace ashlar {
 namespace {
@@ -63,24 +66,57 @@ struct Step {
   double price = std::numeric_limits<double>::infinity();  // ms per byte
 };
 
-Step CheapestStep(std::map<int, Group>& groups) {
+Step CheapestStep(const std::vector<Group*>& groups) {
   Step cheapest;
-  for (auto& [var, group] : groups) {
-    const double now = group.Time(group.most);
-    for (const int64_t bytes : group.sizes) {
-      if (bytes >= group.most) break;
-      const double price = (group.Time(bytes) - now) / static_cast<double>(group.most - bytes);
-      if (price < cheapest.price) cheapest = {&group, bytes, price};
+  for (Group* const group : groups) {
+    const double now = group->Time(group->most);
+    for (const int64_t bytes : group->sizes) {
+      if (bytes >= group->most) break;
+      const double price = (group->Time(bytes) - now) / static_cast<double>(group->most - bytes);
+      if (price < cheapest.price) cheapest = {group, bytes, price};
     }
   }
   return cheapest;
 }
 
+int64_t BytesOf(const std::vector<Group*>& groups) {
+  return std::accumulate(groups.begin(), groups.end(), int64_t{0},
+                         [](int64_t sum, const Group* group) { return sum + group->most; });
+}
+
+// Takes steps until these groups have at most so many bytes; returns whether it took any.
+bool Shrink(const std::vector<Group*>& groups, int64_t most) {
+  bool any = false;
+  for (int64_t bytes = BytesOf(groups); bytes > most; any = true) {
+    const Step step = CheapestStep(groups);
+    if (step.group == nullptr) break;
+    bytes -= step.group->most - step.bytes;
+    step.group->most = step.bytes;
+  }
+  return any;
+}
+
+// Returns the groups that are needed at once where these have most bytes: from the first of their
+// nodes to the last, in the order of the graph.
+std::vector<Group*> MostAtOnce(const std::vector<Group*>& groups) {
+  std::vector<Group*> most;
+  for (const Group* const begin : groups) {
+    const int at = begin->nodes.front();
+    std::vector<Group*> live;
+    std::copy_if(groups.begin(), groups.end(), std::back_inserter(live), [&](const Group* group) {
+      return group->nodes.front() <= at && group->nodes.back() >= at;
+    });
+    if (BytesOf(live) > BytesOf(most)) most = std::move(live);
+  }
+  return most;
+}
+
 }  // namespace
 
 void LimitWeights(const Graph& graph, const StorageModel& model, const ProcessorSpeed& speed,
-                  int64_t most, KernelCandidates& candidates) {
-  if (most == std::numeric_limits<int64_t>::max()) return;
+                  const WeightLimits& limits, KernelCandidates& candidates) {
+  constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+  if (limits.all == kNone && limits.at_once == kNone) return;
   std::map<int, Group> groups;
   for (size_t i = 0; i < candidates.size(); ++i) {
     if (candidates[i].empty()) continue;
@@ -98,14 +134,11 @@ void LimitWeights(const Graph& graph, const StorageModel& model, const Processor
     }
     group.most = std::max(group.most, of_node[0].bytes);
   }
-  int64_t bytes = 0;
-  for (const auto& [var, group] : groups) bytes += group.most;
-  while (bytes > most) {
-    const Step step = CheapestStep(groups);
-    if (step.group == nullptr) break;
-    bytes -= step.group->most - step.bytes;
-    step.group->most = step.bytes;
+  std::vector<Group*> all;
+  for (auto& [var, group] : groups) all.push_back(&group);
+  while (limits.at_once != kNone && Shrink(MostAtOnce(all), limits.at_once)) {
   }
+  Shrink(all, limits.all);
   for (const auto& [var, group] : groups) {
     for (const int index : group.nodes) {
       const OperatorNode& node = graph.node(index);

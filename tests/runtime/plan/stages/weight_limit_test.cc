@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <random>
+#include <vector>
 
 #include "opr/convolution.h"
 #include "runtime/schedule/storage.h"
@@ -95,7 +97,7 @@ TEST(WeightLimit, KeepsTheLimitWhereItCanAndGivesUpNoMoreThanItMust) {
     double slower = std::numeric_limits<double>::infinity();
     for (int64_t most = least - 64; most <= all; most += 64) {
       KernelCandidates candidates = problem.candidates;
-      LimitWeights(problem.graph, problem.model, problem.speed, most, candidates);
+      LimitWeights(problem.graph, problem.model, problem.speed, {.all = most}, candidates);
       EXPECT_LE(Bytes(candidates), std::max(most, least)) << most;
       for (size_t i = 0; i < candidates.size(); ++i) {
         EXPECT_EQ(candidates[i].empty(), problem.candidates[i].empty());
@@ -106,10 +108,57 @@ TEST(WeightLimit, KeepsTheLimitWhereItCanAndGivesUpNoMoreThanItMust) {
       limited += Bytes(candidates) < all;
     }
     KernelCandidates candidates = problem.candidates;
-    LimitWeights(problem.graph, problem.model, problem.speed, all, candidates);
+    LimitWeights(problem.graph, problem.model, problem.speed, {.all = all}, candidates);
     EXPECT_EQ(candidates, problem.candidates);
   }
   EXPECT_GT(limited, 100);
+}
+
+// Strips read all weights of their operators again and again; what follows reads its own once.
+TEST(WeightLimit, WeightsOfStripsAreNeededAtOnceAndOthersKeepTheirs) {
+  constexpr int kStripped = 3, kStrips = 4, kAfter = 2;
+  constexpr int64_t kFast = 1024, kSmall = 256;
+  std::mt19937_64 random(1);
+  testing::GraphMaker make;
+  int x = make.Input("x", {1, 4, 6, 6});
+  std::vector<int> filters;
+  for (int i = 0; i < kStripped + kAfter; ++i) {
+    filters.push_back(make.Constant(testing::RandomTensor(random, {4, 4, 1, 1})));
+  }
+  for (int i = 0; i < kStripped * kStrips; ++i) {
+    x = make.Add<ConvolutionForward>({}, {x, filters[i % kStripped]});
+  }
+  for (int i = 0; i < kAfter; ++i) {
+    x = make.Add<ConvolutionForward>({}, {x, filters[kStripped + i]});
+  }
+  make.Output(x);
+  const Graph graph = std::move(make).Build();
+  const StorageModel model = BuildStorageModel(graph, {});
+  KernelCandidates all(graph.nodes().size());
+  std::vector<int> convolutions;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (graph.node(static_cast<int>(i)).op->type() != ConvolutionForward::kType) continue;
+    convolutions.push_back(static_cast<int>(i));
+    all[i] = {std::make_shared<const PackingKernel>(kFast, 0.5),
+              std::make_shared<const PackingKernel>(kSmall, 1)};
+  }
+  for (const int64_t limit : {3 * kFast, 3 * kFast - 1, kFast + 2 * kSmall, kFast, kSmall}) {
+    KernelCandidates candidates = all;
+    LimitWeights(graph, model, {}, {.at_once = limit}, candidates);
+    int64_t strips = 0;
+    for (size_t i = 0; i < convolutions.size(); ++i) {
+      const int64_t bytes = BytesOf(candidates[convolutions[i]][0]);
+      EXPECT_EQ(bytes,
+                BytesOf(candidates[convolutions[i < kStripped * kStrips ? i % kStripped : i]][0]));
+      if (i < kStripped) strips += bytes;
+      if (i >= kStripped * kStrips) {
+        EXPECT_EQ(bytes, limit < kFast ? kSmall : kFast) << limit;
+      }
+    }
+    EXPECT_LE(strips, std::max(limit, kStripped * kSmall)) << limit;
+    EXPECT_GT(strips + kFast - kSmall, std::min(limit, kStripped * kFast - 1))
+        << "no more than it must";
+  }
 }
 
 }  // namespace
