@@ -21,8 +21,7 @@ int DefaultThreads() {
 std::shared_ptr<const KernelRecord> RecordFor(const std::string& path, const PlanTarget& target,
                                               const NoteListener& note) {
   const absl::StatusOr<Device*> device = OpenDevice(target.comp_node);
-  const std::string name =
-      device.ok() ? (*device)->measured_as(target.processor.value_or((*device)->processor())) : "";
+  const std::string name = device.ok() ? (*device)->measured_as(target.ProcessorOn(**device)) : "";
   absl::StatusOr<KernelRecord> record =
       name.empty() ? KernelRecord() : LoadKernelRecord(path, name);
   if (record.ok()) return std::make_shared<const KernelRecord>(*std::move(record));

@@ -31,14 +31,12 @@ absl::StatusOr<Tuning> Autotune(const Graph& graph, PlanRequest request, const T
   KernelPolicy all = planning.kernels;
   all.all_candidates = true;
   ASHLAR_ASSIGN_OR_RETURN(const KernelCandidates candidates,
-                          FindKernels(rewritten, planned->model, *planned->device, target.processor,
-                                      target.threads, all));
+                          FindKernels(rewritten, planned->model, *planned->device, target, all));
   // On the host, families stay, so that results do not depend on the number of threads; on devices
   // all are tried.
   const KernelRecord none;
-  TunedProblems found =
-      FindTunedProblems(rewritten, KernelKeys(rewritten, planned->model, target.threads, all),
-                        candidates, device->is_host() ? record : none);
+  TunedProblems found = FindTunedProblems(rewritten, KernelKeys(rewritten, planned->model, all),
+                                          candidates, device->is_host() ? record : none);
   Tuning tuning;
   if (device->is_host()) {
     ASHLAR_ASSIGN_OR_RETURN(tuning.ratio, TuneOnHost(rewritten, request, tune, found, record));

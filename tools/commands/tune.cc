@@ -75,7 +75,7 @@ class TuneCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(execution_.device));
     ASHLAR_RETURN_IF_ERROR(device->ready());
     const std::string processor =
-        device->measured_as(planning_.request.target.processor.value_or(device->processor()));
+        device->measured_as(planning_.request.target.ProcessorOn(*device));
     const absl::StatusOr<KernelRecord> record = LoadKernelRecord(planning_.record, processor);
     if (!record.ok()) return WithExitCode(record.status(), ExitCode::kRejectedInput);
     const PlanRequest request = ToPlanRequest(execution_, planning_, console);
@@ -136,7 +136,7 @@ class TuneCommand final : public Command {
   // Measures, once for a processor, the speeds of one thread and of the requested threads.
   // Estimates of plans' times use them. Skipped if memory is short.
   void MeasureMissingSpeeds(const Device& device, KernelRecord& record, Console& console) const {
-    const Processor processor = planning_.request.target.processor.value_or(device.processor());
+    const Processor processor = planning_.request.target.ProcessorOn(device);
     // Tuning for another processor is refused later.
     if (!device.is_host() || !device.processor().Runs(processor)) return;
     for (const int threads : std::set<int>{1, execution_.threads}) {

@@ -20,7 +20,7 @@ absl::Status CheckPackedFor(const PackedModel& packed, const Device& device,
     return absl::FailedPreconditionError(
         absl::StrCat("packed weights are for the CPU, not for ", device.comp_node().ToString()));
   }
-  const Processor processor = target.processor.value_or(device.processor());
+  const Processor processor = target.ProcessorOn(device);
   if (packed.processor != Name(processor.isa)) {
     return absl::FailedPreconditionError(
         absl::StrCat("weights are packed for '", packed.processor.substr(0, 64),

@@ -232,14 +232,12 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> Place(RewrittenGraph rewritten,
   policy.packed_before = true;
   const bool tuned = !plan.record.path.empty();
   policy.all_candidates = tuned && device.is_host();
-  ASHLAR_ASSIGN_OR_RETURN(
-      KernelCandidates candidates,
-      FindKernels(graph, model, device, target.processor, target.threads, policy));
+  ASHLAR_ASSIGN_OR_RETURN(KernelCandidates candidates,
+                          FindKernels(graph, model, device, target, policy));
   if (tuned && !device.is_host()) {
     policy.all_candidates = true;
-    ASHLAR_ASSIGN_OR_RETURN(
-        const KernelCandidates all,
-        FindKernels(graph, model, device, target.processor, target.threads, policy));
+    ASHLAR_ASSIGN_OR_RETURN(const KernelCandidates all,
+                            FindKernels(graph, model, device, target, policy));
     for (size_t i = 0; i < all.size(); ++i) {
       candidates[i].insert(candidates[i].end(), all[i].begin(), all[i].end());
     }

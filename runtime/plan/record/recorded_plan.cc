@@ -126,8 +126,7 @@ RecordUse CountRecordUse(const PlannedGraph& planned) {
   if (planning.record == nullptr || planning.record->path.empty()) return {};
   RecordUse use{planning.record->path, 0, 0, planned.tiles_on_record};
   std::set<std::string> seen;
-  for (std::string& key :
-       KernelKeys(planned.graph, planned.model, planned.request.target.threads, planning.kernels)) {
+  for (std::string& key : KernelKeys(planned.graph, planned.model, planning.kernels)) {
     if (key.empty() || !seen.insert(key).second) continue;
     ++use.problems;
     use.answered += planning.record->choices.contains(key);

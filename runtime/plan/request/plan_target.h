@@ -9,7 +9,7 @@
 #include "graph/comp_node.h"
 #include "graph/dtype.h"
 #include "graph/tiling/tile_spec.h"
-#include "runtime/device/processor.h"
+#include "runtime/device/device.h"
 
 namespace ashlar {
 
@@ -53,6 +53,10 @@ struct PlanTarget {
   // for reports.
   int64_t reading_bytes = 0;
 
+  // Returns the processor that kernels on a device are for.
+  Processor ProcessorOn(const Device& device) const {
+    return processor.value_or(device.processor());
+  }
   bool tiled() const { return budget.has_value() || !tiles.empty(); }
 };
 

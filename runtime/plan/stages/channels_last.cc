@@ -71,8 +71,7 @@ class Views {
     return node.op->storage_rules(graph_.SiteOf(node)).names_format;
   }
   bool Takes(const OperatorNode& node, int var) const {
-    return TakesChannelsLast(graph_, node, var, device_, target_.processor, target_.threads,
-                             planning_.kernels);
+    return TakesChannelsLast(graph_, node, var, device_, target_, planning_.kernels);
   }
 
   // Returns whether all operators that read the var, at least one, take it in NHWC. Conversions of

@@ -15,19 +15,26 @@ namespace {
 // is only used if memory requires it.
 constexpr double kAcceptableSlowdown = 1.25;
 
-KernelRequest RequestFor(const Graph& graph, const OperatorNode& node, int threads,
-                         const KernelPolicy& policy) {
+// Makes a request without processor and threads, which no key names.
+KernelRequest RequestFor(const Graph& graph, const OperatorNode& node, const KernelPolicy& policy) {
   KernelRequest request;
   request.op = node.op.get();
   request.inputs = graph.InputTypes(node);
   request.outputs = graph.OutputTypes(node);
-  request.threads = threads;
   request.policy = policy;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const bool host_value = node.op->input_use(static_cast<int>(i)) == InputUse::kHostValue;
     request.constant.push_back(graph.constant(node.inputs[i]) != nullptr);
     request.host_values.push_back(host_value ? graph.host_value(node.inputs[i]) : nullptr);
   }
+  return request;
+}
+
+KernelRequest RequestOn(const Device& device, const PlanTarget& target, const Graph& graph,
+                        const OperatorNode& node, const KernelPolicy& policy) {
+  KernelRequest request = RequestFor(graph, node, policy);
+  request.processor = target.ProcessorOn(device);
+  request.threads = target.threads;
   return request;
 }
 
@@ -198,19 +205,17 @@ absl::Status AllRefused(const std::vector<std::string>& refused) {
 }  // namespace
 
 absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageModel& model,
-                                             Device& device,
-                                             const std::optional<Processor>& processor, int threads,
+                                             Device& device, const PlanTarget& target,
                                              const KernelPolicy& policy,
                                              const KernelRecord* record) {
-  device.UseThreads(threads);
+  device.UseThreads(target.threads);
   KernelCandidates candidates(graph.nodes().size());
   std::map<std::string, Candidates> made;
   std::vector<std::string> refused;
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     if (!model.scheduled[i] || !NeedsKernel(graph, model, static_cast<int>(i))) continue;
     const OperatorNode& node = graph.node(static_cast<int>(i));
-    KernelRequest request = RequestFor(graph, node, threads, policy);
-    request.processor = processor.value_or(device.processor());
+    KernelRequest request = RequestOn(device, target, graph, node, policy);
     const std::string key = KeyOf(request);
     const auto [it, inserted] = made.try_emplace(absl::StrCat(key, ScalesOf(request)));
     if (inserted) {
@@ -231,20 +236,15 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
 }
 
 bool RefusesInputs(const Graph& graph, const OperatorNode& node, const Device& device,
-                   const std::optional<Processor>& processor, int threads,
-                   const KernelPolicy& policy) {
+                   const PlanTarget& target, const KernelPolicy& policy) {
   const KernelFactory* const factory = device.kernels().Find(node.op->type());
-  if (factory == nullptr) return false;
-  KernelRequest request = RequestFor(graph, node, threads, policy);
-  request.processor = processor.value_or(device.processor());
-  return absl::IsUnimplemented((*factory)(request).status());
+  return factory != nullptr &&
+         absl::IsUnimplemented((*factory)(RequestOn(device, target, graph, node, policy)).status());
 }
 
 bool TakesChannelsLast(const Graph& graph, const OperatorNode& node, int var, const Device& device,
-                       const std::optional<Processor>& processor, int threads,
-                       const KernelPolicy& policy) {
-  KernelRequest request = RequestFor(graph, node, threads, policy);
-  request.processor = processor.value_or(device.processor());
+                       const PlanTarget& target, const KernelPolicy& policy) {
+  KernelRequest request = RequestOn(device, target, graph, node, policy);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == var) request.inputs[i].format = Format::kNHWC;
   }
@@ -305,12 +305,12 @@ absl::Status KeepKernels(const Graph& graph, const ChosenKernels& chosen,
   return absl::OkStatus();
 }
 
-std::vector<std::string> KernelKeys(const Graph& graph, const StorageModel& model, int threads,
+std::vector<std::string> KernelKeys(const Graph& graph, const StorageModel& model,
                                     const KernelPolicy& policy) {
   std::vector<std::string> keys(graph.nodes().size());
   for (size_t i = 0; i < keys.size(); ++i) {
     if (!model.scheduled[i] || !NeedsKernel(graph, model, static_cast<int>(i))) continue;
-    keys[i] = KeyOf(RequestFor(graph, graph.node(static_cast<int>(i)), threads, policy));
+    keys[i] = KeyOf(RequestFor(graph, graph.node(static_cast<int>(i)), policy));
   }
   return keys;
 }

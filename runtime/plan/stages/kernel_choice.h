@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "absl/types/span.h"
 #include "runtime/device/device.h"
 #include "runtime/plan/request/kernel_record.h"
+#include "runtime/plan/request/plan_target.h"
 #include "runtime/schedule/storage_model.h"
 
 namespace ashlar {
@@ -23,26 +23,23 @@ namespace ashlar {
 using KernelCandidates = std::vector<std::vector<std::shared_ptr<const Kernel>>>;
 
 // Finds the candidates. Returns Unimplemented, naming all nodes without a kernel on the device; of
-// nodes with equal requests only the first. `processor` as in PlanTarget; `record` may be null.
+// nodes with equal requests only the first. `record` may be null.
 absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageModel& model,
-                                             Device& device,
-                                             const std::optional<Processor>& processor, int threads,
+                                             Device& device, const PlanTarget& target,
                                              const KernelPolicy& policy = {},
                                              const KernelRecord* record = nullptr);
 
 // Returns whether the device has kernels of the operator's type, and none for these inputs.
 bool RefusesInputs(const Graph& graph, const OperatorNode& node, const Device& device,
-                   const std::optional<Processor>& processor, int threads,
-                   const KernelPolicy& policy);
+                   const PlanTarget& target, const KernelPolicy& policy);
 
 // Returns whether the device's kernels for a node take a var that it reads or makes in NHWC.
 bool TakesChannelsLast(const Graph& graph, const OperatorNode& node, int var, const Device& device,
-                       const std::optional<Processor>& processor, int threads,
-                       const KernelPolicy& policy);
+                       const PlanTarget& target, const KernelPolicy& policy);
 
 // Returns by node the name of its problem in a KernelRecord; empty if no kernel runs. The policy is
 // part of the name, because policies differ in their candidates.
-std::vector<std::string> KernelKeys(const Graph& graph, const StorageModel& model, int threads,
+std::vector<std::string> KernelKeys(const Graph& graph, const StorageModel& model,
                                     const KernelPolicy& policy);
 
 // Returns a text that identifies a kernel among a node's candidates: its family and its packing of

@@ -78,7 +78,7 @@ struct PlannedGraph {
   // budget is as in `request`.
   PlanRequest SettledRequest() const;
   // Returns the processor that the kernels are for.
-  Processor processor() const { return request.target.processor.value_or(device->processor()); }
+  Processor processor() const { return request.target.ProcessorOn(*device); }
   // Returns why this plan cannot run here: the device is missing, or its processor lacks the
   // instruction set.
   absl::Status ready() const;

@@ -30,9 +30,9 @@ absl::StatusOr<Graph> CutLargeWeights(const Graph& graph, Device& device, const 
                          device.adds_quantized());
   }
   const StorageModel model = BuildStorageModel(graph, StorageOn(device, target, planning));
-  ASHLAR_ASSIGN_OR_RETURN(KernelCandidates candidates,
-                          FindKernels(graph, model, device, target.processor, target.threads,
-                                      planning.kernels, planning.record.get()));
+  ASHLAR_ASSIGN_OR_RETURN(
+      KernelCandidates candidates,
+      FindKernels(graph, model, device, target, planning.kernels, planning.record.get()));
   // A total finds its limit after this, and plan files do not have it.
   if (!target.total) {
     LimitWeights(graph, model, SpeedOf(device, target, planning), {.all = planning.most_weights},
@@ -69,7 +69,7 @@ absl::StatusOr<Graph> ComposeDoubles(Graph graph, const HasKernel& has_kernel, c
     absl::flat_hash_set<const Operator*> refused;
     for (const OperatorNode& node : graph.nodes()) {
       if (ReadsDoubles(graph, node) &&
-          RefusesInputs(graph, node, device, target.processor, target.threads, planning.kernels)) {
+          RefusesInputs(graph, node, device, target, planning.kernels)) {
         refused.insert(node.op.get());
       }
     }

@@ -108,8 +108,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
   KernelPolicy policy = planning.kernels;
   policy.packed_before = !arrangement.kernels.identities.empty();
   ASHLAR_ASSIGN_OR_RETURN(KernelCandidates candidates,
-                          FindKernels(graph, model, device, target.processor, target.threads,
-                                      policy, planning.record.get()));
+                          FindKernels(graph, model, device, target, policy, planning.record.get()));
   if (policy.packed_before) {
     ASHLAR_RETURN_IF_ERROR(KeepKernels(graph, arrangement.kernels, candidates));
   }

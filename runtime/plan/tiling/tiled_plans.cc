@@ -32,8 +32,8 @@ ArenaModel ArenaOn(Device& device, const PlanRequest& request) {
     policy.low_workspace = true;
     absl::StatusOr<KernelCandidates> kernels = absl::UnavailableError("");
     if (device.is_host() && request.planning.workspace == WorkspaceSource::kKernel) {
-      kernels = FindKernels(graph, model, device, request.target.processor, request.target.threads,
-                            policy, request.planning.record.get());
+      kernels =
+          FindKernels(graph, model, device, request.target, policy, request.planning.record.get());
     }
     return kernels.ok() ? LeastWorkspace(*kernels) : std::vector<int64_t>(graph.nodes().size(), 0);
   };
@@ -106,7 +106,7 @@ TiledPlans::TiledPlans(const RewrittenGraph& rewritten, const PlanRequest& reque
 
 TilingProblem TiledPlans::Problem(double max_extra_flops) {
   const int64_t alignment = request_.debug.alignment;
-  const Processor processor = request_.target.processor.value_or(device_.processor());
+  const Processor processor = request_.target.ProcessorOn(device_);
   memory::PlanOptions planner = request_.planning.planner;
   planner.limits.work = usual_work();
   return {rewritten_.graph,

@@ -198,8 +198,8 @@ TEST(Planning, OfAProblemOnRecordOnlyThatEngineIsPrepared) {
   PlanRequest request = WithPrecision(DType::kFloat16);
   const std::unique_ptr<PlannedGraph> planned = Value(PlanGraph(graph, request));
   auto record = std::make_shared<KernelRecord>();
-  for (const std::string& key : KernelKeys(planned->graph, planned->model, request.target.threads,
-                                           request.planning.kernels)) {
+  for (const std::string& key :
+       KernelKeys(planned->graph, planned->model, request.planning.kernels)) {
     if (absl::StartsWith(key, "ConvBiasForward")) record->choices[key] = {kRecorded, {}};
   }
   ASSERT_EQ(record->choices.size(), 1u);
