@@ -59,9 +59,6 @@ class CpuDevice final : public Device {
   explicit CpuDevice(CompNode comp_node) : comp_node_(comp_node) { RegisterKernels(kernels_); }
   CompNode comp_node() const override { return comp_node_; }
   int64_t alignment() const override { return kCacheLine; }
-  bool takes_channels_last(const KernelRequest& request) const override {
-    return TakesChannelsLast(request);
-  }
   bool adds_quantized() const override { return true; }
   bool moves_overlapping() const override { return true; }
   const KernelRegistry& kernels() const override { return kernels_; }

@@ -40,10 +40,6 @@ namespace ashlar::cpu {
 
 void RegisterKernels(KernelRegistry& registry);
 
-// Returns whether kernels read and write tensors of this request in NHWC that are not quantised:
-// permutations, conversions of the dtype or format, and convolutions.
-bool TakesChannelsLast(const KernelRequest& request);
-
 // Registers the expected cycles of all operators.
 void RegisterWork(KernelRegistry& registry);
 

@@ -143,7 +143,7 @@ absl::StatusOr<KernelList> MakeGetVarShape(const GetVarShape& op, const KernelRe
 }  // namespace
 
 void RegisterMovementKernels(KernelRegistry& registry) {
-  registry.Register<Dimshuffle>(MakeDimshuffle);
+  registry.Register<Dimshuffle>(MakeDimshuffle, {}, ChannelsLast::kUnblocked);
   registry.Register<Expand>(MakeExpand);
   registry.Register<GetVarShape>(MakeGetVarShape);
   RegisterEach<Assign, BitCast, OutputCallback, Reshape>(registry, MakePlainCopy);

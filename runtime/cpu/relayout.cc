@@ -90,7 +90,7 @@ absl::StatusOr<KernelList> MakeRelayout(const KernelRequest& request) {
 }  // namespace
 
 void RegisterRelayoutKernels(KernelRegistry& registry) {
-  registry.Register<RelayoutFormat>(MakeRelayout);
+  registry.Register<RelayoutFormat>(MakeRelayout, {}, ChannelsLast::kAll);
 }
 
 }  // namespace ashlar::cpu

@@ -143,6 +143,8 @@ absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
 
 }  // namespace
 
-void RegisterTypeCvtKernels(KernelRegistry& registry) { registry.Register<TypeCvt>(MakeTypeCvt); }
+void RegisterTypeCvtKernels(KernelRegistry& registry) {
+  registry.Register<TypeCvt>(MakeTypeCvt, {}, ChannelsLast::kUnblocked);
+}
 
 }  // namespace ashlar::cpu

@@ -105,8 +105,6 @@ class Device {
   // Returns whether its convolutions read row-major images of few channels, such as the caller's,
   // in place. With images in blocks of channels they always do.
   virtual bool reads_planes() const { return false; }
-  // Returns whether its kernels for the request take tensors that are not quantised in NHWC, too.
-  virtual bool takes_channels_last(const KernelRequest& /*request*/) const { return false; }
   // Returns whether it has kernels for the operators that the pass `chain` makes.
   virtual bool runs_chains() const { return false; }
   // Returns whether its 8-bit convolutions can add a tensor, as the pass `sum` requires.

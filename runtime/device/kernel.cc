@@ -21,6 +21,27 @@ const KernelFactory* KernelRegistry::Find(absl::string_view type) const {
   return it == factories_.end() ? nullptr : &it->second;
 }
 
+bool KernelRegistry::TakesChannelsLast(const KernelRequest& request) const {
+  const auto blocked = [](const TensorType& type) { return IsBlocked(type.format); };
+  const auto last = [](const TensorType& type) { return type.format == Format::kNHWC; };
+  const auto it = channels_last_.find(request.op->type());
+  switch (it == channels_last_.end() ? ChannelsLast::kNone : it->second) {
+    case ChannelsLast::kNone:
+      return false;
+    case ChannelsLast::kImage: {
+      const TensorType& image = request.inputs[0];
+      return (image.dtype == DType::kFloat32 || IsQuantized(image.dtype)) && !blocked(image) &&
+             std::none_of(request.inputs.begin() + 1, request.inputs.end(), last);
+    }
+    case ChannelsLast::kUnblocked:
+      return std::none_of(request.inputs.begin(), request.inputs.end(), blocked) &&
+             std::none_of(request.outputs.begin(), request.outputs.end(), blocked);
+    case ChannelsLast::kAll:
+      return true;
+  }
+  return false;
+}
+
 void KernelRegistry::RegisterWork(absl::string_view type, WorkFunction work) {
   work_[std::string(type)] = work;
 }

@@ -141,6 +141,14 @@ struct WorkRequest {
 // tensors beyond its first-level cache.
 using WorkFunction = double (*)(const WorkRequest&);
 
+// The tensors that an operator's kernels take in NHWC on a device with blocks of channels.
+enum class ChannelsLast : uint8_t {
+  kNone,
+  kImage,      // the first input alone, an image of Float32 or 8 bits
+  kUnblocked,  // all, if none is blocked
+  kAll,
+};
+
 // The kernels of one device, by operator type.
 class KernelRegistry {
  public:
@@ -148,7 +156,9 @@ class KernelRegistry {
   // Registers `make`, called with the operator by its class and the request, or only with the
   // request. If `dtypes` is not empty, requests with another dtype on the device are refused.
   template <typename Op, typename Make>
-  void Register(const Make& make, std::vector<DType> dtypes = {}) {
+  void Register(const Make& make, std::vector<DType> dtypes = {},
+                ChannelsLast channels_last = ChannelsLast::kNone) {
+    channels_last_[std::string(Op::kType)] = channels_last;
     Register(Op::kType,
              [make, dtypes = std::move(dtypes)](
                  const KernelRequest& request) -> absl::StatusOr<KernelList> {
@@ -164,6 +174,8 @@ class KernelRegistry {
   void ChangeEach(const std::function<KernelFactory(KernelFactory)>& change);
   // Returns null if the device has no kernel for the type.
   const KernelFactory* Find(absl::string_view type) const;
+  // Returns whether kernels take the request's tensors in NHWC as they are registered.
+  bool TakesChannelsLast(const KernelRequest& request) const;
 
   // Sets how many cycles operators of the type take; of other types, `rest` tells.
   void RegisterWork(absl::string_view type, WorkFunction work);
@@ -177,6 +189,7 @@ class KernelRegistry {
   static absl::Status CheckDTypes(const KernelRequest& request, const std::vector<DType>& dtypes);
 
   std::map<std::string, KernelFactory, std::less<>> factories_;
+  std::map<std::string, ChannelsLast, std::less<>> channels_last_;
   std::map<std::string, WorkFunction, std::less<>> work_;
   WorkFunction work_of_rest_ = nullptr;
 };

@@ -41,9 +41,6 @@ class LimitedDevice::Wrapper final : public Device {
   int64_t tensor_alignment() const override { return behind_.tensor_alignment(); }
   Format image_format() const override { return behind_.image_format(); }
   bool reads_planes() const override { return behind_.reads_planes(); }
-  bool takes_channels_last(const KernelRequest& request) const override {
-    return behind_.takes_channels_last(request);
-  }
   bool leaves_images(DType precision, const KernelPolicy& policy) const override {
     return behind_.leaves_images(precision, policy);
   }

@@ -4,9 +4,6 @@
 #include <utility>
 
 #include "graph/status.h"
-#include "opr/dimshuffle.h"
-#include "opr/relayout_format.h"
-#include "opr/type_cvt.h"
 #include "runtime/cpu/amx_kernels.h"
 #include "runtime/cpu/conv/conv_problem.h"
 #include "runtime/cpu/conv/direct.h"
@@ -163,41 +160,17 @@ absl::StatusOr<KernelList> MakeConvBias(const ConvBiasForward& op, const KernelR
                                               : ConvolutionKernels(op, request);
 }
 
-template <typename Op>
-bool ReadsImageInNHWC(const Op& op, const KernelRequest& request) {
-  const absl::StatusOr<ConvProblem> problem = ReadConvolution(request, ParamOf(op));
-  return problem.ok() && problem->src.dtype == DType::kFloat32 && !IsBlocked(problem->src.format);
-}
-
 }  // namespace
-
-bool TakesChannelsLast(const KernelRequest& request) {
-  if (dynamic_cast<const Dimshuffle*>(request.op) != nullptr ||
-      dynamic_cast<const RelayoutFormat*>(request.op) != nullptr) {
-    return true;
-  }
-  if (dynamic_cast<const TypeCvt*>(request.op) != nullptr) {
-    return !IsBlocked(request.inputs[0].format) && !IsBlocked(request.outputs[0].format);
-  }
-  // Only the image: the others are blocked or row-major.
-  for (size_t i = 1; i < request.inputs.size(); ++i) {
-    if (request.inputs[i].format == Format::kNHWC) return false;
-  }
-  if (const auto* const conv = dynamic_cast<const ConvolutionForward*>(request.op)) {
-    return ReadsImageInNHWC(*conv, request);
-  }
-  const auto* const biased = dynamic_cast<const ConvBiasForward*>(request.op);
-  if (biased == nullptr) return false;
-  return IsQuantized(request.inputs[0].dtype) ? QuantizedConvolutionKernels(*biased, request).ok()
-                                              : ReadsImageInNHWC(*biased, request);
-}
 
 void RegisterConvolutionKernels(KernelRegistry& registry) {
   registry.Register<ConvolutionForward>(
-      MakeConvolution, {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kFloat64});
+      MakeConvolution, {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kFloat64},
+      ChannelsLast::kImage);
   registry.Register<ConvBiasForward>(
-      MakeConvBias, {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kQuantized8Asymm,
-                     DType::kQuantizedS8, DType::kQuantizedS32});
+      MakeConvBias,
+      {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kQuantized8Asymm,
+       DType::kQuantizedS8, DType::kQuantizedS32},
+      ChannelsLast::kImage);
 }
 
 }  // namespace ashlar::cpu

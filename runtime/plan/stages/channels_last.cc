@@ -1,6 +1,7 @@
 #include "runtime/plan/stages/channels_last.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -30,9 +31,7 @@ bool Permutes(const Graph& graph, const OperatorNode& node, const std::vector<in
 
 class Views {
  public:
-  Views(const Graph& graph, const Device& device, const PlanTarget& target,
-        const PlanningOptions& planning)
-      : graph_(graph), device_(device), target_(target), planning_(planning) {
+  Views(const Graph& graph, const Device& device) : graph_(graph), device_(device) {
     for (const OperatorNode& node : graph.nodes()) {
       std::vector<int> following;
       if (Permutes(graph, node, {0, 3, 1, 2}) && AllTake(node.outputs[0], following)) {
@@ -71,7 +70,7 @@ class Views {
     return node.op->storage_rules(graph_.SiteOf(node)).names_format;
   }
   bool Takes(const OperatorNode& node, int var) const {
-    return TakesChannelsLast(graph_, node, var, device_, target_, planning_.kernels);
+    return TakesChannelsLast(graph_, node, var, device_);
   }
 
   // Returns whether all operators that read the var, at least one, take it in NHWC. Conversions of
@@ -104,17 +103,13 @@ class Views {
 
   const Graph& graph_;
   const Device& device_;
-  const PlanTarget& target_;
-  const PlanningOptions& planning_;
   std::vector<int> last_;  // vars
 };
 
 }  // namespace
 
-absl::StatusOr<Graph> ViewChannelsLast(Graph graph, const Device& device, const PlanTarget& target,
-                                       const PlanningOptions& planning) {
-  if (!planning.inplace) return graph;
-  Views views(graph, device, target, planning);
+absl::StatusOr<Graph> ViewChannelsLast(Graph graph, const Device& device) {
+  Views views(graph, device);
   if (views.empty()) return graph;
   return std::move(views).Run();
 }

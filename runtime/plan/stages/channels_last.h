@@ -6,16 +6,14 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "runtime/plan/request/plan_request.h"
 
 namespace ashlar {
 
 class Device;
 
 // Stores the images between a permutation and its neighbours in NHWC if the device's kernels for
-// all of these take it (Device::takes_channels_last).
-absl::StatusOr<Graph> ViewChannelsLast(Graph graph, const Device& device, const PlanTarget& target,
-                                       const PlanningOptions& planning);
+// all of these take it (ChannelsLast).
+absl::StatusOr<Graph> ViewChannelsLast(Graph graph, const Device& device);
 
 }  // namespace ashlar
 

@@ -95,9 +95,11 @@ bool NeedsKernel(const Graph& graph, const StorageModel& model, int index) {
 absl::Status CheckFormats(const KernelRequest& request, const Device& device) {
   for (const std::vector<TensorType>* types : {&request.inputs, &request.outputs}) {
     for (const TensorType& type : *types) {
-      const bool fits = type.format == Format::kDefault || IsQuantized(type.dtype) ||
-                        IsBlocked(type.format) == IsBlocked(device.image_format());
-      if (fits || (type.format == Format::kNHWC && device.takes_channels_last(request))) continue;
+      const bool fits =
+          type.format == Format::kDefault || IsQuantized(type.dtype) ||
+          IsBlocked(type.format) == IsBlocked(device.image_format()) ||
+          (type.format == Format::kNHWC && device.kernels().TakesChannelsLast(request));
+      if (fits) continue;
       return absl::UnimplementedError(absl::StrCat(type.ToString(), ": ",
                                                    device.comp_node().ToString(), " has NCHW and ",
                                                    Name(device.image_format())));
@@ -242,16 +244,16 @@ bool RefusesInputs(const Graph& graph, const OperatorNode& node, const Device& d
          absl::IsUnimplemented((*factory)(RequestOn(device, target, graph, node, policy)).status());
 }
 
-bool TakesChannelsLast(const Graph& graph, const OperatorNode& node, int var, const Device& device,
-                       const PlanTarget& target, const KernelPolicy& policy) {
-  KernelRequest request = RequestOn(device, target, graph, node, policy);
+bool TakesChannelsLast(const Graph& graph, const OperatorNode& node, int var,
+                       const Device& device) {
+  KernelRequest request = RequestFor(graph, node, KernelPolicy());
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == var) request.inputs[i].format = Format::kNHWC;
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i] == var) request.outputs[i].format = Format::kNHWC;
   }
-  return device.takes_channels_last(request);
+  return device.kernels().TakesChannelsLast(request);
 }
 
 std::string KernelIdentity(const Graph& graph, const OperatorNode& node, const Kernel& kernel) {

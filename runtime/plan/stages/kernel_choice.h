@@ -34,8 +34,7 @@ bool RefusesInputs(const Graph& graph, const OperatorNode& node, const Device& d
                    const PlanTarget& target, const KernelPolicy& policy);
 
 // Returns whether the device's kernels for a node take a var that it reads or makes in NHWC.
-bool TakesChannelsLast(const Graph& graph, const OperatorNode& node, int var, const Device& device,
-                       const PlanTarget& target, const KernelPolicy& policy);
+bool TakesChannelsLast(const Graph& graph, const OperatorNode& node, int var, const Device& device);
 
 // Returns by node the name of its problem in a KernelRecord; empty if no kernel runs. The policy is
 // part of the name, because policies differ in their candidates.

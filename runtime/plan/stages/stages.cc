@@ -78,9 +78,11 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> BeginPlan(RewrittenGraph rewritten
   planned->planning = request.planning;
   planned->passes = std::move(rewritten.passes);
   ASHLAR_ASSIGN_OR_RETURN(planned->device, OpenDevice(request.target.comp_node));
-  ASHLAR_ASSIGN_OR_RETURN(
-      planned->graph, ViewChannelsLast(std::move(rewritten.graph), *planned->device, request.target,
-                                       request.planning));
+  planned->graph = std::move(rewritten.graph);
+  if (request.planning.inplace) {
+    ASHLAR_ASSIGN_OR_RETURN(planned->graph,
+                            ViewChannelsLast(std::move(planned->graph), *planned->device));
+  }
   // 4. Storage.
   ASHLAR_RETURN_IF_ERROR(CheckStateUse(planned->graph));
   planned->model = BuildStorageModel(planned->graph,
