@@ -18,27 +18,30 @@ bool IsRowMajorImage(const TensorType& type) {
   return type.shape.rank() == 4 && type.format == Format::kDefault && type.shape.num_elements() > 0;
 }
 
-// Returns whether the node moves row-major elements by this permutation.
-bool Permutes(const Graph& graph, const OperatorNode& node, const std::vector<int64_t>& axes) {
+using Axes = std::vector<int64_t>;
+
+// Returns the permutation of axes by which the node moves a row-major image; otherwise nothing.
+Axes FindPermutation(const Graph& graph, const OperatorNode& node) {
   if (node.op->role() != Role::kCompute || node.inputs.size() != 1 || node.outputs.size() != 1 ||
       !IsRowMajorImage(graph.var(node.inputs[0]).type) ||
       !IsRowMajorImage(graph.var(node.outputs[0]).type)) {
-    return false;
+    return {};
   }
-  const std::optional<Movement> movement = node.op->AsMovement(graph.SiteOf(node).inputs);
-  return movement && movement->axes == axes;
+  std::optional<Movement> movement = node.op->AsMovement(graph.SiteOf(node).inputs);
+  return movement ? std::move(movement->axes) : Axes();
 }
 
 class Views {
  public:
   Views(const Graph& graph, const Device& device) : graph_(graph), device_(device) {
     for (const OperatorNode& node : graph.nodes()) {
+      const Axes axes = FindPermutation(graph, node);
       std::vector<int> following;
-      if (Permutes(graph, node, {0, 3, 1, 2}) && AllTake(node.outputs[0], following)) {
+      if (axes == Axes{0, 3, 1, 2} && AllTake(node.outputs[0], following)) {
         last_.push_back(node.outputs[0]);
         last_.insert(last_.end(), following.begin(), following.end());
       }
-      if (Permutes(graph, node, {0, 2, 3, 1}) && IsMadeForIt(node.inputs[0])) {
+      if (axes == Axes{0, 2, 3, 1} && IsMadeForIt(node.inputs[0])) {
         last_.push_back(node.inputs[0]);
       }
     }
