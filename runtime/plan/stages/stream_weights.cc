@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/needed_bytes.h"
@@ -76,16 +77,17 @@ absl::Status StreamWeights(PlannedGraph& planned) {
   const WindowProblem problem = ProblemOf(planned);
   planned.weights.window = PlanReadAhead(problem, *budget);
   if (planned.weights.window) return absl::OkStatus();
-  ASHLAR_ASSIGN_OR_RETURN(const LeastWindow least, FindLeastWindow(problem));
-  if (least.bytes > *budget) {
+  ASHLAR_ASSIGN_OR_RETURN(LeastWindow least, PlanLeastWindow(problem));
+  const int64_t bytes = least.window.bytes;
+  if (bytes > *budget) {
     return DoesNotFit(
         absl::StrCat("a window of ", *budget, " bytes is too small for the weights: at least ",
-                     least.bytes, " are needed, for ",
+                     bytes, " are needed, for ",
                      Describe(planned.graph.node(planned.schedule.order[least.step])), " with ",
                      WeightsAt(planned, problem, least.step)),
-        least.bytes);
+        bytes);
   }
-  ASHLAR_ASSIGN_OR_RETURN(planned.weights.window, PlanWindow(problem, *budget));
+  planned.weights.window = std::move(least.window);
   return absl::OkStatus();
 }
 

@@ -100,19 +100,9 @@ class Planner {
     return best;
   }
 
-  // Returns the window in which each weight is read when its first step is due.
-  absl::StatusOr<WeightWindow> Least() const {
-    ASHLAR_ASSIGN_OR_RETURN(const memory::PlanResult placed, PlaceInUse());
-    WeightWindow window;
-    window.bytes = placed.plan.arena;
-    window.offsets = placed.plan.offsets;
-    for (const int index : by_use_) window.reads.push_back({index, After(window, index)});
-    Finish(window);
-    return window;
-  }
-
-  // Places weights by their first and last uses alone.
-  absl::StatusOr<memory::PlanResult> PlaceInUse() const {
+  // Returns the window in which each weight is read when its first step is due: weights are placed
+  // by their first and last uses alone.
+  absl::StatusOr<LeastWindow> Least() const {
     memory::Problem buffers;
     for (size_t i = 0; i < problem_.weights.size(); ++i) {
       const WindowProblem::Weight& weight = problem_.weights[i];
@@ -122,7 +112,14 @@ class Planner {
                                  .size = weight.bytes,
                                  .alignment = problem_.alignment});
     }
-    return memory::PlanMemory(buffers, problem_.planner);
+    ASHLAR_ASSIGN_OR_RETURN(const memory::PlanResult placed,
+                            memory::PlanMemory(buffers, problem_.planner));
+    WeightWindow window;
+    window.bytes = placed.plan.arena;
+    window.offsets = placed.plan.offsets;
+    for (const int index : by_use_) window.reads.push_back({index, After(window, index)});
+    Finish(window);
+    return LeastWindow{std::move(window), static_cast<int>(placed.bottleneck_step)};
   }
 
  private:
@@ -213,20 +210,12 @@ class Planner {
 
 }  // namespace
 
-absl::StatusOr<LeastWindow> FindLeastWindow(const WindowProblem& problem) {
-  ASHLAR_ASSIGN_OR_RETURN(const memory::PlanResult plan, Planner(problem).PlaceInUse());
-  return LeastWindow{plan.plan.arena, static_cast<int>(plan.bottleneck_step)};
+absl::StatusOr<LeastWindow> PlanLeastWindow(const WindowProblem& problem) {
+  return Planner(problem).Least();
 }
 
 std::optional<WeightWindow> PlanReadAhead(const WindowProblem& problem, int64_t budget) {
   return Planner(problem).Best(budget);
-}
-
-absl::StatusOr<WeightWindow> PlanWindow(const WindowProblem& problem, int64_t budget) {
-  const Planner planner(problem);
-  std::optional<WeightWindow> window = planner.Best(budget);
-  if (window) return *std::move(window);
-  return planner.Least();
 }
 
 }  // namespace ashlar

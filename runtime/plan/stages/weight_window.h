@@ -43,20 +43,17 @@ struct WeightWindow {
   double expected_ms = 0;  // of a run
 };
 
-// The least window: each weight is read when its first step is due.
-struct LeastWindow {
-  int64_t bytes = 0;
-  int step = 0;  // the step that needs it
-};
-absl::StatusOr<LeastWindow> FindLeastWindow(const WindowProblem& problem);
-
-// The same window as PlanWindow's if weights can be read ahead in it, without a search for the
-// least one, which takes megabytes; nothing otherwise.
+// Plans a window of at most `budget` bytes in which weights are read ahead, for the least expected
+// time of a run, then for the fewest bytes read. Returns nothing if none fits.
 std::optional<WeightWindow> PlanReadAhead(const WindowProblem& problem, int64_t budget);
 
-// Plans a window of at most `budget` bytes, at least FindLeastWindow's, for the least expected time
-// of a run, then for the fewest bytes read.
-absl::StatusOr<WeightWindow> PlanWindow(const WindowProblem& problem, int64_t budget);
+// The least window: each weight is read when its first step is due.
+struct LeastWindow {
+  WeightWindow window;
+  int step = 0;  // the step that needs so many bytes
+};
+// Plans the least window, by a search that takes megabytes.
+absl::StatusOr<LeastWindow> PlanLeastWindow(const WindowProblem& problem);
 
 }  // namespace ashlar
 
