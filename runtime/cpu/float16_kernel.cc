@@ -140,16 +140,14 @@ std::optional<KernelRequest> InFloat32(const KernelRequest& request) {
     any = true;
     type.dtype = DType::kFloat32;
   };
-  std::vector<InputInfo> infos;
   for (size_t i = 0; i < wide.inputs.size(); ++i) {
     const DType dtype = request.inputs[i].dtype;
     wide.exact_in.push_back(request.constant[i] && Is16BitFloat(dtype) ? dtype : DType::kFloat32);
     if (request.op->input_use(static_cast<int>(i)) != InputUse::kHostValue) widen(wide.inputs[i]);
-    infos.push_back({wide.inputs[i], wide.host_values[i]});
   }
   for (TensorType& type : wide.outputs) widen(type);
   if (!any) return std::nullopt;
-  const absl::StatusOr<std::vector<TensorType>> outputs = request.op->Infer(infos);
+  const absl::StatusOr<std::vector<TensorType>> outputs = request.op->Infer(wide.infos());
   if (!outputs.ok() || outputs->size() != wide.outputs.size()) return std::nullopt;
   for (size_t i = 0; i < outputs->size(); ++i) {
     if ((*outputs)[i].dtype != wide.outputs[i].dtype) return std::nullopt;

@@ -94,7 +94,7 @@ absl::StatusOr<KernelList> MakeBlockedSubtensor(const KernelRequest& request,
 }
 
 absl::StatusOr<KernelList> MakeSubtensor(const Subtensor& op, const KernelRequest& request) {
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<AxisRange> ranges, op.Ranges(InputInfosOf(request)));
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<AxisRange> ranges, op.Ranges(request.infos()));
   if (IsBlocked(request.inputs[0].format) || IsBlocked(request.outputs[0].format)) {
     return MakeBlockedSubtensor(request, ranges);
   }

@@ -38,15 +38,6 @@ class OwnKernel final : public Kernel {
   double relative_time_;
 };
 
-// Returns the inputs of a request as the operator sees them, with the values that it needs.
-inline std::vector<InputInfo> InputInfosOf(const KernelRequest& request) {
-  std::vector<InputInfo> infos;
-  for (size_t i = 0; i < request.inputs.size(); ++i) {
-    infos.push_back({request.inputs[i], request.host_values[i]});
-  }
-  return infos;
-}
-
 // Returns a list with the only kernel for a request.
 inline KernelList OnlyKernel(std::string implementation, OwnKernel::Function run,
                              int64_t workspace_bytes = 0) {

@@ -295,8 +295,7 @@ KernelList AnywhereKernel(const ResizeParam& param, const std::vector<ResizeAxis
 
 absl::StatusOr<KernelList> MakeResize(const Resize& op, const KernelRequest& request) {
   const ResizeParam& param = op.param();
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes,
-                          ResizeAxesOf(param, InputInfosOf(request)));
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, ResizeAxesOf(param, request.infos()));
   const TensorType &x = request.inputs[0], &y = request.outputs[0];
   const int threads = request.threads;
   const Isa isa = request.processor.isa;

@@ -20,11 +20,7 @@ namespace ashlar::cuda {
 namespace {
 
 absl::StatusOr<KernelList> MakeSubtensor(const Subtensor& op, const KernelRequest& request) {
-  std::vector<InputInfo> infos;
-  for (size_t i = 0; i < request.inputs.size(); ++i) {
-    infos.push_back({request.inputs[i], request.host_values[i]});
-  }
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<AxisRange> ranges, op.Ranges(infos));
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<AxisRange> ranges, op.Ranges(request.infos()));
   StridedView view = ViewOf(ranges, StridesOver(request.inputs[0], request.inputs[0].shape));
   return StridedCopy(request, view.base, std::move(view.strides));
 }

@@ -8,6 +8,12 @@
 
 namespace ashlar {
 
+std::vector<InputInfo> KernelRequest::infos() const {
+  std::vector<InputInfo> infos;
+  for (size_t i = 0; i < inputs.size(); ++i) infos.push_back({inputs[i], host_values[i]});
+  return infos;
+}
+
 void KernelRegistry::Register(absl::string_view type, KernelFactory factory) {
   factories_[std::string(type)] = std::move(factory);
 }

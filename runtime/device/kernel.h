@@ -58,6 +58,9 @@ struct KernelRequest {
   Processor processor;
   int threads = 1;
   KernelPolicy policy;
+
+  // Returns the inputs as the operator sees them, with the values that it needs.
+  std::vector<InputInfo> infos() const;
 };
 
 // The pointers for one execution. Inputs that are not read on the device, and outputs that are

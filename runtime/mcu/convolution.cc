@@ -166,7 +166,7 @@ absl::StatusOr<KernelList> QuantizedConvolution(const ConvBiasForward& op,
   TensorType dst = request.outputs[0];
   ASHLAR_ASSIGN_OR_RETURN(const ConvolutionGeometry g, InferConvolution(op.param(), src, filter));
   const bool sums = request.inputs.size() > kZ;
-  const bool joins = sums && request.inputs[kZ].dtype == DType::kQuantizedS32;
+  const bool joins = JoinsSums(request.infos());
   if (joins || dst.dtype == DType::kQuantizedS32) {
     return PartOfSums(op.param(), g, joins, request);
   }

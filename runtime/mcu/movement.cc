@@ -84,11 +84,7 @@ Strides StridesOfInput(const KernelRequest& request) {
 }
 
 absl::StatusOr<KernelList> MakeSubtensor(const Subtensor& op, const KernelRequest& request) {
-  std::vector<InputInfo> infos;
-  for (size_t i = 0; i < request.inputs.size(); ++i) {
-    infos.push_back({request.inputs[i], request.host_values[i]});
-  }
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<AxisRange> ranges, op.Ranges(infos));
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<AxisRange> ranges, op.Ranges(request.infos()));
   const StridedView view = ViewOf(ranges, StridesOfInput(request));
   return OnlyCopy(StridedCopy(request, 0, view.base, view.strides));
 }

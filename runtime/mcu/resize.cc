@@ -14,11 +14,7 @@ namespace ashlar::mcu {
 namespace {
 
 absl::StatusOr<std::vector<ResizeAxis>> AxesOf(const Resize& op, const KernelRequest& request) {
-  std::vector<InputInfo> infos;
-  for (size_t i = 0; i < request.inputs.size(); ++i) {
-    infos.push_back({request.inputs[i], request.host_values[i]});
-  }
-  return ResizeAxesOf(op.param(), infos);
+  return ResizeAxesOf(op.param(), request.infos());
 }
 
 // Returns the input index for each output index, for each axis.

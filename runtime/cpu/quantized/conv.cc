@@ -416,7 +416,7 @@ absl::StatusOr<KernelList> QuantizedConvolutionKernels(const ConvBiasForward& op
                             g.groups * g.out_channels);
   };
   const bool adds = request.inputs.size() > ConvBiasForward::kZ;
-  const bool joins = adds && request.inputs[ConvBiasForward::kZ].dtype == DType::kQuantizedS32;
+  const bool joins = JoinsSums(request.infos());
   const bool unfinished = dst.dtype == DType::kQuantizedS32;
   if (unfinished) {
     problem.to.source_zero_point = src.quantization.zero_point();

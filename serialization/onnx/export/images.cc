@@ -11,6 +11,7 @@
 #include "opr/lrn.h"
 #include "opr/pooling.h"
 #include "opr/pooling_rows.h"
+#include "opr/quantized_conv.h"
 #include "serialization/onnx/export/operators.h"
 
 namespace ashlar {
@@ -112,9 +113,7 @@ absl::StatusOr<OnnxValues> OnnxConvolution(OnnxEmitter& emitter) {
 absl::StatusOr<OnnxValues> OnnxConvBias(OnnxEmitter& emitter) {
   const ConvBiasParam& param = emitter.op<ConvBiasForward>().param();
   if (param.clamps_src()) return absl::UnimplementedError("bounds of src");
-  const bool joins = emitter.num_inputs() > ConvBiasForward::kZ &&
-                     emitter.stored_input_type(ConvBiasForward::kZ).dtype == DType::kQuantizedS32;
-  if (joins || emitter.stored_output_type().dtype == DType::kQuantizedS32) {
+  if (JoinsSums(emitter.infos()) || emitter.stored_output_type().dtype == DType::kQuantizedS32) {
     return absl::UnimplementedError("sums that are not rounded");
   }
   const std::string bias = emitter.input(ConvBiasForward::kBias, {emitter.output_type().shape[1]});
