@@ -53,8 +53,9 @@ size_t StepsOf(const std::vector<Place>& places, std::vector<int64_t> at, int64_
   return kDeepest;
 }
 
-// Reads the nodes' attributes; none after an error.
-std::vector<Place> PlacesOf(OnnxNode& node, int64_t leaves, int64_t features, DType dtype) {
+// Reads the nodes' attributes beside the feature of each node; none after an error.
+std::vector<Place> PlacesOf(OnnxNode& node, const std::vector<int64_t>& feature, int64_t leaves,
+                            int64_t features, DType dtype) {
   const HostTensor none = HostTensor::Zeros(dtype, {0});
   const HostTensor modes = node.Tensor("nodes_modes").value_or(none);
   const HostTensor splits = node.Tensor("nodes_splits").value_or(none);
@@ -62,7 +63,6 @@ std::vector<Place> PlacesOf(OnnxNode& node, int64_t leaves, int64_t features, DT
   if (modes.num_elements() > 0 && !IsInteger(modes.dtype())) {
     node.Invalid(absl::StrCat("nodes_modes is ", Name(modes.dtype()), ", expected integers"));
   }
-  const std::vector<int64_t> feature = node.Ints("nodes_featureids");
   const std::vector<int64_t> ids[] = {node.Ints("nodes_falsenodeids"),
                                       node.Ints("nodes_truenodeids")};
   const std::vector<int64_t> leafs[] = {node.Ints("nodes_falseleafs"),
@@ -123,6 +123,7 @@ OnnxVars TreeEnsemble(OnnxNode& node) {
   const DType dtype = node.dtype(x);
   const Shape shape = node.shape(x);
   const std::optional<HostTensor> weights = node.Tensor("leaf_weights");
+  const std::vector<int64_t> feature_ids = node.Ints("nodes_featureids");
   const std::vector<int64_t> targets_of = node.Ints("leaf_targetids");
   const std::vector<int64_t> roots = node.Ints("tree_roots");
   const int64_t targets = node.Int("n_targets", 1),
@@ -135,7 +136,7 @@ OnnxVars TreeEnsemble(OnnxNode& node) {
       trees == 0 || targets < 1 || aggregate < kAverage || aggregate > kMax) {
     return node.Invalid("the attributes of the leaves, or the input, do not fit");
   }
-  const std::vector<Place> places = PlacesOf(node, leaves, shape[1], dtype);
+  const std::vector<Place> places = PlacesOf(node, feature_ids, leaves, shape[1], dtype);
   if (!node.ok()) return kNoOnnxVar;
   const auto count = static_cast<int64_t>(places.size());
   std::vector<int64_t> start, features, next;
@@ -158,7 +159,7 @@ OnnxVars TreeEnsemble(OnnxNode& node) {
     if (target < 0 || target >= targets) return node.Invalid("a leaf's target is out of range");
     votes->Set(i, target == i % targets ? weights->At(leaf) : neutral);
   }
-  const auto nodes = static_cast<int64_t>(node.Ints("nodes_featureids").size());
+  const auto nodes = static_cast<int64_t>(feature_ids.size());
   for (const int64_t root : roots) {
     if (root < 0 || root >= nodes) {
       return node.Invalid(absl::StrCat("root ", root, " of ", nodes, " nodes"));
