@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -13,16 +12,15 @@
 #include "serialization/file_writer.h"
 #include "serialization/native/writer.h"
 #include "serialization/onnx/export/writer.h"
-#include "tools/command.h"
+#include "tools/best_weights.h"
 #include "tools/exit_code.h"
 #include "tools/format.h"
 #include "tools/interrupt.h"
 #include "tools/model.h"
-#include "tools/option_kinds.h"
 #include "tools/report/loss_curve.h"
 #include "tools/report/loss_log.h"
+#include "tools/train_options.h"
 #include "tools/training_data.h"
-#include "tools/training_flags.h"
 #include "tools/training_split.h"
 #include "tools/validation.h"
 #include "training/checkpoint.h"
@@ -37,82 +35,8 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// The weights after the epoch with the least validation loss so far.
-struct Best {
-  int64_t epoch = -1;  // none yet
-  double loss = 0;
-  std::vector<HostTensor> states;  // in the order of the training's names
-};
-
-class TrainCommand final : public Command {
+class TrainCommand final : public TrainOptions {
  public:
-  void Declare(CLI::App& app) override {
-    AddModelFlags(app, model_);
-    const OptionGroup data(app, "Data");
-    AddText(data, "--data", data_, "X.npz|DIR",
-            "images and labels in an .npz file, or a folder for each class")
-        ->required();
-    AddText(data, "--validate", validate_, "X.npz|DIR",
-            "the same, to be classified after each epoch");
-    AddParsed(data, "--validate-split", validate_split_, ParseShare, "SHARE",
-              "hold out a share of --data for that, chosen by --seed, such as 0.2")
-        ->excludes(app.get_option("--validate"));
-    AddPreparationFlags(app, inputs_);
-    const OptionGroup training(app, "Training");
-    AddNumber(training, "--epochs", epochs_, 1, 1 << 20, "passes over the data (default 1)");
-    AddReal(training, "--lr", rate_, "learning rate of the first step (default 0.01)");
-    AddParsed(training, "--schedule", schedule_, ParseSchedule,
-              "constant|cosine|step:EPOCHS[:FACTOR]", "of the learning rate (default constant)");
-    AddTrainingFlags(app, flags_);
-    AddNumber(
-        training, "--micro-batch", micro_batch_, 1, 1 << 20,
-        "images at a time; a step sums up their gradients (exact, so not with batch statistics)")
-        ->needs(app.get_option("--batch"));
-    AddNumber(training, "--patience", patience_, 1, 1 << 20,
-              "end after so many epochs without a smaller validation loss; the weights of the "
-              "best are written");
-    const OptionGroup files(app, "Files");
-    AddText(files, "-o,--output", output_, "FILE", "the trained model (.ash or .onnx)")->required();
-    AddText(files, "--labels", labels_, "FILE",
-            "the names of the classes, for `run --labels`; of a folder's");
-    AddText(files, "--log", log_, "FILE.csv", "a line a step: step,epoch,loss,learning_rate");
-    AddText(files, "--curve", curve_, "FILE.svg", "the losses as a picture");
-    CLI::Option* const checkpoint = AddText(files, "--checkpoint", checkpoint_, "FILE.ash",
-                                            "all that it takes to go on, as it is now");
-    AddNumber(files, "--checkpoint-every", checkpoint_every_, 1, 1 << 30,
-              "steps (default: one epoch)")
-        ->needs(checkpoint);
-    AddFlag(files, "--resume", resume_, "go on from the checkpoint, if there is one")
-        ->needs(checkpoint);
-    checkpoint->excludes(app.get_option("--patience"));
-    AddDeviceFlags(app, execution_);
-  }
-
-  absl::Status CheckOptions() const override {
-    ASHLAR_RETURN_IF_ERROR(CheckEnding("-o", output_, {".ash", ".onnx"}));
-    ASHLAR_RETURN_IF_ERROR(CheckEnding("--log", log_, {".csv"}));
-    ASHLAR_RETURN_IF_ERROR(CheckEnding("--curve", curve_, {".svg"}));
-    if (patience_ > 0 && validate_.empty() && validate_split_ == 0) {
-      return UsageError("--patience needs --validate or --validate-split");
-    }
-    const OptimizerSpec& optimizer = flags_.options.optimizer;
-    if (optimizer.nesterov && (UsesStep(optimizer) || optimizer.momentum == 0)) {
-      return UsageError("--nesterov needs --optimizer sgd with a momentum");
-    }
-    if (micro_batch_ > 0 && flags_.batch % micro_batch_ != 0) {
-      return UsageError(
-          absl::StrCat("--micro-batch ", micro_batch_, " is no part of --batch ", flags_.batch));
-    }
-    return absl::OkStatus();
-  }
-  std::vector<IdleOptions> Idle(const ConsoleFlags&) const override {
-    if (!UsesStep(flags_.options.optimizer)) return {};
-    return {{{"--momentum"}, "adam and adamw have none"}};
-  }
-  std::vector<std::string> OutputFiles() const override {
-    return {output_, labels_, log_, curve_, checkpoint_};
-  }
-
   absl::Status Run(Console& console) override {
     console.ResultIsIn(output_);
     const int64_t parts = micro_batch_ > 0 ? flags_.batch / micro_batch_ : 1;
@@ -177,13 +101,6 @@ class TrainCommand final : public Command {
     request.target.comp_node = execution_.device;
     request.target.threads = execution_.threads;
     return request;
-  }
-
-  // Parses a share of the images, between 0 and 1.
-  static absl::StatusOr<double> ParseShare(absl::string_view text) {
-    double share = 0;
-    if (absl::SimpleAtod(text, &share) && share > 0 && share < 1) return share;
-    return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not between 0 and 1"));
   }
 
   int64_t steps() const { return epochs_ * per_epoch_; }
@@ -301,7 +218,7 @@ class TrainCommand final : public Command {
         ASHLAR_RETURN_IF_ERROR(WriteCheckpoint(*session_, progress_, checkpoint_));
       }
       if (interrupted && progress_.steps < steps()) return Interrupted();
-      if (epoch_ends && patience_ > 0 && epoch - best_.epoch >= patience_) {
+      if (epoch_ends && patience_ > 0 && epoch - best_.epoch() >= patience_) {
         console.Print(absl::StrFormat("ended after epoch %d: %s without a smaller loss\n",
                                       epoch + 1, Counted(patience_, "epoch")));
         break;
@@ -310,31 +227,15 @@ class TrainCommand final : public Command {
     return patience_ > 0 ? RestoreBest(console) : absl::OkStatus();
   }
 
-  // Keeps the weights if the validation loss is the least so far. NaN is not less than anything.
-  absl::Status KeepBest(int64_t epoch, double loss) {
-    if (std::isnan(loss) || (best_.epoch >= 0 && !(loss < best_.loss))) return absl::OkStatus();
-    best_.epoch = epoch;
-    best_.loss = loss;
-    best_.states.clear();
-    for (const std::string& name : session_->states()) {
-      ASHLAR_ASSIGN_OR_RETURN(HostTensor state, session_->ReadState(name));
-      best_.states.push_back(std::move(state));
-    }
-    return absl::OkStatus();
-  }
-
   absl::Status RestoreBest(Console& console) {
-    if (best_.epoch < 0) {
+    if (best_.epoch() < 0) {
       console.Print("the weights are of the last epoch: no validation loss was a number\n");
       return absl::OkStatus();
     }
-    size_t i = 0;
-    for (const std::string& name : session_->states()) {
-      ASHLAR_RETURN_IF_ERROR(session_->WriteState(name, best_.states[i++]));
-    }
-    document_["best_epoch"] = best_.epoch + 1;
+    ASHLAR_RETURN_IF_ERROR(best_.Restore(*session_));
+    document_["best_epoch"] = best_.epoch() + 1;
     console.Print(absl::StrFormat("the weights are of epoch %d, whose validation loss is %.6f\n",
-                                  best_.epoch + 1, best_.loss));
+                                  best_.epoch() + 1, best_.loss()));
     return absl::OkStatus();
   }
 
@@ -351,7 +252,7 @@ class TrainCommand final : public Command {
   absl::Status Interrupted() const {
     return WithExitCode(
         absl::CancelledError(absl::StrCat(
-            "interrupted behind step ", progress_.steps, " of ", steps(), ": ",
+            "interrupted after step ", progress_.steps, " of ", steps(), ": ",
             checkpoint_.empty() ? "nothing is written; --checkpoint would keep what there is"
                                 : absl::StrCat("--resume goes on from ", checkpoint_))),
         ExitCode::kInterrupted);
@@ -389,7 +290,7 @@ class TrainCommand final : public Command {
       }
       absl::StrAppendFormat(&text, "loss %.6f", found.loss);
       if (std::isnan(found.loss)) text += " (not a number, so no smaller one)";
-      if (patience_ > 0) ASHLAR_RETURN_IF_ERROR(KeepBest(epoch, found.loss));
+      if (patience_ > 0) ASHLAR_RETURN_IF_ERROR(best_.Keep(*session_, epoch, found.loss));
     }
     document_["epochs"].push_back(std::move(entry));
     console.Print(text + "\n");
@@ -439,21 +340,11 @@ class TrainCommand final : public Command {
     return console.Write(document_);
   }
 
-  ModelFlags model_;
-  InputFlags inputs_;
-  ExecutionFlags execution_;
-  TrainingFlags flags_;
-  std::string data_, validate_, output_, labels_, log_, curve_, checkpoint_;
   std::vector<std::string> classes_;  // of a folder
-  int64_t epochs_ = 1, checkpoint_every_ = 0, micro_batch_ = 0, patience_ = 0;
-  double rate_ = 0.01, validate_split_ = 0;
-  RateSchedule schedule_;
-  bool resume_ = false;
-
   int64_t batch_ = 0, per_epoch_ = 0;
   std::unique_ptr<TrainingSession> session_;
   std::optional<TrainingSplit> split_;  // once the data is read
-  Best best_;                           // with --patience
+  BestWeights best_;                    // with --patience
   Progress progress_;
   LossLog log_file_;
   Json document_;
