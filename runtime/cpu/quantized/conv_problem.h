@@ -146,6 +146,12 @@ inline void StartOf(const int8_t* panel, int64_t panel_step, const int32_t* bias
 std::unique_ptr<Kernel> QuantizedDepthwise(const QuantizedConvProblem& problem,
                                            const Processor& processor);
 
+// Returns whether register tiles compute a problem whose weights are constant.
+bool FitsRegisterTiles(const QuantizedConvProblem& problem, const Processor& processor);
+// Returns their kernel.
+std::unique_ptr<Kernel> RegisterTiles(const QuantizedConvProblem& problem,
+                                      const Processor& processor, double relative_time);
+
 }  // namespace ashlar::cpu
 
 #endif  // ASHLAR_RUNTIME_CPU_QUANTIZED_CONV_PROBLEM_H_
