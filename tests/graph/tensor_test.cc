@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
+#include <iterator>
 #include <limits>
 
 namespace ashlar {
@@ -89,6 +91,53 @@ TEST(HostTensorTest, SetSaturates) {
   HostTensor byte = HostTensor::Zeros(DType::kUint8, {1});
   byte.Set(0, NAN);
   EXPECT_EQ(byte.data<uint8_t>()[0], 0);
+}
+
+// Each dtype has its row in the table of element functions.
+TEST(HostTensorTest, EveryDTypeHoldsItsEnds) {
+  struct Ends {
+    DType dtype;
+    double least, most;
+  };
+  constexpr double kMostFloat = std::numeric_limits<float>::max();
+  constexpr double kMostDouble = std::numeric_limits<double>::max();
+  const Ends kEnds[] = {
+      {DType::kFloat32, -kMostFloat, kMostFloat},
+      {DType::kFloat16, -65504, 65504},
+      {DType::kBFloat16, -0x1.fep127, 0x1.fep127},
+      {DType::kInt64, -0x1p63, 0x1p63},  // the nearest double
+      {DType::kInt32, -0x1p31, 0x1p31 - 1},
+      {DType::kInt8, -128, 127},
+      {DType::kUint8, 0, 255},
+      {DType::kByte, 0, 255},
+      {DType::kBool, 0, 1},
+      {DType::kFloat64, -kMostDouble, kMostDouble},
+      {DType::kQuantized8Asymm, 0, 255},
+      {DType::kQuantizedS8, -128, 127},
+      {DType::kQuantizedS32, -0x1p31, 0x1p31 - 1},
+      {DType::kUint16, 0, 65535},
+      {DType::kInt16, -32768, 32767},
+      {DType::kUint32, 0, 0x1p32 - 1},
+      {DType::kUint64, 0, 0x1p64},  // the nearest double
+  };
+  ASSERT_EQ(std::size(kEnds), static_cast<size_t>(kNumDTypes));
+  for (const Ends& ends : kEnds) {
+    SCOPED_TRACE(Name(ends.dtype));
+    HostTensor tensor = HostTensor::Zeros(ends.dtype, {3});
+    tensor.Set(1, ends.most);
+    tensor.Set(0, ends.least);
+    EXPECT_EQ(tensor.At(0), ends.least);
+    EXPECT_EQ(tensor.At(1), ends.most);
+    EXPECT_EQ(tensor.At(2), 0);
+    if (IsFloat(ends.dtype)) continue;
+    HostTensor same = HostTensor::Zeros(ends.dtype, {3});
+    for (int64_t i = 0; i < 3; ++i) same.SetInteger(i, tensor.IntegerAt(i));
+    EXPECT_EQ(std::memcmp(same.raw(), tensor.raw(), static_cast<size_t>(same.bytes())), 0);
+    if (ends.most < 0x1p62) {
+      EXPECT_EQ(static_cast<double>(tensor.IntegerAt(0)), ends.least);
+      EXPECT_EQ(static_cast<double>(tensor.IntegerAt(1)), ends.most);
+    }
+  }
 }
 
 TEST(HostTensorTest, SharesItsData) {
