@@ -183,33 +183,40 @@ struct PooledNet {
   Shape pooled;                     // the image in front of the pool
 };
 
+constexpr OutputType kBytes = {DType::kQuantizedS8, 0.05, 3};
+
+// Adds a convolution with square windows to `channels` channels, of 8 bits if its image is.
+int AddConvolution(GraphMaker& maker, std::mt19937_64& random, int x, int64_t channels,
+                   int64_t window, int64_t pad) {
+  const TensorType type = maker.var(x).type;
+  HostTensor filter = RandomTensor(random, {channels, type.shape[1], window, window});
+  HostTensor bias = RandomTensor(random, {1, channels, 1, 1});
+  ConvBiasParam param;
+  param.pad_h = param.pad_w = pad;
+  if (IsQuantized(type.dtype)) {
+    param.output = kBytes;
+    const auto constant = [&](HostTensor& tensor, DType dtype, double most, float scale) {
+      HostTensor integers = HostTensor::Zeros(StoredAs(dtype), tensor.shape());
+      for (int64_t k = 0; k < tensor.num_elements(); ++k) {
+        integers.Set(k, std::round(tensor.At(k) * most));
+      }
+      tensor = integers.As(dtype, Value(Quantization::Make(dtype, {scale})));
+    };
+    constant(filter, DType::kQuantizedS8, 60, 0.01f);
+    constant(bias, DType::kQuantizedS32, 900, type.quantization.scale() * 0.01f);
+  }
+  return maker.Add<ConvBiasForward>(param, {x, maker.Constant(filter), maker.Constant(bias)});
+}
+
 PooledNet MakePooledNet(std::mt19937_64& random, PoolingMode mode, bool bytes) {
   GraphMaker maker;
-  constexpr OutputType kBytes = {DType::kQuantizedS8, 0.05, 3};
   int x = maker.Input("x", {Pick(random, 1, 2), 3, Pick(random, 5, 20), Pick(random, 5, 9)});
   PooledNet net;
   const int input = x;
   if (bytes) x = maker.Add<TypeCvt>({kBytes.dtype, kBytes.scale, kBytes.zero_point}, {x});
   int first = -1;
   for (int i = 0; i < 2; ++i) {
-    const int64_t channels = maker.var(x).type.shape[1], made = Pick(random, 4, 40);
-    HostTensor filter = RandomTensor(random, {made, channels, 3, 3});
-    HostTensor bias = RandomTensor(random, {1, made, 1, 1});
-    ConvBiasParam param;
-    param.pad_h = param.pad_w = 1;
-    if (bytes) {
-      param.output = kBytes;
-      const auto constant = [&](HostTensor& tensor, DType dtype, double most, float scale) {
-        HostTensor integers = HostTensor::Zeros(StoredAs(dtype), tensor.shape());
-        for (int64_t k = 0; k < tensor.num_elements(); ++k) {
-          integers.Set(k, std::round(tensor.At(k) * most));
-        }
-        tensor = integers.As(dtype, Value(Quantization::Make(dtype, {scale})));
-      };
-      constant(filter, DType::kQuantizedS8, 60, 0.01f);
-      constant(bias, DType::kQuantizedS32, 900, maker.var(x).type.quantization.scale() * 0.01f);
-    }
-    x = maker.Add<ConvBiasForward>(param, {x, maker.Constant(filter), maker.Constant(bias)});
+    x = AddConvolution(maker, random, x, Pick(random, 4, 40), 3, 1);
     if (i == 0) first = x;
   }
   net.pooled = maker.var(x).type.shape;
@@ -253,6 +260,31 @@ TEST(TileTest, PoolsOfWholeImagesJoinStrips) {
                 1e-6);
     }
   }
+}
+
+// A classifier of 8 bits adds what arrives as integers, if the device has kernels for that.
+// Regression: GPUs, which have none, were given such tiles.
+TEST(TileTest, ClassifiersOfBytesJoinStripsIfTheDeviceAddsThem) {
+  std::mt19937_64 random(5);
+  GraphMaker maker;
+  const int input = maker.Input("x", {1, 3, 8, 8});
+  int x = maker.Add<TypeCvt>({kBytes.dtype, kBytes.scale, kBytes.zero_point}, {input});
+  x = AddConvolution(maker, random, x, 6, 3, 1);
+  x = AddConvolution(maker, random, x, 10, 8, 0);
+  maker.Output(x);
+  const Graph graph = std::move(maker).Build();
+  const auto id = [&](int var) { return graph.node(graph.var(var).producer).id; };
+  const TileSpec spec = {{{id(input), id(x), TileKind::kLines, 4, 1, {}}}};
+  for (const bool adds : {true, false}) {
+    const Graph tiled = Value(Tile(graph, spec, NodesInOrder(graph), Operators(), nullptr, adds));
+    const auto is_unfinished = [&](const Var& var) {
+      return var.type.dtype == DType::kQuantizedS32 &&
+             tiled.node(var.producer).op->role() == Role::kCompute;
+    };
+    const auto unfinished = std::count_if(tiled.vars().begin(), tiled.vars().end(), is_unfinished);
+    EXPECT_EQ(unfinished > 0, adds) << unfinished;
+  }
+  EXPECT_EQ(Differences(graph, spec, RandomInput(random, graph)), 0);
 }
 
 TEST(TileTest, RowsThatAreComputedAgainAreNotKept) {
