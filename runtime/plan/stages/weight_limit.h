@@ -13,8 +13,8 @@ namespace ashlar {
 // Bytes of packed weights.
 struct WeightLimits {
   int64_t all = std::numeric_limits<int64_t>::max();
-  // Of the weights that are needed at once, in the order of the graph: tiles need those of all
-  // their operators from the first tile to the last.
+  // Limit on weights that are needed at once, in the order of the graph: tiles need the weights of
+  // all their operators from the first tile to the last.
   int64_t at_once = std::numeric_limits<int64_t>::max();
 };
 
