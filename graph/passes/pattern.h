@@ -28,6 +28,7 @@ struct PatternMatch {
   absl::string_view type;
   ParamList params;
   std::vector<PatternInput> inputs;
+  bool folds = false;  // the operator takes the first two inputs, then its result and the next one
 };
 
 // A product of vars and a number.
@@ -94,6 +95,8 @@ std::optional<PatternMatch> MatchAttention(PatternMatcher& matcher);
 std::optional<PatternMatch> MatchActivation(PatternMatcher& matcher);
 // Matches reductions of rows and columns of an image, in one operator or several.
 std::optional<PatternMatch> MatchPooling(PatternMatcher& matcher);
+// Matches a sum or maximum along the axis by which tensors are joined, each of size 1 there.
+std::optional<PatternMatch> MatchJoined(PatternMatcher& matcher);
 
 }  // namespace ashlar
 

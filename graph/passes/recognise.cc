@@ -10,12 +10,14 @@
 namespace ashlar {
 namespace {
 
-constexpr Pattern kPatterns[] = {MatchLayerNorm, MatchAttention, MatchActivation, MatchPooling};
+constexpr Pattern kPatterns[] = {MatchLayerNorm, MatchAttention, MatchActivation, MatchPooling,
+                                 MatchJoined};
 
 // A checked match.
 struct Recognised {
   OperatorPtr op;
   std::vector<PatternInput> inputs;
+  bool folds = false;     // as PatternMatch::folds
   bool reshapes = false;  // its output has another shape than the pattern's
 };
 
@@ -50,6 +52,12 @@ class Recogniser {
         inputs.push_back(var);
       }
       OperatorPtr op = recognised_[i]->op;
+      while (recognised_[i]->folds && inputs.size() > 2) {
+        ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> made,
+                                rewriter.builder().Add(op, {inputs[0], inputs[1]}));
+        inputs.erase(inputs.begin());
+        inputs[0] = made[0];
+      }
       if (recognised_[i]->reshapes) {
         ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> made,
                                 rewriter.builder().Add(std::move(op), std::move(inputs)));
@@ -84,6 +92,7 @@ class Recogniser {
       infos.push_back({TypeOf(input)});
       if (infos.back().type.dtype != DType::kFloat32) return false;
     }
+    if (match->folds) infos.resize(2);  // all are of one type
     const auto outputs = op->Infer(infos);
     const TensorType& expected = graph_.var(graph_.node(root).outputs[0]).type;
     if (!outputs.ok() || outputs->size() != 1) return false;
@@ -92,7 +101,7 @@ class Recogniser {
         made.shape != expected.shape && made.shape.num_elements() == expected.shape.num_elements();
     if (made != expected && (!reshapes || made.Reshaped(expected.shape) != expected)) return false;
     for (const int node : matcher.nodes()) taken_[node] = true;
-    recognised_[root] = Recognised{std::move(op), std::move(match->inputs), reshapes};
+    recognised_[root] = Recognised{std::move(op), std::move(match->inputs), match->folds, reshapes};
     return true;
   }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 
+#include "opr/concat.h"
 #include "opr/convolution.h"
 #include "opr/dimshuffle.h"
 #include "opr/matrix_mul.h"
@@ -365,6 +366,51 @@ TEST_F(RecogniseTest, ReductionsOfImagesArePools) {
       }
     }
   }
+}
+
+// Feature pyramids stack their levels to add them: a copy of all of them, four times an arena.
+TEST_F(RecogniseTest, SumsOfStackedTensorsJoinNothing) {
+  const std::vector<std::pair<ReduceMode, std::string>> modes = {
+      {ReduceMode::kSum, "ADD"}, {ReduceMode::kMax, "MAX"}, {ReduceMode::kMean, ""}};
+  for (const auto& [mode, name] : modes) {
+    for (const int axis : {0, 2, 4}) {
+      for (const size_t count : {2, 4}) {
+        for (const bool read_twice : {false, true}) {
+          SCOPED_TRACE(absl::StrCat(name, ", axis ", axis, ", ", count, " tensors"));
+          Begin();
+          std::vector<int64_t> shape = {2, 3, 5, kRow};
+          shape.insert(shape.begin() + axis, 1);
+          std::vector<int> stacked;
+          for (size_t i = 0; i < count; ++i) {
+            const int level = Apply(F::kAbs, {Either(F::kAdd, x_, Random({2, 3, 5, kRow}))});
+            stacked.push_back(Inner<Reshape>({}, {level, Ints(shape)}));
+          }
+          const int joined = Inner<Concat>({axis}, stacked);
+          if (read_twice) make_.Output(joined);
+          const int sum = Inner<Reduce>({mode, axis}, {joined});
+          const std::vector<std::string> names =
+              Names(Rewritten(Inner<Reshape>({}, {sum, Ints({2, 3, 5, kRow})})));
+          const bool found = !name.empty() && !read_twice;
+          EXPECT_EQ(std::count(names.begin(), names.end(), "Concat"), !found);
+          EXPECT_EQ(std::count(names.begin(), names.end(), "Reduce"), !found);
+          const size_t others = name == "ADD" ? count : 0;
+          if (found) {
+            EXPECT_EQ(std::count(names.begin(), names.end(), name), others + count - 1);
+          }
+        }
+      }
+    }
+  }
+}
+
+// The sum of larger tensors that are joined along an axis is of each one's rows as well.
+TEST_F(RecogniseTest, LeavesSumsOfJoinedRows) {
+  const int a = Apply(F::kAbs, {x_}), b = Apply(F::kExp, {x_});
+  make_.Output(make_.Add<Reduce>({ReduceMode::kSum, 1}, {make_.Add<Concat>({1}, {a, b})}));
+  const int along_another =
+      make_.Add<Reduce>({ReduceMode::kSum, 1}, {make_.Add<Concat>({2}, {b, a})});
+  const std::vector<std::string> names = Names(Rewritten(along_another));
+  EXPECT_EQ(std::count(names.begin(), names.end(), "Reduce"), 2);
 }
 
 // Rows of other tensors, other axes, and different functions stay reductions.
