@@ -12,22 +12,17 @@ struct Module {
   int64_t conv1, reduce3, conv3, reduce5, conv5, pool;
 };
 
-Feature ConvRelu(NetworkBuilder& net, const std::string& name, const Feature& x,
-                 const ConvolutionShape& shape) {
-  return net.Relu(name + ".relu", net.ConvBias(name, x, shape));
-}
-
 Feature Inception(NetworkBuilder& net, const Module& m, const Feature& x) {
   const std::string name = absl::StrCat("inception_", m.name, "/");
-  const Feature reduced3 = ConvRelu(net, name + "3x3_reduce", x, {.channels = m.reduce3});
-  const Feature reduced5 = ConvRelu(net, name + "5x5_reduce", x, {.channels = m.reduce5});
+  const Feature reduced3 = net.ConvRelu(name + "3x3_reduce", x, {.channels = m.reduce3});
+  const Feature reduced5 = net.ConvRelu(name + "5x5_reduce", x, {.channels = m.reduce5});
   const Feature pooled = net.MaxPool(name + "pool", x, 3, 1, 1);
   return net.Concat(
       name + "output",
-      {ConvRelu(net, name + "1x1", x, {.channels = m.conv1}),
-       ConvRelu(net, name + "3x3", reduced3, {.channels = m.conv3, .kernel = 3, .padding = 1}),
-       ConvRelu(net, name + "5x5", reduced5, {.channels = m.conv5, .kernel = 5, .padding = 2}),
-       ConvRelu(net, name + "pool_proj", pooled, {.channels = m.pool})});
+      {net.ConvRelu(name + "1x1", x, {.channels = m.conv1}),
+       net.ConvRelu(name + "3x3", reduced3, {.channels = m.conv3, .kernel = 3, .padding = 1}),
+       net.ConvRelu(name + "5x5", reduced5, {.channels = m.conv5, .kernel = 5, .padding = 2}),
+       net.ConvRelu(name + "pool_proj", pooled, {.channels = m.pool})});
 }
 
 }  // namespace
@@ -42,12 +37,12 @@ absl::StatusOr<Graph> BuildInceptionV1(const ZooOptions& options) {
   constexpr Module kStage5[] = {{"5a", 256, 160, 320, 32, 128, 128},
                                 {"5b", 384, 192, 384, 48, 128, 128}};
   NetworkBuilder net(options);
-  Feature x = ConvRelu(net, "conv1/7x7_s2", net.Input(),
-                       {.channels = 64, .kernel = 7, .stride = 2, .padding = 3});
+  Feature x = net.ConvRelu("conv1/7x7_s2", net.Input(),
+                           {.channels = 64, .kernel = 7, .stride = 2, .padding = 3});
   x = net.MaxPoolCeil("pool1/3x3_s2", x, 3, 2);
   x = net.LocalResponseNorm("pool1/norm1", x);
-  x = ConvRelu(net, "conv2/3x3_reduce", x, {.channels = 64});
-  x = ConvRelu(net, "conv2/3x3", x, {.channels = 192, .kernel = 3, .padding = 1});
+  x = net.ConvRelu("conv2/3x3_reduce", x, {.channels = 64});
+  x = net.ConvRelu("conv2/3x3", x, {.channels = 192, .kernel = 3, .padding = 1});
   x = net.LocalResponseNorm("conv2/norm2", x);
   x = net.MaxPoolCeil("pool2/3x3_s2", x, 3, 2);
   for (const Module& module : kStage3) x = Inception(net, module, x);

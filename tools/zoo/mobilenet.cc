@@ -6,10 +6,6 @@
 namespace ashlar {
 namespace {
 
-// The gain of the last normalisation of a block with a shortcut: small, so that sums over many
-// blocks stay small.
-constexpr double kResidualGain = 0.5;
-
 struct Stage {
   int64_t expansion, channels, blocks, stride;
 };
@@ -34,7 +30,7 @@ Feature InvertedResidual(NetworkBuilder& net, const std::string& name, const Fea
       {.channels = hidden, .kernel = 3, .stride = stride, .padding = 1, .depthwise = true});
   y = net.ConvBatchNorm(absl::StrCat(name, ".conv.", layer),
                         absl::StrCat(name, ".conv.", layer + 1), y, {.channels = channels},
-                        shortcut ? kResidualGain : 1);
+                        shortcut ? NetworkBuilder::kResidualGain : 1);
   return shortcut ? net.Add(name + ".add", x, y) : y;
 }
 

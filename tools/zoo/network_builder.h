@@ -37,6 +37,9 @@ class NetworkBuilder {
  public:
   // The deviation of logits: large enough that the best classes are distinct.
   static constexpr double kLogitDeviation = 2.5;
+  // The gain of the last normalisation of a block with a shortcut: small, so that sums over many
+  // blocks stay small.
+  static constexpr double kResidualGain = 0.5;
 
   explicit NetworkBuilder(const ZooOptions& options);
 
@@ -53,6 +56,11 @@ class NetworkBuilder {
   // Adds a convolution and an addition of its bias. Output: mean 0, variance gain^2.
   Feature ConvBias(const std::string& name, const Feature& x, const ConvolutionShape& shape,
                    double gain = 1);
+  // Adds such a convolution and a ReLU.
+  Feature ConvRelu(const std::string& name, const Feature& x, const ConvolutionShape& shape,
+                   double gain = 1) {
+    return Relu(name + ".relu", ConvBias(name, x, shape, gain));
+  }
   // Adds a convolution alone. Output: mean 0, variance 1.
   Feature Conv(const std::string& name, const Feature& x, const ConvolutionShape& shape);
   Feature Relu(const std::string& name, const Feature& x);

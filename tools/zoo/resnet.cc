@@ -6,9 +6,6 @@
 namespace ashlar {
 namespace {
 
-// The gain of a block's last normalisation: small, so that sums over many blocks stay small.
-constexpr double kResidualGain = 0.5;
-
 // Blocks by stage. A bottleneck's last convolution is four times as wide as the others.
 struct Variant {
   bool bottleneck;
@@ -30,10 +27,10 @@ Feature Block(NetworkBuilder& net, const std::string& name, const Feature& x, in
   if (bottleneck) {
     y = relu(1, conv(1, y, {.channels = width}, 1));
     y = relu(2, conv(2, y, {.channels = width, .kernel = 3, .stride = stride, .padding = 1}, 1));
-    y = conv(3, y, {.channels = channels}, kResidualGain);
+    y = conv(3, y, {.channels = channels}, NetworkBuilder::kResidualGain);
   } else {
     y = relu(1, conv(1, y, {.channels = width, .kernel = 3, .stride = stride, .padding = 1}, 1));
-    y = conv(2, y, {.channels = width, .kernel = 3, .padding = 1}, kResidualGain);
+    y = conv(2, y, {.channels = width, .kernel = 3, .padding = 1}, NetworkBuilder::kResidualGain);
   }
   Feature shortcut = x;
   if (projects) {

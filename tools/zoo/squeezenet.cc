@@ -9,24 +9,20 @@ namespace {
 // The gain of the class maps, whose means over the image are the logits.
 constexpr double kClassMapGain = 20;
 
-Feature ConvRelu(NetworkBuilder& net, const std::string& name, const Feature& x,
-                 const ConvolutionShape& shape, double gain = 1) {
-  return net.Relu(name + ".relu", net.ConvBias(name, x, shape, gain));
-}
-
 Feature Fire(NetworkBuilder& net, int index, const Feature& x, int64_t squeeze, int64_t expand) {
   const std::string name = absl::StrCat("fire", index);
-  const Feature s = ConvRelu(net, name + ".squeeze", x, {.channels = squeeze});
-  return net.Concat(name + ".concat", {ConvRelu(net, name + ".expand1x1", s, {.channels = expand}),
-                                       ConvRelu(net, name + ".expand3x3", s,
-                                                {.channels = expand, .kernel = 3, .padding = 1})});
+  const Feature s = net.ConvRelu(name + ".squeeze", x, {.channels = squeeze});
+  return net.Concat(
+      name + ".concat",
+      {net.ConvRelu(name + ".expand1x1", s, {.channels = expand}),
+       net.ConvRelu(name + ".expand3x3", s, {.channels = expand, .kernel = 3, .padding = 1})});
 }
 
 }  // namespace
 
 absl::StatusOr<Graph> BuildSqueezeNet(const ZooOptions& options) {
   NetworkBuilder net(options);
-  Feature x = ConvRelu(net, "conv1", net.Input(), {.channels = 64, .kernel = 3, .stride = 2});
+  Feature x = net.ConvRelu("conv1", net.Input(), {.channels = 64, .kernel = 3, .stride = 2});
   x = net.MaxPoolCeil("pool1", x, 3, 2);
   x = Fire(net, 2, x, 16, 64);
   x = Fire(net, 3, x, 16, 64);
@@ -39,7 +35,7 @@ absl::StatusOr<Graph> BuildSqueezeNet(const ZooOptions& options) {
   x = Fire(net, 8, x, 64, 256);
   x = Fire(net, 9, x, 64, 256);
   if (options.headless) return std::move(net).Finish("features", x);
-  x = ConvRelu(net, "conv10", x, {.channels = 1000}, kClassMapGain);
+  x = net.ConvRelu("conv10", x, {.channels = 1000}, kClassMapGain);
   x = net.Softmax("prob", net.Flatten("flatten", net.GlobalAveragePool("pool10", x)));
   return std::move(net).Finish("prob", x);
 }
