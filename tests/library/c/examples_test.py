@@ -64,7 +64,7 @@ def main(build, sources):
         run(root / "usr/bin/ashlar", "run", folder / "trained.ash", "-q", env=environment)
         run("cmake", "-S", examples / "cpp/find_package", "-B", folder / "cpp", f"-DCMAKE_PREFIX_PATH={root}/usr")
         run("cmake", "--build", folder / "cpp")
-        example(folder / "cpp/budget", model, "100000")
+        example(folder / "cpp/budget", folder / "small.ash", "10000")  # MobileNetV2: scripts/test_packages.sh
         dump, command = folder / "profile.json", root / "usr/bin/ashlar"
         run(command, "profile", model, "--warmup", "0", "--dump", dump, "-q", env=environment)
         run("bash", examples / "megengine/dump.sh", dump, folder / "pictures",
