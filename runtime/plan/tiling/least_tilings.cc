@@ -11,6 +11,8 @@ namespace {
 // Limits on the operators of all tiled segments that one call evaluates: between other cuts, and in
 // total.
 constexpr int64_t kMostHoped = 300000, kMostEvaluated = 450000;
+// A call that has evaluated more operators turns to estimates with the rows of skips first.
+constexpr int64_t kMostOptimistic = 100000;
 // Cuts at which a split batch may be joined again.
 constexpr size_t kJoins = 16;
 // Segments of the smallest path are placed if their live bytes are at least this share of it.
@@ -204,17 +206,17 @@ bool LeastTilings::PlaceAgain(const Found& found) {
   return !ways.empty();
 }
 
-std::optional<int64_t> LeastTilings::EstimateOf(size_t i, size_t j, int64_t images,
-                                                bool recompute) const {
+std::optional<int64_t> LeastTilings::EstimateOf(size_t i, size_t j, int64_t images, bool recompute,
+                                                bool skips) {
   if (tried_.contains({i, j, images, recompute})) return std::nullopt;
   const std::optional<int64_t> bytes =
-      recompute ? estimates_->OfTiles(i, j) : estimates_->OfLines(i, j, /*rolling=*/true);
+      recompute ? estimates_->OfTiles(i, j) : estimates_->OfLines(i, j, /*rolling=*/true, skips);
   return bytes ? std::optional(*bytes * images) : std::nullopt;
 }
 
 // Evaluates the segments on the most promising path that may need less than `below`, apart from
-// `given`; returns false if there is none.
-bool LeastTilings::TryHopeful(const Split& split, int64_t below, double max_extra_flops,
+// `given`; returns false if there is none. `skips`: SegmentEstimates.
+bool LeastTilings::TryHopeful(const Split& split, int64_t below, double max_extra_flops, bool skips,
                               const TilingWay* given) {
   struct Step {
     size_t begin = 0;
@@ -252,7 +254,7 @@ bool LeastTilings::TryHopeful(const Split& split, int64_t below, double max_extr
     for (size_t i = 0; i < j; ++i) {
       for (const bool recompute : {false, true}) {
         if (recompute && max_extra_flops == 0) continue;
-        const std::optional<int64_t> estimate = EstimateOf(i, j, images, recompute);
+        const std::optional<int64_t> estimate = EstimateOf(i, j, images, recompute, skips);
         if (!estimate || *estimate >= bytes) continue;
         const double share = static_cast<double>(*estimate) / static_cast<double>(bytes);
         reach(i, j, true, kEvaluation + std::pow(share, kPower), 0);
@@ -266,10 +268,11 @@ bool LeastTilings::TryHopeful(const Split& split, int64_t below, double max_extr
     for (const bool recompute : {false, true}) {
       const size_t i = steps[j].begin;
       if (recompute && max_extra_flops == 0) continue;
-      const std::optional<int64_t> estimate = EstimateOf(i, j, images, recompute);
+      const std::optional<int64_t> estimate = EstimateOf(i, j, images, recompute, skips);
       if (!estimate || *estimate >= bytes) continue;
       tried_.insert({i, j, images, recompute});
-      const bool lines = estimates_->OfLines(i, j, /*rolling=*/false).value() * images < bytes;
+      const bool lines =
+          estimates_->OfLines(i, j, /*rolling=*/false, skips).value() * images < bytes;
       for (TilingTrial& trial :
            FirstTrials(problem_.graph, ways_.cuts(), i, j, images, recompute, lines)) {
         trials.push_back(std::move(trial));
@@ -360,9 +363,14 @@ std::vector<Tiling> LeastTilings::Find(double max_extra_flops, int64_t below) {
     if (operators_ >= kMostEvaluated) break;
     const int64_t bytes = std::min(below, least->bytes);
     const bool hope = operators_ < kMostHoped;
-    bool more = hope && TryHopeful(least->split, bytes, max_extra_flops);
-    for (size_t i = 0; i < splits_.size() && hope && !more; ++i) {
-      more = TryHopeful(splits_[i], bytes, max_extra_flops);
+    // Small graphs try all segments that may be smaller, large ones soon the likely ones.
+    const bool skips_first = operators_ > kMostOptimistic;
+    bool more = false;
+    for (const bool skips : {skips_first, !skips_first}) {
+      more = more || (hope && TryHopeful(least->split, bytes, max_extra_flops, skips));
+      for (size_t i = 0; i < splits_.size() && hope && !more; ++i) {
+        more = TryHopeful(splits_[i], bytes, max_extra_flops, skips);
+      }
     }
     if (more || Refine(*least, max_extra_flops)) continue;
     const bool hopeless =
@@ -370,7 +378,8 @@ std::vector<Tiling> LeastTilings::Find(double max_extra_flops, int64_t below) {
     if (!hopeless && again++ < kRounds && PlaceAgain(*least)) continue;
     // Smaller segments beside the largest leave it more room.
     const double room = kRoomy * static_cast<double>(bytes);
-    if (!TryHopeful(least->split, static_cast<int64_t>(room), max_extra_flops, LargestOf(*least))) {
+    if (!TryHopeful(least->split, static_cast<int64_t>(room), max_extra_flops, /*skips=*/false,
+                    LargestOf(*least))) {
       break;
     }
   }

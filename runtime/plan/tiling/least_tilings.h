@@ -70,8 +70,8 @@ class LeastTilings {
   std::optional<Found> Least(double max_extra_flops);
   bool Place(const Found& found);
   bool PlaceAgain(const Found& found);
-  std::optional<int64_t> EstimateOf(size_t i, size_t j, int64_t images, bool recompute) const;
-  bool TryHopeful(const Split& split, int64_t below, double max_extra_flops,
+  std::optional<int64_t> EstimateOf(size_t i, size_t j, int64_t images, bool recompute, bool skips);
+  bool TryHopeful(const Split& split, int64_t below, double max_extra_flops, bool skips,
                   const TilingWay* given = nullptr);
   const TilingWay* LargestOf(const Found& found) const;
   bool Refine(const Found& found, double max_extra_flops);

@@ -43,6 +43,7 @@ SegmentEstimates::Step SegmentEstimates::StepOf(int index) const {
   const auto after = node.op->InputRegions(second, site);
   if (!before || !after) return step;
   step.has_rows = true;
+  step.made = node.outputs[0];
   step.row = made.bytes() / images_ / rows;
   for (size_t k = 0; k < node.inputs.size(); ++k) {
     const TensorType& read = graph_.var(node.inputs[k]).type;
@@ -53,12 +54,58 @@ SegmentEstimates::Step SegmentEstimates::StepOf(int index) const {
     }
     const int64_t row = read.bytes() / images_ / std::max<int64_t>(1, read.shape[kAxisH]);
     const Range one = (*before)[k][kAxisH], next = (*after)[k][kAxisH];
-    const int64_t shared = rows > 1 ? std::max<int64_t>(0, Intersection(one, next).size()) : 0;
-    // An operator that makes a single row may add up what it reads row by row, as a mean does.
-    step.row += (rows > 1 ? one.size() - shared : 1) * row;
-    if (shared > 0) step.kept.emplace_back(node.inputs[k], shared * row);
+    if (rows == 1) {  // an operator that makes a single row may add up what it reads row by row
+      step.row += row;
+      step.reads.push_back({node.inputs[k], 0, static_cast<double>(read.shape[kAxisH]), 0});
+      continue;
+    }
+    step.row += (one.size() - std::max<int64_t>(0, Intersection(one, next).size())) * row;
+    const double stride = static_cast<double>(next.begin - one.begin);
+    step.reads.push_back({node.inputs[k],
+                          static_cast<double>(one.begin) - stride * static_cast<double>(middle),
+                          stride, static_cast<double>(one.size())});
   }
   return step;
+}
+
+int64_t SegmentEstimates::KeptBytes(size_t i, size_t j, bool skips) {
+  const auto [known, is_new] = kept_.try_emplace({i, j, skips}, 0);
+  if (!is_new) return known->second;
+  // The rows of a var that were made, the first that is read for the next row of the end, and the
+  // number of rows that one reader reads again.
+  struct Rows {
+    double made = 0, next = 0, again = 0;
+  };
+  std::map<int, Rows> rows;
+  const auto rows_of = [&](int var) {
+    return static_cast<double>(std::max<int64_t>(1, graph_.var(var).type.shape[kAxisH]));
+  };
+  const std::vector<int> first = cuts_[i].vars(), last = cuts_[j].vars();
+  for (int at = cuts_[j].position; at > cuts_[i].position; --at) {
+    const Step& step = steps_[at];
+    if (!step.has_rows) continue;
+    const auto made = rows.find(step.made);
+    const double row = made == rows.end() ? rows_of(step.made) / 2 : made->second.made;
+    for (const Read& read : step.reads) {
+      const double begin = read.begin + read.stride * row;
+      const Rows reads = {begin - read.stride + read.size, begin, read.size - read.stride};
+      const auto [at_var, is_first] = rows.try_emplace(read.var, reads);
+      at_var->second = {std::max(at_var->second.made, reads.made),
+                        std::min(at_var->second.next, reads.next),
+                        std::max(at_var->second.again, reads.again)};
+    }
+  }
+  for (const auto& [var, of_var] : rows) {
+    const auto is_end = [&](const std::vector<int>& end) {
+      return std::find(end.begin(), end.end(), var) != end.end();
+    };
+    if (is_end(first) || is_end(last)) continue;
+    const double kept =
+        std::clamp(skips ? of_var.made - of_var.next : of_var.again, 0.0, rows_of(var));
+    const double row = static_cast<double>(graph_.var(var).type.bytes() / images_) / rows_of(var);
+    known->second += static_cast<int64_t>(kept * row);
+  }
+  return known->second;
 }
 
 SegmentEstimates::Bytes SegmentEstimates::EndsOf(size_t i, size_t j) const {
@@ -78,14 +125,11 @@ SegmentEstimates::Bytes SegmentEstimates::EndsOf(size_t i, size_t j) const {
   return bytes;
 }
 
-std::optional<int64_t> SegmentEstimates::OfLines(size_t i, size_t j, bool rolling) const {
+std::optional<int64_t> SegmentEstimates::OfLines(size_t i, size_t j, bool rolling, bool skips) {
   if (!HasRows(i, j)) return std::nullopt;
-  const std::vector<int> stored = cuts_[i].vars();
-  int64_t kept = 0, row = 0;
+  const int64_t kept = KeptBytes(i, j, skips);
+  int64_t row = 0;
   for (int at = cuts_[i].position + 1; at <= cuts_[j].position; ++at) {
-    for (const auto& [var, bytes] : steps_[at].kept) {
-      kept += std::find(stored.begin(), stored.end(), var) == stored.end() ? bytes : 0;
-    }
     row = std::max(row, steps_[at].row);
   }
   const auto [read, made, passing] = EndsOf(i, j);

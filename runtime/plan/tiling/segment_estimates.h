@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,9 +17,15 @@
 
 namespace ashlar {
 
-// Bytes of one image of a segment between cuts `i` < `j`: its ends, the rows that neighbouring
-// strips share, and the rows that one operator reads and makes. nullopt if an operator inside needs
-// a whole image, so there are no such tiles.
+// Bytes of one image of a segment between cuts `i` < `j`: its ends, the rows that are kept from one
+// row of its end to the next, and the rows that one operator reads and makes. nullopt if an
+// operator inside needs a whole image, so there are no such tiles.
+//
+// Kept are the rows that were made and that a later row still reads. Both positions follow from the
+// windows of the readers, from the end of the segment to its beginning: beside a chain of windows,
+// a skip keeps as many rows as the chain is ahead. Without `skips` the rows of skips are left out,
+// since tiles may compute some of them later or again: the estimate is nearer to the least bytes of
+// any tiles, and with `skips` nearer to the bytes of usual tiles.
 class SegmentEstimates {
  public:
   // All arguments must outlive this.
@@ -25,18 +33,26 @@ class SegmentEstimates {
                    absl::Span<const GraphCut> cuts);
 
   // In lines, both ends whole; with `rolling`, one end makes room for the other.
-  std::optional<int64_t> OfLines(size_t i, size_t j, bool rolling) const;
+  std::optional<int64_t> OfLines(size_t i, size_t j, bool rolling, bool skips);
   // In tiles that recompute: both ends whole, nothing kept.
   std::optional<int64_t> OfTiles(size_t i, size_t j) const;
   // Returns the number of operators of the segment.
   int64_t Operators(size_t i, size_t j) const { return cuts_[j].position - cuts_[i].position; }
 
  private:
-  // Bytes that the operator at a position of the order reads and makes for one row of its output.
+  // How an operator reads an input: for row `row` of its output it starts at row
+  // `begin` + `stride` * `row` of the input and reads `size` rows.
+  struct Read {
+    int var = -1;
+    double begin = 0, stride = 0, size = 0;
+  };
+  // Rows and bytes that the operator at a position of the order reads and makes for one row of its
+  // output.
   struct Step {
     bool has_rows = false;
-    int64_t row = 0;                            // bytes read anew and made
-    std::vector<std::pair<int, int64_t>> kept;  // by input var: bytes that the next row reads, too
+    int made = -1;    // the var
+    int64_t row = 0;  // bytes read anew and made
+    std::vector<Read> reads;
   };
   Step StepOf(int node) const;
   // Bytes of the tensors at both ends, and of tensors that pass the segment; 0 for the caller's.
@@ -44,6 +60,7 @@ class SegmentEstimates {
     int64_t read = 0, made = 0, passing = 0;
   };
   Bytes EndsOf(size_t i, size_t j) const;
+  int64_t KeptBytes(size_t i, size_t j, bool skips);
   bool HasRows(size_t i, size_t j) const { return whole_before_[j] == whole_before_[i]; }
 
   const Graph& graph_;
@@ -51,6 +68,7 @@ class SegmentEstimates {
   int64_t images_ = 1;
   std::vector<Step> steps_;        // by position in the order
   std::vector<int> whole_before_;  // by cut: operators that need a whole image, up to it
+  std::map<std::tuple<size_t, size_t, bool>, int64_t> kept_;  // KeptBytes that are known
 };
 
 }  // namespace ashlar

@@ -6,7 +6,11 @@
 #include <limits>
 #include <random>
 
+#include "opr/convolution.h"
+#include "opr/elemwise.h"
 #include "runtime/plan/tiling/exact_tilings.h"
+#include "tests/support/graph_maker.h"
+#include "tests/support/tensors.h"
 #include "tests/support/tiled_graphs.h"
 
 namespace ashlar {
@@ -63,10 +67,11 @@ TEST(LeastTilingsTest, EstimatesAreNearWhatSegmentsNeed) {
     const Graph graph = testing::RandomImageGraph(random, /*joins=*/false, 8);
     const std::vector<int> order = testing::NodesInOrder(graph);
     TilingWays ways({graph, order, {}, arena});
-    const SegmentEstimates estimates(graph, order, ways.cuts());
+    SegmentEstimates estimates(graph, order, ways.cuts());
     for (size_t j = 1; j < ways.cuts().size(); ++j) {
       for (size_t i = 0; i < j; ++i) {
-        const std::optional<int64_t> estimate = estimates.OfLines(i, j, /*rolling=*/false);
+        const std::optional<int64_t> estimate =
+            estimates.OfLines(i, j, /*rolling=*/false, /*skips=*/true);
         if (!estimate) continue;
         const int64_t rows = RowsOf(graph.var(ways.cuts()[i].var).type);
         ways.Try({{i, j, TileKind::kLines, rows, 1, 1}});
@@ -81,6 +86,33 @@ TEST(LeastTilingsTest, EstimatesAreNearWhatSegmentsNeed) {
   }
   EXPECT_GT(all, 30);
   EXPECT_GT(near, all * 2 / 3) << "of " << all;
+}
+
+// Beside a 3 x 3 window between two of 1 x 1, as in ResNet's blocks, a skip keeps the row by which
+// the window is ahead; no window reads it again.
+TEST(LeastTilingsTest, EstimatesKnowTheRowsThatSkipsKeep) {
+  constexpr int64_t kRow = 4 * 16 * sizeof(float);
+  std::mt19937_64 random(1);
+  testing::GraphMaker make;
+  const auto convolve = [&](int x, int side) {
+    ConvolutionForward::Param param;
+    param.pad_h = param.pad_w = side / 2;
+    return make.Add<ConvolutionForward>(
+        param, {x, make.Constant(testing::RandomTensor(random, {4, 4, side, side}))});
+  };
+  const int begin = convolve(make.Input("x", {1, 4, 16, 16}), 1);
+  const int sum = make.Add<Elemwise>({ScalarFunction::kAdd},
+                                     {begin, convolve(convolve(convolve(begin, 1), 3), 1)});
+  make.Output(convolve(sum, 1));
+  const Graph graph = std::move(make).Build();
+  const std::vector<int> order = testing::NodesInOrder(graph);
+  const std::vector<GraphCut> cuts = FindCuts(graph, order);
+  SegmentEstimates estimates(graph, order, cuts);
+  const size_t last = cuts.size() - 1;
+  const auto with = estimates.OfLines(0, last, /*rolling=*/false, /*skips=*/true);
+  const auto without = estimates.OfLines(0, last, /*rolling=*/false, /*skips=*/false);
+  ASSERT_TRUE(with && without);
+  EXPECT_EQ(*with - *without, kRow);
 }
 
 }  // namespace
