@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures what the least memory of small networks costs: bytes, operations, expected and measured
+"""Measures the cost of the least memory of small networks: bytes, operations, expected and measured
 time, and the time to plan, for several limits of operations that are done twice.
 
     pip install onnx numpy
     cmake --build --preset release --target ashlar
     benchmarks/least_plans.py [--limits 0,0.3,1.7] [--networks mcunet-in0,tiny-ic]
 
-Networks are those of small_memory.py, and "mbv2-0.35-144", the body of MobileNetV2 of width 0.35 at
+Networks are the ones of small_memory.py, and "mbv2-0.35-144", the body of MobileNetV2 of width 0.35 at
 144 pixels with 448 channels at its end. Plans are for this processor and one thread. Runs of the
 whole and of the least plan take turns, --rounds times; the table has medians. `verify` compares
 planned bytes with used ones.
