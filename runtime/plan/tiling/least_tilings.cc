@@ -362,16 +362,17 @@ std::vector<Tiling> LeastTilings::Find(double max_extra_flops, int64_t below) {
     if (least->live_bytes < below) tilings.push_back(Made(*least));
     if (operators_ >= kMostEvaluated) break;
     const int64_t bytes = std::min(below, least->bytes);
-    const bool hope = operators_ < kMostHoped;
-    // Small graphs try all segments that may be smaller, large ones soon the likely ones.
-    const bool skips_first = operators_ > kMostOptimistic;
-    bool more = false;
-    for (const bool skips : {skips_first, !skips_first}) {
-      more = more || (hope && TryHopeful(least->split, bytes, max_extra_flops, skips));
-      for (size_t i = 0; i < splits_.size() && hope && !more; ++i) {
-        more = TryHopeful(splits_[i], bytes, max_extra_flops, skips);
-      }
-    }
+    const auto try_hopeful = [&](bool skips) {
+      return TryHopeful(least->split, bytes, max_extra_flops, skips) ||
+             std::any_of(splits_.begin(), splits_.end(), [&](const Split& split) {
+               return TryHopeful(split, bytes, max_extra_flops, skips);
+             });
+    };
+    // Small graphs try all segments that may be smaller; large ones soon the likely ones first,
+    // which are some of these.
+    const bool more =
+        operators_ < kMostHoped &&
+        ((operators_ > kMostOptimistic && try_hopeful(/*skips=*/true)) || try_hopeful(false));
     if (more || Refine(*least, max_extra_flops)) continue;
     const bool hopeless =
         static_cast<double>(least->bytes) > kHopeless * static_cast<double>(below);
