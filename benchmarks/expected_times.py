@@ -12,7 +12,6 @@ MobileNetV2 in Float32, the networks of nets.json in 8 bits, and other models, w
 a kind; "near" is the share of their measured time that kernels take whose expected time is at most
 25 % off. Kernels below a microsecond count in sums alone: the clock is too coarse for them.
 """
-import argparse
 import collections
 import json
 import os
@@ -50,16 +49,13 @@ def kinds(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    root = pathlib.Path(__file__).resolve().parent.parent
-    parser.add_argument("--ashlar", default=root / "build/release/ashlar")
-    parser.add_argument("--nets", default=root / "tests/data/int8/nets.json")
+    parser = small_memory.network_parser(__doc__)
     parser.add_argument("--models", nargs="*", default=[])
     parser.add_argument("--smallest", action="store_true")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--iterations", type=int, default=10)
     arguments = parser.parse_args()
-    nets = json.loads(pathlib.Path(arguments.nets).read_text())["nets"]
+    nets = small_memory.read_networks(arguments.nets)
     threads = ["--threads", arguments.threads]
     print("| plan | steps | measured, ms | expected, ms | ratio |\n|---|" + "---:|" * 4)
     all_rows = []

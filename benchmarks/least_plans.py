@@ -11,15 +11,13 @@ Networks are the ones of small_memory.py, and "mbv2-0.35-144", the body of Mobil
 whole and of the least plan take turns, --rounds times; the table has medians. `verify` compares
 planned bytes with used ones.
 """
-import argparse
-import json
 import pathlib
 import statistics
 import sys
 import tempfile
 import time
 
-from small_memory import add_network, document
+from small_memory import add_network, document, network_parser, read_networks
 
 
 def mobilenet_v2(pixels):
@@ -49,15 +47,12 @@ def mobilenet_v2(pixels):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    root = pathlib.Path(__file__).resolve().parent.parent
-    parser.add_argument("--ashlar", default=root / "build/release/ashlar")
-    parser.add_argument("--nets", default=root / "tests/data/int8/nets.json")
+    parser = network_parser(__doc__)
     parser.add_argument("--networks", help="comma-separated; default: all")
     parser.add_argument("--limits", default="0,0.3,1.7")
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
-    nets = json.loads(pathlib.Path(arguments.nets).read_text())["nets"]
+    nets = read_networks(arguments.nets)
     nets["mbv2-0.35-144"] = mobilenet_v2(144)
     one_thread = ["--threads", "1"]
     print("| network | whole: arena | ms | at most | **arena** | operations | steps | expected ms | measured ms | over whole "

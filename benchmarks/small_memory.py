@@ -115,6 +115,19 @@ def document(ashlar, *arguments):
     return json.loads(done.stdout)
 
 
+def network_parser(description):
+    """Returns a parser of the command's path and of the file of networks."""
+    root = pathlib.Path(__file__).resolve().parent.parent
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ashlar", default=root / "build/release/ashlar")
+    parser.add_argument("--nets", default=root / "tests/data/int8/nets.json")
+    return parser
+
+
+def read_networks(path):
+    return json.loads(pathlib.Path(path).read_text())["nets"]
+
+
 def planned(plan, pool):
     return plan["pools"][pool]["planned_bytes"]
 
@@ -124,15 +137,12 @@ def text(value, unit=""):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    root = pathlib.Path(__file__).resolve().parent.parent
-    parser.add_argument("--ashlar", default=root / "build/release/ashlar")
-    parser.add_argument("--nets", default=root / "tests/data/int8/nets.json")
+    parser = network_parser(__doc__)
     parser.add_argument("--processor", default="avx2/32K/512K")
     parser.add_argument("--networks", help="comma-separated; default: all")
     parser.add_argument("--verify", action="store_true")
     arguments = parser.parse_args()
-    nets = json.loads(pathlib.Path(arguments.nets).read_text())["nets"]
+    nets = read_networks(arguments.nets)
     options = ["--threads", "1"] if arguments.verify else ["--threads", "1", "--processor", arguments.processor]
     tiled = ["--memory-budget", "min", "--max-extra-flops", "0"]
     print(f"# Small memory\n\n`benchmarks/small_memory.py{' --verify' if arguments.verify else ''}`. Networks in 8 bits, bytes "
