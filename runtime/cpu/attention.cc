@@ -24,7 +24,7 @@ constexpr int64_t kTiles = 12;  // of queries per block, which share each packed
 constexpr int64_t kPanels = 4;  // of keys per block
 constexpr float kHidden = -std::numeric_limits<float>::infinity();
 
-struct Problem {
+struct AttentionProblem {
   AttentionGeometry geometry;
   AttentionParam param;
   Strides mask;  // empty: none
@@ -96,8 +96,9 @@ struct Functions {
 };
 
 // Multiplies `rows` rows of A by a packed panel; adds to C if `add`.
-void Multiply(const Problem& p, const Functions& f, const float* a, int64_t a_pitch, int64_t rows,
-              const float* panel, int64_t depth, float* c, int64_t c_pitch, bool add) {
+void Multiply(const AttentionProblem& p, const Functions& f, const float* a, int64_t a_pitch,
+              int64_t rows, const float* panel, int64_t depth, float* c, int64_t c_pitch,
+              bool add) {
   MatrixTile tile{
       .b = panel, .b_row = p.tiling.panel, .depth = depth, .c_row = c_pitch, .add = add};
   tile.prefetch = reinterpret_cast<const char*>(panel);  // in the cache: no prefetch
@@ -110,8 +111,8 @@ void Multiply(const Problem& p, const Functions& f, const float* a, int64_t a_pi
 }
 
 // Computes queries [first, first + rows) of one head.
-void AttendBlock(const Problem& p, const Functions& f, const KernelArgs& args, int64_t head_index,
-                 int64_t first, int64_t rows, float* workspace) {
+void AttendBlock(const AttentionProblem& p, const Functions& f, const KernelArgs& args,
+                 int64_t head_index, int64_t first, int64_t rows, float* workspace) {
   const AttentionGeometry& g = p.geometry;
   const int64_t n = head_index / g.heads, head = head_index % g.heads;
   const int64_t key_head = n * g.key_heads + head / (g.heads / g.key_heads);
@@ -162,7 +163,7 @@ void AttendBlock(const Problem& p, const Functions& f, const KernelArgs& args, i
 }
 
 absl::StatusOr<KernelList> MakeAttention(const Attention& op, const KernelRequest& request) {
-  Problem p;
+  AttentionProblem p;
   ASHLAR_ASSIGN_OR_RETURN(p.geometry, Attention::GeometryOf(request.inputs));
   const AttentionGeometry& g = p.geometry;
   p.param = op.param();

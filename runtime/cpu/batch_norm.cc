@@ -36,7 +36,7 @@ void ScaleAndShift<1>(const float* x, float* y, int64_t pixels, const float* sca
   for (int64_t p = 0; p < pixels; ++p) y[p] = x[p] * factor + offset;
 }
 
-struct Problem {
+struct NormProblem {
   int64_t channels = 0;
   int lanes = 1;  // adjacent channels
   // Loops over images, their rows (one, if planes are contiguous) and blocks of `lanes` channels.
@@ -48,7 +48,7 @@ struct Problem {
   Isa isa = Isa::kBaseline;
 };
 
-void Run(const Problem& problem, const KernelArgs& args) {
+void Run(const NormProblem& problem, const KernelArgs& args) {
   const auto input = [&](int i) { return static_cast<const float*>(args.inputs[i]); };
   float* const output = args.Output<float>(0);
   const int lanes = problem.lanes;
@@ -86,7 +86,7 @@ absl::StatusOr<KernelList> MakeBatchNorm(const BatchNorm& op, const KernelReques
     return absl::UnimplementedError(
         absl::StrCat("batch norm of ", x.ToString(), " to ", y.ToString()));
   }
-  Problem problem;
+  NormProblem problem;
   problem.images = x.shape[0];
   problem.channels = x.shape[1];
   problem.pixels = x.shape.num_elements() / (x.shape[0] * x.shape[1]);

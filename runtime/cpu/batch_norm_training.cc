@@ -21,7 +21,7 @@ namespace {
 constexpr int64_t kMostParts = 4;  // of the images
 
 // The layout of tensors [N, C, ...] of one shape, and of the statistics of their channels.
-struct Problem {
+struct TrainingProblem {
   int64_t images = 0, channels = 0;
   int64_t lanes = 1;             // channels processed together
   int64_t rows = 1, pixels = 0;  // in a plane; one row, if planes are contiguous
@@ -52,7 +52,7 @@ struct Problem {
 
 // Calls visit(range) for each pixel range of image `n` in a block.
 template <typename Visit>
-void ForEachRange(const Problem& p, const float* const (&from)[2], float* to, int64_t n,
+void ForEachRange(const TrainingProblem& p, const float* const (&from)[2], float* to, int64_t n,
                   int64_t block, const Visit& visit) {
   const int64_t c = block * p.lanes;
   for (int64_t row = 0; row < p.rows; ++row) {
@@ -73,7 +73,7 @@ void ForEachRange(const Problem& p, const float* const (&from)[2], float* to, in
 
 // Calls sum(n, block, part) for the images of each part, in order. Each part has its own sums.
 template <typename Sum>
-void ForEachImageOfParts(const Problem& p, const Sum& sum) {
+void ForEachImageOfParts(const TrainingProblem& p, const Sum& sum) {
   const int64_t parts = p.parts(), elements = p.images / parts * p.rows * p.pixels * p.lanes;
   ParallelFor(p.threads, p.blocks() * parts,
               std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, elements)),
@@ -86,7 +86,7 @@ void ForEachImageOfParts(const Problem& p, const Sum& sum) {
 }
 
 template <typename Make>
-void ForEachPlane(const Problem& p, const Make& make) {
+void ForEachPlane(const TrainingProblem& p, const Make& make) {
   const int64_t blocks = p.blocks(), elements = p.rows * p.pixels * p.lanes;
   ParallelFor(p.threads, p.images * blocks, std::max<int64_t>(1, kElementsPerThread / elements),
               [&](int64_t begin, int64_t end) {
@@ -95,16 +95,16 @@ void ForEachPlane(const Problem& p, const Make& make) {
 }
 
 // Returns the coefficients of channel c, at lane c % lanes of its block.
-float* CoefficientsOf(const Problem& p, void* workspace, int64_t c) {
+float* CoefficientsOf(const TrainingProblem& p, void* workspace, int64_t c) {
   return p.Coefficients(workspace) + c / p.lanes * p.lanes * kCoefficients + c % p.lanes;
 }
 
-float FactorOf(const Problem& p, float scale, float variance) {
+float FactorOf(const TrainingProblem& p, float scale, float variance) {
   return static_cast<float>(scale / std::sqrt(static_cast<double>(variance) + p.epsilon));
 }
 
 // Zeroes the padding of outputs that have one element per channel.
-void ZeroPadding(const Problem& p, const KernelArgs& args) {
+void ZeroPadding(const TrainingProblem& p, const KernelArgs& args) {
   for (int i = 0; i < kNormTensors; ++i) {
     if (i > 0 || p.lanes == 1) ZeroChannelPadding(p.types[i], args.outputs[i]);
   }
@@ -112,8 +112,8 @@ void ZeroPadding(const Problem& p, const KernelArgs& args) {
 
 // Computes y from x and given statistics.
 template <int kLanes>
-void MakeY(const Problem& p, const NormCode<kLanes>& code, const float* mean, const float* variance,
-           const KernelArgs& args) {
+void MakeY(const TrainingProblem& p, const NormCode<kLanes>& code, const float* mean,
+           const float* variance, const KernelArgs& args) {
   using Op = BatchNormTraining;  // BatchNormApply has x, scale and bias at the same indices
   float* const coefficients = p.Coefficients(args.workspace);
   std::fill_n(coefficients, p.padded() * kCoefficients, 0.0f);
@@ -136,7 +136,7 @@ void MakeY(const Problem& p, const NormCode<kLanes>& code, const float* mean, co
 
 // Computes mean and variance of x, which is input 0.
 template <int kLanes>
-void FindStatistics(const Problem& p, const NormCode<kLanes>& code, const KernelArgs& args,
+void FindStatistics(const TrainingProblem& p, const NormCode<kLanes>& code, const KernelArgs& args,
                     float* mean_of, float* variance_of) {
   const float* const from[2] = {args.Input<float>(BatchNormTraining::kX), nullptr};
   const double of_plane = static_cast<double>(p.rows * p.pixels);
@@ -170,7 +170,7 @@ void FindStatistics(const Problem& p, const NormCode<kLanes>& code, const Kernel
 }
 
 template <int kLanes>
-void Normalise(const Problem& p, const NormCode<kLanes>& code, const KernelArgs& args) {
+void Normalise(const TrainingProblem& p, const NormCode<kLanes>& code, const KernelArgs& args) {
   using Op = BatchNormTraining;
   FindStatistics(p, code, args, args.Output<float>(Op::kMean), args.Output<float>(Op::kVariance));
   MakeY(p, code, args.Output<float>(Op::kMean), args.Output<float>(Op::kVariance), args);
@@ -178,7 +178,7 @@ void Normalise(const Problem& p, const NormCode<kLanes>& code, const KernelArgs&
 }
 
 template <int kLanes>
-void GoBack(const Problem& p, const NormCode<kLanes>& code, const KernelArgs& args) {
+void GoBack(const TrainingProblem& p, const NormCode<kLanes>& code, const KernelArgs& args) {
   using Op = BatchNormBackward;
   const float* const from[2] = {args.Input<float>(Op::kX), args.Input<float>(Op::kDiff)};
   const float* const means = args.Input<float>(Op::kMean);
@@ -230,9 +230,9 @@ void GoBack(const Problem& p, const NormCode<kLanes>& code, const KernelArgs& ar
 }
 
 // Reads the problem: x, diff (x again if there is none), and the output.
-Problem ReadProblem(const KernelRequest& request, const TensorType& x, const TensorType& diff,
-                    const TensorType& made, double epsilon) {
-  Problem p;
+TrainingProblem ReadProblem(const KernelRequest& request, const TensorType& x,
+                            const TensorType& diff, const TensorType& made, double epsilon) {
+  TrainingProblem p;
   p.images = x.shape[0];
   p.channels = x.shape[1];
   p.pixels = x.shape.num_elements() / (p.images * p.channels);
@@ -259,7 +259,7 @@ Problem ReadProblem(const KernelRequest& request, const TensorType& x, const Ten
 
 // Returns a kernel that calls run(code, args), with the code for the problem's lanes.
 template <typename Run>
-KernelList KernelOf(absl::string_view name, const Problem& p, const Run& run) {
+KernelList KernelOf(absl::string_view name, const TrainingProblem& p, const Run& run) {
   return OnlyKernel(
       absl::StrCat(name, ":", Name(p.isa)),
       [p, run](const KernelArgs& args) {
@@ -271,7 +271,7 @@ KernelList KernelOf(absl::string_view name, const Problem& p, const Run& run) {
 
 absl::StatusOr<KernelList> MakeTraining(const BatchNormTraining& op, const KernelRequest& request) {
   const TensorType& x = request.inputs[BatchNormTraining::kX];
-  const Problem p = ReadProblem(request, x, x, request.outputs[0], op.param().epsilon);
+  const TrainingProblem p = ReadProblem(request, x, x, request.outputs[0], op.param().epsilon);
   return KernelOf("batch_norm_training", p,
                   [p](const auto& code, const KernelArgs& args) { Normalise(p, code, args); });
 }
@@ -280,7 +280,7 @@ absl::StatusOr<KernelList> MakeStatistics(const BatchNormStatistics&,
                                           const KernelRequest& request) {
   using Op = BatchNormStatistics;
   const TensorType& x = request.inputs[0];
-  const Problem p = ReadProblem(request, x, x, x, /*epsilon=*/0);
+  const TrainingProblem p = ReadProblem(request, x, x, x, /*epsilon=*/0);
   return KernelOf("batch_norm_statistics", p, [p](const auto& code, const KernelArgs& args) {
     FindStatistics(p, code, args, args.Output<float>(Op::kMean), args.Output<float>(Op::kVariance));
     for (const int i : {Op::kMean, Op::kVariance}) {
@@ -292,8 +292,8 @@ absl::StatusOr<KernelList> MakeStatistics(const BatchNormStatistics&,
 absl::StatusOr<KernelList> MakeApply(const BatchNormApply& op, const KernelRequest& request) {
   const TensorType& x = request.inputs[BatchNormApply::kX];
   const bool adds = request.inputs.size() > BatchNormApply::kAddend;
-  Problem p = ReadProblem(request, x, adds ? request.inputs[BatchNormApply::kAddend] : x,
-                          request.outputs[0], op.param().epsilon);
+  TrainingProblem p = ReadProblem(request, x, adds ? request.inputs[BatchNormApply::kAddend] : x,
+                                  request.outputs[0], op.param().epsilon);
   p.form = {.bounded = op.param().rectified, .adds = adds};
   p.most = static_cast<float>(UpperBound(op.param().most));
   return KernelOf("batch_norm_apply", p, [p](const auto& code, const KernelArgs& args) {
@@ -304,7 +304,7 @@ absl::StatusOr<KernelList> MakeApply(const BatchNormApply& op, const KernelReque
 }
 
 absl::StatusOr<KernelList> MakeBackward(const BatchNormBackward& op, const KernelRequest& request) {
-  Problem p =
+  TrainingProblem p =
       ReadProblem(request, request.inputs[BatchNormBackward::kX],
                   request.inputs[BatchNormBackward::kDiff], request.outputs[0], op.param().epsilon);
   p.form.masked = request.inputs.size() > BatchNormBackward::kBias;

@@ -11,6 +11,8 @@
 
 namespace ashlar::cpu {
 
+inline constexpr int64_t kFloatBytes = sizeof(float), kHalfBytes = sizeof(uint16_t);
+
 // Loads `n` numbers: row[i] is element offset + i * stride of `data`.
 template <typename Number>
 using LoadRowOf = void (*)(const void* data, int64_t offset, int64_t stride, int64_t n,

@@ -5,6 +5,7 @@
 
 #include "graph/region.h"
 #include "graph/status.h"
+#include "runtime/cpu/element.h"
 #include "runtime/cpu/float16.h"
 #include "runtime/cpu/parallel.h"
 
@@ -12,7 +13,6 @@ namespace ashlar::cpu {
 namespace {
 
 constexpr int64_t kLine = 64;  // bytes; copies are aligned to it
-constexpr int64_t kHalf = sizeof(uint16_t), kFloat = sizeof(float);
 
 int64_t Aligned(int64_t bytes) { return RoundUp(bytes, kLine); }
 
@@ -31,12 +31,12 @@ class InFloats final : public Kernel {
     workspace_bytes_ = Aligned(kernel_->workspace_bytes());
     const Isa isa = request.processor.isa;
     const auto copy_of = [&](const TensorType& type, int64_t offset, bool used) {
-      return Copy{offset, type.bytes() / kHalf, used, WidenFor(type.dtype, isa),
+      return Copy{offset, type.bytes() / kHalfBytes, used, WidenFor(type.dtype, isa),
                   NarrowFor(type.dtype, isa)};
     };
     const auto place = [&](const TensorType& type, bool used) {
       const Copy copy = copy_of(type, workspace_bytes_, used);
-      if (used) workspace_bytes_ += Aligned(copy.elements * kFloat);
+      if (used) workspace_bytes_ += Aligned(copy.elements * kFloatBytes);
       return copy;
     };
     for (size_t i = 0; i < request.inputs.size(); ++i) {
@@ -65,7 +65,7 @@ class InFloats final : public Kernel {
   std::optional<Packing> packing(int input) const override {
     std::optional<Packing> packing = kernel_->packing(input);
     const Copy& constant = constants_[static_cast<size_t>(input)];
-    if (!packing && constant.used) packing = Packing{"floats", constant.elements * kFloat};
+    if (!packing && constant.used) packing = Packing{"floats", constant.elements * kFloatBytes};
     return packing;
   }
   absl::Status Pack(int input, const HostTensor& value, void* packed) const override {

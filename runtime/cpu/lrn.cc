@@ -36,7 +36,7 @@ struct Side {
   }
 };
 
-struct Problem {
+struct LrnProblem {
   // If planes are contiguous, each plane counts as one row.
   int64_t images = 0, rows = 1, channels = 0, pixels = 0;
   Side from, to;
@@ -46,7 +46,7 @@ struct Problem {
 
 // Computes y = x * base^exponent for `count` adjacent elements.
 template <bool kThreeQuarters>
-[[gnu::always_inline]] inline void Scale(const Problem& problem, int64_t count, const float* x,
+[[gnu::always_inline]] inline void Scale(const LrnProblem& problem, int64_t count, const float* x,
                                          const float* squares, float* y) {
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) {
@@ -62,7 +62,7 @@ template <bool kThreeQuarters>
 
 // Computes pixels [first, first + n) of all channels of a row-major image.
 template <bool kThreeQuarters>
-void RowMajor(const Problem& problem, const float* x, float* y, int64_t first, int64_t n) {
+void RowMajor(const LrnProblem& problem, const float* x, float* y, int64_t first, int64_t n) {
   for (int64_t c = 0; c < problem.channels; ++c) {
     float squares[kPixels] = {};
     const int64_t end = std::min(c + problem.after + 1, problem.channels);
@@ -78,7 +78,7 @@ void RowMajor(const Problem& problem, const float* x, float* y, int64_t first, i
 
 // Computes up to kGroup pixels of all channels of a blocked image or row.
 template <bool kThreeQuarters>
-void Blocked(const Problem& problem, const float* x, float* y, int64_t first, int64_t n) {
+void Blocked(const LrnProblem& problem, const float* x, float* y, int64_t first, int64_t n) {
   constexpr int64_t kB = kChannelBlock;
   const int64_t blocks = ChannelBlocks(problem.channels);
   const int64_t pitch = problem.from.strides.c, out_pitch = problem.to.strides.c;
@@ -112,7 +112,7 @@ void Blocked(const Problem& problem, const float* x, float* y, int64_t first, in
 
 // The same for any number of channels, any window and any formats.
 template <bool kThreeQuarters>
-void AnyFormat(const Problem& problem, const float* x, float* y, int64_t first, int64_t n) {
+void AnyFormat(const LrnProblem& problem, const float* x, float* y, int64_t first, int64_t n) {
   constexpr int64_t kB = kChannelBlock;
   for (int64_t pixel = first; pixel < first + n; ++pixel) {
     for (int64_t begin = 0; begin < problem.channels; begin += kB) {
@@ -134,10 +134,10 @@ void AnyFormat(const Problem& problem, const float* x, float* y, int64_t first, 
   }
 }
 
-using ApplyFunction = void (*)(const Problem&, const float*, float*, int64_t, int64_t);
+using ApplyFunction = void (*)(const LrnProblem&, const float*, float*, int64_t, int64_t);
 
 template <bool kThreeQuarters>
-ApplyFunction ApplyFor(const Problem& problem, Isa isa) {
+ApplyFunction ApplyFor(const LrnProblem& problem, Isa isa) {
   if (problem.from.lanes == 1 && problem.to.lanes == 1) {
     return Versions<RowMajor<kThreeQuarters>>::For(isa);
   }
@@ -157,7 +157,7 @@ absl::StatusOr<KernelList> MakeLrn(const LRN& op, const KernelRequest& request) 
   };
   const bool in_rows = x.format == Format::kNHCW16c || y.format == Format::kNHCW16c;
   const bool planes = !IsBlocked(x.format) && !IsBlocked(y.format);
-  Problem problem;
+  LrnProblem problem;
   problem.images = x.shape[0];
   problem.rows = in_rows ? x.shape[2] : 1;
   problem.channels = x.shape[1];

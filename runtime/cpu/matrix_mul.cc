@@ -21,6 +21,7 @@
 #include "opr/matrix_mul_update.h"
 #include "runtime/cpu/amx_kernels.h"
 #include "runtime/cpu/doubles.h"
+#include "runtime/cpu/element.h"
 #include "runtime/cpu/float16.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
@@ -31,7 +32,6 @@ namespace ashlar::cpu {
 namespace {
 
 constexpr int kA = 0, kB = 1;
-constexpr int64_t kFloat = sizeof(float), kHalf = sizeof(uint16_t);
 
 // Rows of B whose products are summed before they are added to the output. This keeps long sums
 // accurate, and a slice of a panel in the first-level cache while rows of A pass.
@@ -102,7 +102,7 @@ int64_t Begin(int64_t count, int64_t part, int64_t parts) { return count * part 
 // Returns how crowded cache sets are (1: not), for parts of rows of `k` elements. Rows whose
 // distance is a multiple of a large power of two compete for few sets.
 int64_t Crowding(int64_t k, int64_t part_bytes) {
-  const int64_t pitch = k * kFloat, power = std::min(pitch & -pitch, kPage);
+  const int64_t pitch = k * kFloatBytes, power = std::min(pitch & -pitch, kPage);
   return std::max<int64_t>(1, power / part_bytes);
 }
 
@@ -150,9 +150,9 @@ class MatrixMulKernel final : public Kernel {
   }
   void CutIntoPieces(int64_t pieces);
   bool FewRows(int64_t rows) const { return rows <= 2 * tiling_.max_rows; }
-  int64_t ElementBytes() const { return halves_ ? kHalf : kFloat; }   // in a packed B
+  int64_t ElementBytes() const { return halves_ ? kHalfBytes : kFloatBytes; }  // in a packed B
   int64_t depth() const { return CeilDivide(geometry_.k, depths_); }  // of the longest slice
-  int64_t BlockBytes() const { return block_rows_ * depth() * kFloat; }
+  int64_t BlockBytes() const { return block_rows_ * depth() * kFloatBytes; }
   void RunPiece(const Pointers& matrices, int64_t first_row, int64_t rows, int64_t first_panel,
                 int64_t end_panel) const;
   void Scale(const Pointers& matrices, Range rows, Range panels) const;
@@ -215,7 +215,7 @@ MatrixMulKernel::MatrixMulKernel(const MatrixMulParam& param, const MatrixMulGeo
   const bool wide = in_rows && m <= tiling_.max_rows;
   if (wide && halves_) wide_halves_ = WideHalvesTileFor(isa_, m, dtype_);
   if (wide && (!halves_ || wide_halves_ != nullptr)) wide_ = WideMatrixTileFor(isa_, m);
-  const int64_t depth_bytes = depth() * kFloat;
+  const int64_t depth_bytes = depth() * kFloatBytes;
   block_rows_ = std::max(
       request.processor.l2_bytes / (2 * depth_bytes * (packs_a_ ? 1 : Crowding(k, depth_bytes))),
       packed_ ? kLeastBlockTiles * tiling_.max_rows : kLeastSharing);
@@ -253,8 +253,8 @@ void MatrixMulKernel::CutIntoPieces(int64_t pieces) {
 }
 
 bool MatrixMulKernel::WorthPackingA() const {
-  return !transposed_a_ && Crowding(geometry_.k, depth() * kFloat) > 1 && geometry_.k > kShallow &&
-         !FewRows(geometry_.m) && panels_ >= kLeastPanels;
+  return !transposed_a_ && Crowding(geometry_.k, depth() * kFloatBytes) > 1 &&
+         geometry_.k > kShallow && !FewRows(geometry_.m) && panels_ >= kLeastPanels;
 }
 
 absl::Status MatrixMulKernel::Pack(int /*input*/, const HostTensor& value, void* packed) const {
@@ -298,7 +298,7 @@ absl::Status MatrixMulKernel::Run(const KernelArgs& args, KernelState* /*state*/
     }
     matrices.dest = dest == nullptr ? nullptr : dest + matrix * g.m * g.n;
     matrices.c = c + matrix * g.m * g.n;
-    matrices.packed_a = static_cast<float*>(args.workspace) + thread * BlockBytes() / kFloat;
+    matrices.packed_a = static_cast<float*>(args.workspace) + thread * BlockBytes() / kFloatBytes;
     const int64_t row = Begin(g.m, row_part, row_parts_);
     const int64_t units = CeilDivide(panels_, wide_.panels);
     RunPiece(matrices, row, Begin(g.m, row_part + 1, row_parts_) - row,
@@ -395,7 +395,7 @@ void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int6
                         : slice.panels > 1 ? kAheadOfOne
                                            : kAheadOfTwo;
   tile.prefetch = reinterpret_cast<const char*>(b.data + (more && !halves_ ? ahead : 0));
-  tile.prefetch_step = more ? tiling_.panel * kFloat : 0;
+  tile.prefetch_step = more ? tiling_.panel * kFloatBytes : 0;
   alignas(64) float buffer[kMostDepth * kWidestPanel];
   if (halves_) {
     if (slice.panels > 1) {
@@ -419,7 +419,7 @@ void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int6
   }
   if (!packed_ && !packs) {
     tile.prefetch = reinterpret_cast<const char*>(b.data + kPanelsAhead * tiling_.panel);
-    tile.prefetch_step = b.row * kFloat;
+    tile.prefetch_step = b.row * kFloatBytes;
   }
   tile.b = b.data;
   tile.b_row = b.row;
@@ -439,8 +439,9 @@ LinesAhead MatrixMulKernel::NextPanel(const MatrixView& b, const Slice& slice) c
   if (panel >= panels_) return {};
   const MatrixView next = b.At(slice.depth, panel * tiling_.panel);
   const int64_t columns = ColumnsOf(panel);
-  if (next.column == 1) return {next.data, slice.length, next.row * kFloat, columns * kFloat};
-  return {next.data, columns, next.column * kFloat, slice.length * kFloat};
+  if (next.column == 1)
+    return {next.data, slice.length, next.row * kFloatBytes, columns * kFloatBytes};
+  return {next.data, columns, next.column * kFloatBytes, slice.length * kFloatBytes};
 }
 
 // Together the tiles prefetch the next packed panel, or `ahead`, each an equal part.

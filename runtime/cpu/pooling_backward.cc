@@ -17,9 +17,7 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int kBlock = static_cast<int>(kChannelBlock);
-
-struct Problem {
+struct SpreadProblem {
   PoolingGeometry geometry;
   PoolingMode mode = PoolingMode::kMax;
   ImageLayout src, diff, dst;
@@ -78,13 +76,14 @@ void FindMaximumOfBlock(const ImageLayout& layout, const float* src, const Windo
       });
 }
 
-void ReadMaximumOfBlock(const Problem& p, const Plane& plane, int64_t at, FirstMaxima& maxima) {
+void ReadMaximumOfBlock(const SpreadProblem& p, const Plane& plane, int64_t at,
+                        FirstMaxima& maxima) {
   for (int64_t c = 0; c < plane.channels; ++c) {
     maxima.half[c / kHalf][c % kHalf] = plane.index[c * p.windows() + at];
   }
 }
 
-void SpreadMaximumOfBlock(const Problem& p, const Plane& plane, const Window& window,
+void SpreadMaximumOfBlock(const SpreadProblem& p, const Plane& plane, const Window& window,
                           const FirstMaxima& maxima, const float* diff) {
   const HalfOfIntegers* const first = maxima.half;
   const Half given[2] = {At(diff), At(diff + kHalf)};
@@ -110,7 +109,7 @@ int32_t MaximumOfChannel(const ImageLayout& layout, const float* src, const Wind
   return first;
 }
 
-void SpreadMaximumOfChannel(const Problem& p, const Plane& plane, const Window& window,
+void SpreadMaximumOfChannel(const SpreadProblem& p, const Plane& plane, const Window& window,
                             int32_t first, const float* diff) {
   window.ForEachTap(p.dst, [&](int32_t tap, int64_t offset) {
     if (tap == first) plane.dst[offset] += *diff;
@@ -118,7 +117,8 @@ void SpreadMaximumOfChannel(const Problem& p, const Plane& plane, const Window& 
 }
 
 template <int kLanes>
-void SpreadMean(const Problem& p, const Plane& plane, const Window& window, const float* diff) {
+void SpreadMean(const SpreadProblem& p, const Plane& plane, const Window& window,
+                const float* diff) {
   const PoolingGeometry& g = p.geometry;
   const bool whole = p.mode == PoolingMode::kAverage;
   const int64_t rows = whole ? g.h.window : window.rows.count();
@@ -135,7 +135,7 @@ void SpreadMean(const Problem& p, const Plane& plane, const Window& window, cons
 }
 
 template <int kLanes>
-void SpreadPlane(const Problem& p, const Plane& plane) {
+void SpreadPlane(const SpreadProblem& p, const Plane& plane) {
   const WindowAxis &h = p.geometry.h, &w = p.geometry.w;
   for (int64_t y = 0; y < h.input; ++y) {
     float* const row = plane.dst + y * p.dst.step.h;
@@ -149,7 +149,7 @@ void SpreadPlane(const Problem& p, const Plane& plane) {
     for (int64_t x = 0; x < w.output; ++x, diff += p.diff.block) {
       const Window window{rows, w.Inside(x)};
       const int64_t at = y * w.output + x;
-      if (p.mode == PoolingMode::kMax && kLanes == kBlock) {
+      if (p.mode == PoolingMode::kMax && kLanes == kChannelBlock) {
         FirstMaxima first;
         if (plane.index != nullptr) {
           ReadMaximumOfBlock(p, plane, at, first);
@@ -176,7 +176,7 @@ struct IndexedPlane {
 };
 
 template <int kLanes>
-void IndexPlane(const Problem& p, const IndexedPlane& plane) {
+void IndexPlane(const SpreadProblem& p, const IndexedPlane& plane) {
   const WindowAxis &h = p.geometry.h, &w = p.geometry.w;
   for (int64_t y = 0; y < h.output; ++y) {
     const InsideTaps rows = h.Inside(y);
@@ -210,22 +210,23 @@ void ForEachPlane(const PoolingGeometry& g, int64_t lanes, int threads, const Ru
 }
 
 absl::StatusOr<KernelList> MakePoolingIndex(const PoolingIndex& op, const KernelRequest& request) {
-  Problem problem;
+  SpreadProblem problem;
   ASHLAR_ASSIGN_OR_RETURN(problem.geometry, InferPooling(op.param(), request.inputs[0]));
   problem.src = ImageLayout(request.inputs[0]);
   const Isa isa = request.processor.isa;
   const bool blocks = problem.src.blocked();
-  const auto run = blocks ? NarrowVersions<IndexPlane<kBlock>>::For(isa)
+  const auto run = blocks ? NarrowVersions<IndexPlane<kChannelBlock>>::For(isa)
                           : NarrowVersions<IndexPlane<1>>::For(isa);
   const int threads = request.threads;
   return OnlyKernel(absl::StrCat("pooling_index:", Name(isa)), [=](const KernelArgs& args) {
     const float* const x = args.Input<float>(0);
     uint8_t* const index = args.Output<uint8_t>(0);
     const PoolingGeometry& g = problem.geometry;
-    ForEachPlane(g, blocks ? kBlock : 1, threads, [&](int64_t n, int64_t c, int64_t channels) {
-      run(problem, {x + problem.src.Offset(n, c), index + (n * g.channels + c) * problem.windows(),
-                    channels});
-    });
+    ForEachPlane(g, blocks ? kChannelBlock : 1, threads,
+                 [&](int64_t n, int64_t c, int64_t channels) {
+                   run(problem, {x + problem.src.Offset(n, c),
+                                 index + (n * g.channels + c) * problem.windows(), channels});
+                 });
   });
 }
 
@@ -233,7 +234,7 @@ absl::StatusOr<KernelList> MakeBackward(const PoolingParam& param, bool indexed,
                                         const KernelRequest& request) {
   const TensorType &src = request.inputs[PoolingBackward::kSrc], dst = request.outputs[0];
   const TensorType& diff = request.inputs[PoolingBackward::kDiff];
-  Problem problem;
+  SpreadProblem problem;
   ASHLAR_ASSIGN_OR_RETURN(problem.geometry, InferPoolingBackward(param, src, diff));
   problem.mode = param.mode;
   problem.src = ImageLayout(src);
@@ -243,7 +244,7 @@ absl::StatusOr<KernelList> MakeBackward(const PoolingParam& param, bool indexed,
   const bool blocks =
       problem.diff.blocked() && problem.dst.blocked() && (problem.src.blocked() || !reads_src);
   const Isa isa = request.processor.isa;
-  const auto spread = blocks ? NarrowVersions<SpreadPlane<kBlock>>::For(isa)
+  const auto spread = blocks ? NarrowVersions<SpreadPlane<kChannelBlock>>::For(isa)
                              : NarrowVersions<SpreadPlane<1>>::For(isa);
   const int threads = request.threads;
   const char* const name = indexed ? "pooling_index_grad:" : "pooling_grad:";
@@ -255,7 +256,7 @@ absl::StatusOr<KernelList> MakeBackward(const PoolingParam& param, bool indexed,
     float* const y = args.Output<float>(0);
     const PoolingGeometry& geometry = problem.geometry;
     ForEachPlane(
-        geometry, blocks ? kBlock : 1, threads, [&](int64_t n, int64_t c, int64_t channels) {
+        geometry, blocks ? kChannelBlock : 1, threads, [&](int64_t n, int64_t c, int64_t channels) {
           const int64_t planes = n * geometry.channels + c;
           spread(problem, {reads_src ? x + problem.src.Offset(n, c) : nullptr,
                            g + problem.diff.Offset(n, c), y + problem.dst.Offset(n, c),

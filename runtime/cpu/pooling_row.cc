@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/cpu/half_block.h"
 #include "runtime/cpu/isa.h"
 
 namespace ashlar::cpu {
@@ -127,20 +128,17 @@ void PlaneRow(const float* plane, int64_t pitch, float* output, int64_t step,
   }
 }
 
-// Half a block: vectors that stay in registers on any processor.
-constexpr int kHalf = kBlock / 2;
-using Half = float __attribute__((vector_size(kHalf * sizeof(float))));
-using HalfInMemory =
-    float __attribute__((vector_size(kHalf * sizeof(float)), aligned(4), may_alias));
+// Half a block, in registers on any processor.
+using HalfSums = float __attribute__((vector_size(kHalf * sizeof(float))));
 
 // Finds the maximum of kRows pixels in a column, and their sum.
 template <int kRows>
-[[gnu::always_inline]] inline void MaxOfColumn(const float* x, int64_t pitch, Half& best,
-                                               Half& sum) {
-  best = sum = *reinterpret_cast<const HalfInMemory*>(x);
+[[gnu::always_inline]] inline void MaxOfColumn(const float* x, int64_t pitch, HalfSums& best,
+                                               HalfSums& sum) {
+  best = sum = At(x);
 #pragma GCC unroll 4
   for (int row = 1; row < kRows; ++row) {
-    const Half from = *reinterpret_cast<const HalfInMemory*>(x + row * pitch);
+    const HalfSums from = At(x + row * pitch);
     best = best > from ? best : from;
     sum += from;
   }
@@ -153,23 +151,23 @@ template <int kRows, int kColumns, int kStride>
 [[gnu::always_inline]] inline bool MaxOfHalves(const float* x, int64_t pitch, float* output,
                                                int64_t step, int64_t count) {
   constexpr int kShared = kColumns > kStride ? kColumns - kStride : 0;
-  Half sums = {}, sum, columns[kColumns];
+  HalfSums sums = {}, sum, columns[kColumns];
   for (int c = 0; c < kShared && count > 0; ++c) {
     MaxOfColumn<kRows>(x + c * kBlock, pitch, columns[c], sum);
     sums += sum;
   }
   for (int64_t o = 0; o < count; ++o, x += kStride * kBlock, output += step) {
-    Half of_window = {};
+    HalfSums of_window = {};
 #pragma GCC unroll 4
     for (int c = kShared; c < kColumns; ++c) {
       MaxOfColumn<kRows>(x + c * kBlock, pitch, columns[c], sum);
       of_window += sum;
     }
     sums += of_window;
-    Half best = columns[0];
+    HalfSums best = columns[0];
 #pragma GCC unroll 4
     for (int c = 1; c < kColumns; ++c) best = best > columns[c] ? best : columns[c];
-    *reinterpret_cast<HalfInMemory*>(output) = best;
+    At(output) = best;
 #pragma GCC unroll 4
     for (int c = 0; c < kShared; ++c) columns[c] = columns[c + kStride];
   }

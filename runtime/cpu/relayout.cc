@@ -11,7 +11,6 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kBlock = kChannelBlock;
 constexpr int64_t kTile = 64;  // pixels; a block of so many stays in the first-level cache
 
 // Copies `pixels` pixels of the first `channels` channels into a block. In the row-major image,
@@ -20,10 +19,10 @@ void IntoBlock(const float* from, int64_t plane, float* to, int64_t pixels, int6
   for (int64_t first = 0; first < pixels; first += kTile) {
     const int64_t end = std::min(first + kTile, pixels);
     for (int64_t c = 0; c < channels; ++c) {
-      for (int64_t p = first; p < end; ++p) to[p * kBlock + c] = from[c * plane + p];
+      for (int64_t p = first; p < end; ++p) to[p * kChannelBlock + c] = from[c * plane + p];
     }
     for (int64_t p = first; p < end; ++p) {
-      for (int64_t c = channels; c < kBlock; ++c) to[p * kBlock + c] = 0;
+      for (int64_t c = channels; c < kChannelBlock; ++c) to[p * kChannelBlock + c] = 0;
     }
   }
 }
@@ -32,7 +31,7 @@ void OutOfBlock(const float* from, int64_t plane, float* to, int64_t pixels, int
   for (int64_t first = 0; first < pixels; first += kTile) {
     const int64_t end = std::min(first + kTile, pixels);
     for (int64_t c = 0; c < channels; ++c) {
-      for (int64_t p = first; p < end; ++p) to[c * plane + p] = from[p * kBlock + c];
+      for (int64_t p = first; p < end; ++p) to[c * plane + p] = from[p * kChannelBlock + c];
     }
   }
 }
@@ -45,7 +44,7 @@ KernelList Transposition(const TensorType& input, const TensorType& output, int 
   const int64_t images = input.shape[0], channels = input.shape[1];
   // Joins contiguous rows into one.
   int64_t rows = input.shape[2], pixels = input.shape[3];
-  if (block.h == pixels * kBlock) {
+  if (block.h == pixels * kChannelBlock) {
     pixels *= rows;
     rows = 1;
   }
@@ -54,14 +53,14 @@ KernelList Transposition(const TensorType& input, const TensorType& output, int 
   return OnlyKernel("transpose", [=](const KernelArgs& args) {
     const float* const from = args.Input<float>(0);
     float* const to = args.Output<float>(0);
-    const int64_t grain = std::max<int64_t>(1, kElementsPerThread / (pixels * kBlock));
+    const int64_t grain = std::max<int64_t>(1, kElementsPerThread / (pixels * kChannelBlock));
     ParallelFor(threads, images * blocks * rows, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t n = i / rows / blocks, b = i / rows % blocks, row = i % rows;
         const int64_t in_block = n * block.n + b * block.c + row * block.h;
-        const int64_t in_plane = n * plane.n + b * kBlock * plane.c + row * plane.h;
+        const int64_t in_plane = n * plane.n + b * kChannelBlock * plane.c + row * plane.h;
         move(from + (into ? in_plane : in_block), plane.c, to + (into ? in_block : in_plane),
-             pixels, std::min(kBlock, channels - b * kBlock));
+             pixels, std::min(kChannelBlock, channels - b * kChannelBlock));
       }
     });
   });

@@ -15,8 +15,8 @@
 namespace ashlar::cuda {
 namespace {
 
-// Threads that keep a device busy; beyond these, each may apply more updates.
-constexpr int64_t kBusyThreads = 8192;
+// Updates that keep a device busy; beyond these, a thread may apply several.
+constexpr int64_t kBusyUpdates = 8192;
 
 absl::StatusOr<Runs> RunsOnDevice(const IndexedRuns& from, DType indices) {
   if (from.sizes.size() > static_cast<size_t>(kMaxRank)) {
@@ -86,7 +86,7 @@ absl::StatusOr<KernelList> ScatterBy(const ScatteringOperator& op, const KernelR
     params.line = line;
     params.inner = inner;
     params.length = runs.length;
-    params.in_order = runs.count / line * runs.length >= kBusyThreads || line == 1;
+    params.in_order = runs.count / line * runs.length >= kBusyUpdates || line == 1;
     params.extents = ExtentsOf({runs.count / line, params.in_order ? 1 : line, runs.length});
     ASHLAR_ASSIGN_OR_RETURN(params.runs,
                             RunsOnDevice(runs, request.inputs[ScatteringOperator::kIndices].dtype));

@@ -11,13 +11,13 @@
 #include "runtime/cpu/conv/activation.h"
 #include "runtime/cpu/conv/conv_problem.h"
 #include "runtime/cpu/conv/tensors.h"
+#include "runtime/cpu/element.h"
 #include "runtime/cpu/float16.h"
 #include "runtime/cpu/host_processor.h"
 
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kHalf = sizeof(uint16_t);
 // A matrix is copied with zeros after its rows if they would be cut into so many more steps.
 constexpr double kMuchExcess = 0.25;
 
@@ -61,7 +61,7 @@ class Products : public Kernel {
   static AmxProblem ProblemOf(const ConvolutionGeometry& geometry, int64_t most_copied,
                               int threads) {
     return {.geometry = geometry,
-            .channel_bytes = kHalf,
+            .channel_bytes = kHalfBytes,
             .copies = true,
             .overlaps = false,
             .outside = 0,
@@ -102,7 +102,7 @@ absl::Status Products::Pack(int, const HostTensor& value, void* packed) const {
                                       tap % g.w.window * weights_.column;
       for (int64_t c = 0; c < g.in_channels; ++c) {
         std::memcpy(static_cast<char*>(packed) + positions_.WeightOffset(channel, tap, c),
-                    weights + c * weights_.in, kHalf);
+                    weights + c * weights_.in, kHalfBytes);
       }
     }
   }
@@ -124,9 +124,9 @@ class Convolution final : public Products {
         behind_finish_(BlockActivation::BehindFinish(problem.param, code_.isa)),
         filter_shape_(problem.filter.shape) {
     const ConvStrides strides(problem);
-    src_ = InBytes(strides.src, kHalf);
-    dst_ = InBytes(strides.dst, kHalf);
-    z_ = InBytes(strides.z, kHalf);
+    src_ = InBytes(strides.src, kHalfBytes);
+    dst_ = InBytes(strides.dst, kHalfBytes);
+    z_ = InBytes(strides.z, kHalfBytes);
   }
 
   static bool Fits(const ConvProblem& problem) {
@@ -147,12 +147,12 @@ class Convolution final : public Products {
   static AmxProblem ProblemOf(const ConvProblem& problem, int64_t most_copied) {
     const ConvolutionGeometry& g = problem.geometry;
     AmxProblem result = ProblemOf(g, most_copied, problem.threads);
-    const ImageStrides src = InBytes(ConvStrides(problem).src, kHalf);
+    const ImageStrides src = InBytes(ConvStrides(problem).src, kHalfBytes);
     const auto is_point = [](const WindowAxis& axis) {
       return axis.window == 1 && axis.stride == 1 && axis.input == axis.output;
     };
     if (!HasTiles(problem.processor) && IsBlocked(problem.src.format) && is_point(g.h) &&
-        is_point(g.w) && src.w == kChannelBlock * kHalf && src.h == g.w.input * src.w) {
+        is_point(g.w) && src.w == kChannelBlock * kHalfBytes && src.h == g.w.input * src.w) {
       result.copies = false;
       result.block_step = src.c, result.image_step = src.n;
     }
@@ -172,7 +172,8 @@ class Convolution final : public Products {
 void CopyColours(const char* from, int64_t plane, int64_t count, char* to) {
   for (int64_t x = 0; x < count; ++x) {
     uint16_t colours[3];
-    for (int c = 0; c < 3; ++c) std::memcpy(&colours[c], from + c * plane + x * kHalf, kHalf);
+    for (int c = 0; c < 3; ++c)
+      std::memcpy(&colours[c], from + c * plane + x * kHalfBytes, kHalfBytes);
     const uint64_t pixel = colours[0] | uint64_t{colours[1]} << 16 | uint64_t{colours[2]} << 32;
     std::memcpy(to + x * int64_t{sizeof(pixel)}, &pixel, sizeof(pixel));
   }
@@ -180,11 +181,11 @@ void CopyColours(const char* from, int64_t plane, int64_t count, char* to) {
 
 // Copies adjacent pixels of a row. The padding of the last block is zero.
 void Convolution::CopyPixels(const char* from, int64_t count, char* to) const {
-  constexpr int64_t kBlockBytes = kChannelBlock * kHalf;
+  constexpr int64_t kBlockBytes = kChannelBlock * kHalfBytes;
   const int64_t channels = problem_.geometry.in_channels, bytes = positions_.pixel_bytes();
-  const int64_t used =
-      blocked_ ? std::min(RoundUp(channels * kHalf, kBlockBytes), bytes) : channels * kHalf;
-  if (!blocked_ && channels == 3 && bytes == 4 * kHalf && src_.w == kHalf) {
+  const int64_t used = blocked_ ? std::min(RoundUp(channels * kHalfBytes, kBlockBytes), bytes)
+                                : channels * kHalfBytes;
+  if (!blocked_ && channels == 3 && bytes == 4 * kHalfBytes && src_.w == kHalfBytes) {
     return CopyColours(from, src_.c, count, to);
   }
   const int64_t whole = used / kBlockBytes, rest = used % kBlockBytes;
@@ -195,7 +196,8 @@ void Convolution::CopyPixels(const char* from, int64_t count, char* to) const {
       }
       std::memcpy(to + whole * kBlockBytes, from + whole * src_.c, static_cast<size_t>(rest));
     } else {
-      for (int64_t c = 0; c < channels; ++c) std::memcpy(to + c * kHalf, from + c * src_.c, kHalf);
+      for (int64_t c = 0; c < channels; ++c)
+        std::memcpy(to + c * kHalfBytes, from + c * src_.c, kHalfBytes);
     }
     std::memset(to + used, 0, static_cast<size_t>(bytes - used));
   }
@@ -264,7 +266,7 @@ class MatrixProduct final : public Products {
     geometry.w.input = geometry.w.output = 1;
     AmxProblem problem = Products::ProblemOf(geometry, kAmxCopies[0], request.threads);
     problem.copies =
-        matrices.k * kHalf % kDepth != 0 || AmxPositions::Excess(problem) > kMuchExcess;
+        matrices.k * kHalfBytes % kDepth != 0 || AmxPositions::Excess(problem) > kMuchExcess;
     return problem;
   }
 
@@ -275,7 +277,7 @@ absl::Status MatrixProduct::Run(const KernelArgs& args, KernelState*) const {
   const ConvolutionGeometry& g = problem_.geometry;
   const auto* const a = args.Input<uint8_t>(kA);
   auto* const c = args.Output<uint8_t>(0);
-  const int64_t row_bytes = g.in_channels * kHalf, out_bytes = g.out_channels * kHalf;
+  const int64_t row_bytes = g.in_channels * kHalfBytes, out_bytes = g.out_channels * kHalfBytes;
   const int64_t padding = positions_.pixel_bytes() - row_bytes;
   const auto copy = [&](int64_t, int64_t y, int64_t, int64_t, uint8_t* to) {
     std::memcpy(to, a + y * row_bytes, static_cast<size_t>(row_bytes));
@@ -288,7 +290,7 @@ absl::Status MatrixProduct::Run(const KernelArgs& args, KernelState*) const {
   const auto complete = [&](AmxCall<AmxFloats>& call, const char*, int32_t*) {
     call.results = {.adds = false,
                     .padded = false,
-                    .panel_step = kPanel * kHalf,
+                    .panel_step = kPanel * kHalfBytes,
                     .z_panel_step = 0,
                     .finish = {},
                     .behind = nullptr,

@@ -22,6 +22,7 @@
 #include "graph/status.h"
 #include "opr/convolution_filter_update.h"
 #include "runtime/cpu/conv/filter_tile.h"
+#include "runtime/cpu/element.h"
 #include "runtime/cpu/image_layout.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/parallel.h"
@@ -29,8 +30,6 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kLanes = kChannelBlock;
-constexpr int64_t kFloat = sizeof(float);
 constexpr int64_t kChunkPixels = 192;  // in diff; a block of channels takes 12 KiB of them
 constexpr int64_t kMostBlocks = 8;     // on either side of a task
 constexpr int64_t kPlanarRows = 192;   // of sums in a task, if the image is row-major
@@ -70,12 +69,12 @@ struct Plan {
   }
   int64_t RowsOfSums(const Task& task) const {
     if (depthwise) return taps;
-    return taps * (planar ? task.in_channels : RoundUp(task.in_channels, kLanes));
+    return taps * (planar ? task.in_channels : RoundUp(task.in_channels, kChannelBlock));
   }
   // Returns the row of a sum in its block of output channels; a row has 16 sums.
   int64_t RowOf(int64_t channel, int64_t tap) const {
     if (planar) return channel * taps + tap;
-    return (channel / kLanes * taps + tap) * kLanes + channel % kLanes;
+    return (channel / kChannelBlock * taps + tap) * kChannelBlock + channel % kChannelBlock;
   }
   int64_t workspace_floats() const { return sums_floats + src_floats + diff_floats; }
 };
@@ -87,18 +86,18 @@ std::vector<Task> Rectangles(const Plan& plan) {
   const int64_t blocks = ChannelBlocks(plan.all_out());
   std::vector<Task> rectangles;
   if (g.groups == 1) return {{0, blocks, 0, g.in_channels}};
-  if (g.in_channels % kLanes == 0 && g.out_channels % kLanes == 0) {
-    const int64_t of_group = g.out_channels / kLanes;
+  if (g.in_channels % kChannelBlock == 0 && g.out_channels % kChannelBlock == 0) {
+    const int64_t of_group = g.out_channels / kChannelBlock;
     for (int64_t i = 0; i < g.groups; ++i) {
       rectangles.push_back({i * of_group, of_group, i * g.in_channels, g.in_channels});
     }
     return rectangles;
   }
   for (int64_t block = 0; block < blocks; ++block) {
-    const int64_t last = std::min((block + 1) * kLanes, plan.all_out()) - 1;
-    int64_t begin = block * kLanes / g.out_channels * g.in_channels;
+    const int64_t last = std::min((block + 1) * kChannelBlock, plan.all_out()) - 1;
+    int64_t begin = block * kChannelBlock / g.out_channels * g.in_channels;
     const int64_t end = (last / g.out_channels + 1) * g.in_channels;
-    if (!plan.planar) begin = begin / kLanes * kLanes;
+    if (!plan.planar) begin = begin / kChannelBlock * kChannelBlock;
     rectangles.push_back({block, 1, begin, end - begin});
   }
   return rectangles;
@@ -116,8 +115,8 @@ void ForEachPart(int64_t units, int64_t most, const Visit& visit) {
 
 std::vector<Task> Tasks(const Plan& plan, const KernelRequest& request) {
   const std::vector<Task> rectangles = Rectangles(plan);
-  const int64_t unit = plan.planar ? 1 : kLanes;  // in the image's channels
-  const int64_t sums_bytes = kLanes * kFloat * plan.taps * unit;
+  const int64_t unit = plan.planar ? 1 : kChannelBlock;  // in the image's channels
+  const int64_t sums_bytes = kChannelBlock * kFloatBytes * plan.taps * unit;
   int64_t outs = kMostBlocks;
   int64_t ins = plan.planar ? std::max<int64_t>(1, kPlanarRows / plan.taps) : kMostBlocks;
   while (outs * ins > 1 && outs * ins * sums_bytes > request.processor.l2_bytes / 4) {
@@ -159,14 +158,15 @@ Plan MakePlan(const ConvolutionGeometry& geometry, bool flip, const KernelReques
   }
   if (plan.depthwise) {
     for (int64_t block = 0; block < ChannelBlocks(geometry.groups); ++block) {
-      const int64_t in = block * kLanes;
-      plan.tasks.push_back({block, 1, in, std::min(kLanes, geometry.groups - in)});
+      const int64_t in = block * kChannelBlock;
+      plan.tasks.push_back({block, 1, in, std::min(kChannelBlock, geometry.groups - in)});
     }
   } else {
     plan.tasks = Tasks(plan, request);
   }
   for (const Task& task : plan.tasks) {
-    plan.sums_floats = std::max(plan.sums_floats, task.out_blocks * plan.RowsOfSums(task) * kLanes);
+    plan.sums_floats =
+        std::max(plan.sums_floats, task.out_blocks * plan.RowsOfSums(task) * kChannelBlock);
   }
   if (plan.planar) {
     plan.copied_rows = (plan.chunk_rows - 1) * h.stride + h.extent();
@@ -183,7 +183,7 @@ Plan MakePlan(const ConvolutionGeometry& geometry, bool flip, const KernelReques
     }
   }
   if (!plan.diff.blocked()) {
-    plan.diff_floats = plan.chunk_images * plan.chunk_rows * w.output * kLanes;
+    plan.diff_floats = plan.chunk_images * plan.chunk_rows * w.output * kChannelBlock;
   }
   return plan;
 }
@@ -207,7 +207,9 @@ class BackwardFilterKernel final : public Kernel {
     return absl::StrCat(plan_.depthwise ? "depthwise_" : "",
                         alpha_ ? "filter_update:" : "filter_grad:", Name(isa_));
   }
-  int64_t workspace_bytes() const override { return threads_ * plan_.workspace_floats() * kFloat; }
+  int64_t workspace_bytes() const override {
+    return threads_ * plan_.workspace_floats() * kFloatBytes;
+  }
   absl::Status Run(const KernelArgs& args, KernelState*) const override;
 
  private:
@@ -254,7 +256,8 @@ absl::Status BackwardFilterKernel::Run(const KernelArgs& args, KernelState*) con
 }
 
 void BackwardFilterKernel::RunTask(const Memory& memory, const Task& task) const {
-  const int64_t floats = plan_.RowsOfSums(task) * kLanes;  // for one block of output channels
+  const int64_t floats =
+      plan_.RowsOfSums(task) * kChannelBlock;  // for one block of output channels
   for (int64_t i = 0; i < plan_.chunks(); ++i) {
     const Chunk chunk = plan_.ChunkAt(i);
     if (plan_.planar) CopySrc(memory, task, chunk);
@@ -265,9 +268,9 @@ void BackwardFilterKernel::RunTask(const Memory& memory, const Task& task) const
         AddCopied(memory, task, chunk, diff, i > 0, sums);
         continue;
       }
-      for (int64_t in = 0; in < task.in_channels; in += kLanes) {
-        AddBlock(memory, task.in + in, std::min(kLanes, task.in_channels - in), chunk, diff, i > 0,
-                 sums + plan_.RowOf(in, 0) * (plan_.depthwise ? 0 : kLanes));
+      for (int64_t in = 0; in < task.in_channels; in += kChannelBlock) {
+        AddBlock(memory, task.in + in, std::min(kChannelBlock, task.in_channels - in), chunk, diff,
+                 i > 0, sums + plan_.RowOf(in, 0) * (plan_.depthwise ? 0 : kChannelBlock));
       }
     }
   }
@@ -303,25 +306,26 @@ void BackwardFilterKernel::CopySrc(const Memory& memory, const Task& task,
 
 BackwardFilterKernel::Diff BackwardFilterKernel::DiffOf(const Memory& memory, int64_t block,
                                                         const Chunk& chunk) const {
-  const int64_t width = plan_.geometry.w.output, first = block * kLanes;
+  const int64_t width = plan_.geometry.w.output, first = block * kChannelBlock;
   const ImageLayout& layout = plan_.diff;
   if (layout.blocked()) {
     return {memory.diff + layout.Offset(chunk.images.begin, first, chunk.rows.begin, 0),
-            {kLanes, layout.step.h, layout.step.n}};
+            {kChannelBlock, layout.step.h, layout.step.n}};
   }
-  const int64_t channels = std::min(kLanes, plan_.all_out() - first);
+  const int64_t channels = std::min(kChannelBlock, plan_.all_out() - first);
   float* to = memory.copied_diff;
   for (int64_t n = chunk.images.begin; n < chunk.images.end; ++n) {
-    for (int64_t y = chunk.rows.begin; y < chunk.rows.end; ++y, to += width * kLanes) {
+    for (int64_t y = chunk.rows.begin; y < chunk.rows.end; ++y, to += width * kChannelBlock) {
       const float* const from = memory.diff + layout.Offset(n, first, y, 0);
       for (int64_t x = 0; x < width; ++x) {
-        for (int64_t l = 0; l < kLanes; ++l) {
-          to[x * kLanes + l] = l < channels ? from[l * layout.step.c + x] : 0.0f;
+        for (int64_t l = 0; l < kChannelBlock; ++l) {
+          to[x * kChannelBlock + l] = l < channels ? from[l * layout.step.c + x] : 0.0f;
         }
       }
     }
   }
-  return {memory.copied_diff, {kLanes, width * kLanes, chunk.rows.size() * width * kLanes}};
+  return {memory.copied_diff,
+          {kChannelBlock, width * kChannelBlock, chunk.rows.size() * width * kChannelBlock}};
 }
 
 // Multiplies all window elements of a copied chunk by a block of diff.
@@ -351,7 +355,7 @@ void BackwardFilterKernel::AddBlock(const Memory& memory, int64_t in, int64_t ch
   FilterTile tile = {};
   tile.src = memory.src;
   tile.diff = diff.data;
-  tile.src_step = {w.stride * kLanes, h.stride * plan_.src.step.h, plan_.src.step.n};
+  tile.src_step = {w.stride * kChannelBlock, h.stride * plan_.src.step.h, plan_.src.step.n};
   tile.diff_step = diff.step;
   tile.images = chunk.images.size();
   tile.add = add;
@@ -362,18 +366,18 @@ void BackwardFilterKernel::AddBlock(const Memory& memory, int64_t in, int64_t ch
       const bool any = !rows.empty() && !columns.empty();
       if (!any && add) continue;
       const int64_t row = plan_.depthwise ? kh * w.window + kw : plan_.RowOf(0, kh * w.window + kw);
-      tile.sums = sums + row * kLanes;
+      tile.sums = sums + row * kChannelBlock;
       tile.height = any ? rows.size() : 0;
       tile.width = any ? columns.size() : 0;
       if (any) {
         tile.src = memory.src + plan_.src.Offset(chunk.images.begin, in,
                                                  h.Origin(rows.begin) + kh * h.dilation,
                                                  w.Origin(columns.begin) + kw * w.dilation);
-        tile.diff =
-            diff.data + (rows.begin - chunk.rows.begin) * diff.step.row + columns.begin * kLanes;
+        tile.diff = diff.data + (rows.begin - chunk.rows.begin) * diff.step.row +
+                    columns.begin * kChannelBlock;
       }
       if (tile.src_step.row == tile.width * tile.src_step.pixel &&
-          tile.diff_step.row == tile.width * kLanes) {  // one long row
+          tile.diff_step.row == tile.width * kChannelBlock) {  // one long row
         tile.width *= std::exchange(tile.height, 1);
       }
       if (plan_.depthwise) {
@@ -389,7 +393,7 @@ void BackwardFilterKernel::AddBlock(const Memory& memory, int64_t in, int64_t ch
 void BackwardFilterKernel::AddRows(FilterTile tile, int64_t rows) const {
   const FilterTile all = tile;
   ForEachPart(rows, FilterTileRows(isa_), [&](int64_t first, int64_t count) {
-    tile.sums = all.sums + first * kLanes;
+    tile.sums = all.sums + first * kChannelBlock;
     if (plan_.planar) {
       tile.offsets = all.offsets + first;
     } else {
@@ -401,11 +405,12 @@ void BackwardFilterKernel::AddRows(FilterTile tile, int64_t rows) const {
 
 void BackwardFilterKernel::Store(const Memory& memory, const Task& task) const {
   const ConvolutionGeometry& g = plan_.geometry;
-  const int64_t floats = plan_.RowsOfSums(task) * kLanes, taps = plan_.taps;
-  const int64_t end = std::min((task.out_block + task.out_blocks) * kLanes, plan_.all_out());
-  for (int64_t oc = task.out_block * kLanes; oc < end; ++oc) {
+  const int64_t floats = plan_.RowsOfSums(task) * kChannelBlock, taps = plan_.taps;
+  const int64_t end = std::min((task.out_block + task.out_blocks) * kChannelBlock, plan_.all_out());
+  for (int64_t oc = task.out_block * kChannelBlock; oc < end; ++oc) {
     const int64_t group = oc / g.out_channels, first = group * g.in_channels;
-    const float* const sums = memory.sums + (oc / kLanes - task.out_block) * floats + oc % kLanes;
+    const float* const sums =
+        memory.sums + (oc / kChannelBlock - task.out_block) * floats + oc % kChannelBlock;
     const Range own =
         Intersection({task.in, task.in + task.in_channels}, {first, first + g.in_channels});
     for (int64_t ic = own.begin; ic < own.end; ++ic) {
@@ -413,7 +418,7 @@ void BackwardFilterKernel::Store(const Memory& memory, const Task& task) const {
       for (int64_t tap = 0; tap < taps; ++tap) {
         const int64_t row = plan_.depthwise ? tap : plan_.RowOf(ic - task.in, tap);
         const int64_t i = at + (plan_.flip ? taps - 1 - tap : tap);
-        const float sum = sums[row * kLanes];
+        const float sum = sums[row * kChannelBlock];
         memory.dst[i] = alpha_ ? *alpha_ * memory.dest[i] + sum : sum;
       }
     }

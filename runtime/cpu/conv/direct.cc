@@ -17,7 +17,6 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kLanes = kChannelBlock;
 constexpr int64_t kTile = 32;     // pixels
 constexpr int64_t kChannels = 4;  // input channels added at a time
 
@@ -32,8 +31,8 @@ std::vector<Segment> Segments(const ConvolutionGeometry& geometry) {
   for (int64_t group = 0; group < geometry.groups; ++group) {
     const int64_t end = (group + 1) * geometry.out_channels;
     for (int64_t channel = group * geometry.out_channels; channel < end;) {
-      const int64_t block = channel / kLanes, base = block * kLanes;
-      const int64_t next = std::min(base + kLanes, end);
+      const int64_t block = channel / kChannelBlock, base = block * kChannelBlock;
+      const int64_t next = std::min(base + kChannelBlock, end);
       segments.push_back({block, group, channel - base, next - base});
       channel = next;
     }
@@ -59,7 +58,7 @@ struct Convolution {
         activation(problem.param, problem.processor.isa),
         segments(Segments(problem.geometry)),
         taps(problem.geometry.h.window * problem.geometry.w.window),
-        segment_floats(problem.geometry.in_channels * taps * kLanes) {}
+        segment_floats(problem.geometry.in_channels * taps * kChannelBlock) {}
 
   ConvProblem problem;
   ImageLayout src, filter, z, dst;
@@ -89,8 +88,8 @@ void PackSegment(const Convolution& convolution, const Segment& segment, const f
     for (int64_t tap = 0; tap < taps; ++tap) {
       const int64_t source_tap = convolution.problem.flipped() ? taps - 1 - tap : tap;
       for (int64_t channel = begin; channel < end; ++channel) {
-        for (int64_t lane = 0; lane < kLanes; ++lane) {
-          const int64_t out = segment.block * kLanes + lane;
+        for (int64_t lane = 0; lane < kChannelBlock; ++lane) {
+          const int64_t out = segment.block * kChannelBlock + lane;
           const bool own = lane >= segment.first && lane < segment.last;
           *packed++ =
               own ? filter[layout.Offset(out, channel, source_tap / w, source_tap % w)] : 0.0f;
@@ -116,10 +115,10 @@ void AddProducts(const float* const* x, int64_t step, const float* __restrict fi
     float factor[kCount];
     for (int k = 0; k < kCount; ++k) factor[k] = x[k][pixel * step];
 #pragma omp simd
-    for (int64_t lane = 0; lane < kLanes; ++lane) {
-      float sum = sums[pixel * kLanes + lane];
-      for (int k = 0; k < kCount; ++k) sum += factor[k] * filter[k * kLanes + lane];
-      sums[pixel * kLanes + lane] = sum;
+    for (int64_t lane = 0; lane < kChannelBlock; ++lane) {
+      float sum = sums[pixel * kChannelBlock + lane];
+      for (int k = 0; k < kCount; ++k) sum += factor[k] * filter[k * kChannelBlock + lane];
+      sums[pixel * kChannelBlock + lane] = sum;
     }
   }
 }
@@ -146,8 +145,8 @@ void AddRun(const Convolution& convolution, const Segment& segment, int64_t begi
                                    first + range.begin * w.stride);
       }
       AddProducts<kCount>(x, w.stride * layout.step.w,
-                          filter + (tap_h * w.window + tap_w) * kCount * kLanes,
-                          sums + range.begin * kLanes, range.end - range.begin);
+                          filter + (tap_h * w.window + tap_w) * kCount * kChannelBlock,
+                          sums + range.begin * kChannelBlock, range.end - range.begin);
     }
   }
 }
@@ -157,11 +156,11 @@ void AddRun(const Convolution& convolution, const Segment& segment, int64_t begi
 void Sum(const Convolution& convolution, const Segment& segment, int64_t row, int64_t column,
          int64_t pixels, const float* start, const float* src, const float* filter, float* sums) {
   for (int64_t pixel = 0; pixel < pixels; ++pixel) {
-    std::copy_n(start, kLanes, sums + pixel * kLanes);
+    std::copy_n(start, kChannelBlock, sums + pixel * kChannelBlock);
   }
   const int64_t channels = convolution.problem.geometry.in_channels;
   for (int64_t begin = 0; begin < channels; begin += kChannels) {
-    const float* const of_run = filter + begin * convolution.taps * kLanes;
+    const float* const of_run = filter + begin * convolution.taps * kChannelBlock;
     switch (std::min(kChannels, channels - begin)) {
       case 1:
         AddRun<1>(convolution, segment, begin, row, column, pixels, src, of_run, sums);
@@ -184,18 +183,18 @@ void Sum(const Convolution& convolution, const Segment& segment, int64_t row, in
 template <typename Visit>
 void ForEachSum(const ImageLayout& layout, int64_t base, int64_t first, int64_t last,
                 int64_t pixels, const Visit& visit) {
-  if (layout.block == kLanes) {
+  if (layout.block == kChannelBlock) {
     for (int64_t pixel = 0; pixel < pixels; ++pixel) {
 #pragma omp simd
       for (int64_t lane = first; lane < last; ++lane) {
-        visit(pixel * kLanes + lane, base + pixel * kLanes + lane);
+        visit(pixel * kChannelBlock + lane, base + pixel * kChannelBlock + lane);
       }
     }
   } else {
     for (int64_t lane = first; lane < last; ++lane) {
 #pragma omp simd
       for (int64_t pixel = 0; pixel < pixels; ++pixel) {
-        visit(pixel * kLanes + lane, base + lane * layout.step.c + pixel);
+        visit(pixel * kChannelBlock + lane, base + lane * layout.step.c + pixel);
       }
     }
   }
@@ -207,12 +206,13 @@ void ComputeRow(const Convolution& convolution, const Pointers& tensors, int64_t
   const ConvolutionGeometry& geometry = convolution.problem.geometry;
   const Segment& segment = convolution.segments[index];
   const ImageLayout& dst = convolution.dst;
-  const int64_t width = geometry.w.output, channel = segment.block * kLanes;
+  const int64_t width = geometry.w.output, channel = segment.block * kChannelBlock;
   const bool last = channel + segment.last == geometry.groups * geometry.out_channels;
-  const int64_t end = last && dst.block == kLanes ? kLanes : segment.last;  // includes the padding
+  const int64_t end =
+      last && dst.block == kChannelBlock ? kChannelBlock : segment.last;  // includes the padding
   const float *const z = tensors.z, *const filter = tensors.filter;
   float* const out = tensors.dst;
-  alignas(64) float start[kLanes] = {}, sums[kTile * kLanes];
+  alignas(64) float start[kChannelBlock] = {}, sums[kTile * kChannelBlock];
   if (tensors.bias != nullptr) {
     for (int64_t lane = segment.first; lane < segment.last; ++lane) {
       start[lane] = tensors.bias[channel + lane];
@@ -229,9 +229,11 @@ void ComputeRow(const Convolution& convolution, const Pointers& tensors, int64_t
       ForEachSum(convolution.z, base(convolution.z), segment.first, segment.last, pixels,
                  [&](int64_t sum, int64_t element) { sums[sum] += z[element]; });
     }
-    convolution.activation(reinterpret_cast<char*>(sums), pixels, kLanes * sizeof(float), kLanes);
+    convolution.activation(reinterpret_cast<char*>(sums), pixels, kChannelBlock * sizeof(float),
+                           kChannelBlock);
     for (int64_t pixel = 0; pixel < pixels; ++pixel) {
-      std::fill(sums + pixel * kLanes + segment.last, sums + pixel * kLanes + end, 0.0f);
+      std::fill(sums + pixel * kChannelBlock + segment.last, sums + pixel * kChannelBlock + end,
+                0.0f);
     }
     ForEachSum(dst, base(dst), segment.first, end, pixels,
                [&](int64_t sum, int64_t element) { out[element] = sums[sum]; });

@@ -15,6 +15,7 @@
 #include "runtime/cpu/conv/code_of_isa.h"
 #include "runtime/cpu/conv/panel_plan.h"
 #include "runtime/cpu/conv/tensors.h"
+#include "runtime/cpu/element.h"
 #include "runtime/cpu/float16.h"
 #include "runtime/cpu/matrix_tile.h"
 #include "runtime/cpu/parallel.h"
@@ -22,7 +23,7 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kLine = 64, kHalf = sizeof(uint16_t);
+constexpr int64_t kLine = 64;
 
 // Returns the taps of a window inside the image.
 Range TapsInside(const WindowAxis& axis, int64_t output) {
@@ -85,9 +86,9 @@ class PanelConvolution final : public PanelKernel {
       PackFilter(wide.data(), packed);
       return absl::OkStatus();
     }
-    std::vector<float> panels(packed_bytes() / kHalf);
+    std::vector<float> panels(packed_bytes() / kHalfBytes);
     PackFilter(wide.data(), panels.data());
-    narrow_(panels.data(), static_cast<uint16_t*>(packed), packed_bytes() / kHalf);
+    narrow_(panels.data(), static_cast<uint16_t*>(packed), packed_bytes() / kHalfBytes);
     return absl::OkStatus();
   }
   int64_t packed_bytes() const override { return plan_.groups * plan_.GroupBytes(); }
@@ -323,7 +324,7 @@ void PanelConvolution::RunTile(ConvTileFunction run, const ConvTile& tile, int64
   alignas(64) float values[kMost];
   ConvTile wide = tile;
   wide.dst = reinterpret_cast<char*>(values);
-  wide.dst_pixel_step = kChannelBlock * kFloat;
+  wide.dst_pixel_step = kChannelBlock * kFloatBytes;
   wide.dst_block_step = pixels * wide.dst_pixel_step;
   wide.dst_float = StoredFloat::kFloat32;
   run(wide);
@@ -407,7 +408,7 @@ void PanelConvolution::RunTask(const ConvTensors& tensors, int64_t task, Own& ow
     char* const dst = tensors.dst + out_block * plan.dst.c;
     char* const sums = apart ? reinterpret_cast<char*>(own.sums) : dst;
     tile.sums = begin > 0 ? sums : nullptr;
-    tile.sums_pixel_step = apart ? kChannelBlock * kFloat : plan.dst.w;
+    tile.sums_pixel_step = apart ? kChannelBlock * kFloatBytes : plan.dst.w;
     tile.sums_block_step = apart ? plan.run_pixels * tile.sums_pixel_step : plan.dst.c;
     tile.dst = last ? dst : sums;
     tile.dst_pixel_step = last ? plan.dst.w : tile.sums_pixel_step;

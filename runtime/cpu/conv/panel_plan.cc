@@ -1,6 +1,7 @@
 #include "runtime/cpu/conv/panel_plan.h"
 
 #include "runtime/cpu/conv/code_of_isa.h"
+#include "runtime/cpu/element.h"
 #include "runtime/cpu/float16.h"
 #include "runtime/cpu/parallel.h"
 
@@ -53,7 +54,7 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
       image_float(StoredFloatOf(problem.src.dtype)),
       widens(image_float != StoredFloat::kFloat32),
       filter_float(image_float == StoredFloat::kBFloat16 ? image_float : StoredFloat::kFloat32),
-      weight_bytes(filter_float == StoredFloat::kFloat32 ? kFloat : sizeof(uint16_t)) {
+      weight_bytes(filter_float == StoredFloat::kFloat32 ? kFloatBytes : sizeof(uint16_t)) {
   const bool planar = !IsBlocked(problem.src.format);
   this->code = &code;
   depthwise = IsDepthwise(problem);
@@ -63,7 +64,7 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
   lanes = planar ? in_channels : std::min(in_channels, kChannelBlock);
   in_blocks = CeilDivide(in_channels, lanes);
   last_lanes = in_channels - (in_blocks - 1) * lanes;
-  src_lane = planar ? src.c : kFloat;
+  src_lane = planar ? src.c : kFloatBytes;
   out_blocks = CeilDivide(problem.geometry.out_channels, kChannelBlock);
   panel_blocks = depthwise ? 1 : code.blocks;
   panels = CeilDivide(out_blocks, panel_blocks);
@@ -108,12 +109,12 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
   PlanRuns(problem, run_bytes);
   // The number does not depend on the type of weights, so sums are added in the same order.
   const int64_t block_floats = BlockBytes(panel_blocks) / weight_bytes;
-  chunk_blocks = std::clamp<int64_t>(ChunkWeightsBytes(problem.processor) / (block_floats * kFloat),
-                                     1, in_blocks);
+  chunk_blocks = std::clamp<int64_t>(
+      ChunkWeightsBytes(problem.processor) / (block_floats * kFloatBytes), 1, in_blocks);
   chunk_blocks = CeilDivide(in_blocks, CeilDivide(in_blocks, chunk_blocks));
   // Weights that stay in the cache need no prefetch, nor weights that are few compared with a run's
   // input. Tiles read one line per pixel, so there must be a lane for each.
-  const int64_t run_input = tiles / runs * tile_pixels * in_blocks * lanes * kFloat;
+  const int64_t run_input = tiles / runs * tile_pixels * in_blocks * lanes * kFloatBytes;
   const bool few_weights = groups * GroupBytes() <= CachedWeightsBytes(problem.processor) ||
                            in_blocks * BlockBytes(panel_blocks) <= run_input / 2;
   fetch_input = runs > 1 && few_weights && h.window == 1 && w.window == 1 && h.pad_begin == 0 &&
@@ -124,7 +125,7 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
 }
 
 void PanelPlan::PlanRuns(const ConvProblem& problem, int64_t run_bytes) {
-  const int64_t lane_bytes = h.input * w.input * kFloat;  // of an image
+  const int64_t lane_bytes = h.input * w.input * kFloatBytes;  // of an image
   const int64_t even = problem.threads > 1 ? kRangesPerThread * problem.threads : 1;
   if (!widens) {
     const int64_t input_bytes = images * in_blocks * groups * lanes * lane_bytes;

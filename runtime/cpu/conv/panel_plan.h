@@ -11,6 +11,7 @@
 #include "runtime/cpu/conv/tensors.h"
 #include "runtime/cpu/conv/tile.h"
 #include "runtime/cpu/conv/widened_input.h"
+#include "runtime/cpu/element.h"
 
 namespace ashlar::cpu {
 
@@ -21,8 +22,6 @@ namespace ashlar::cpu {
 // - an input that is blocked, or row-major with few channels.
 // Images may be 16-bit floats if the filter is constant.
 bool PanelConvolutionFits(const ConvProblem& problem);
-
-inline constexpr int64_t kFloat = sizeof(float);
 
 // The loops of a problem. Strides are in bytes; for an input of 16 bits, in bytes of its Float32
 // copy.
@@ -89,7 +88,7 @@ struct PanelPlan {
   }
   // Workspace per thread, in bytes, for images of 16-bit floats.
   int64_t InputBytes() const { return widens ? widening.bytes() : 0; }
-  int64_t SumsBytes() const { return run_pixels * panel_blocks * kChannelBlock * kFloat; }
+  int64_t SumsBytes() const { return run_pixels * panel_blocks * kChannelBlock * kFloatBytes; }
 
   // Returns the byte offset of a panel's packed weights. Panels are counted over all groups.
   int64_t PanelOffset(int64_t panel) const {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-namespace ashlar::cpu {
+#include "runtime/cpu/element.h"
 
-constexpr int64_t kFloat = sizeof(float), kHalf = sizeof(uint16_t);
+namespace ashlar::cpu {
 
 void WideningPlan::Include(const InputBox& box) {
   images = std::max(images, box.images.size());
@@ -15,7 +15,7 @@ void WideningPlan::Include(const InputBox& box) {
 // The order is image, block, row, column.
 ImageStrides WideningPlan::strides() const {
   ImageStrides step;
-  step.w = block_floats * kFloat;
+  step.w = block_floats * kFloatBytes;
   step.h = columns * step.w;
   step.c = rows * step.h;
   step.n = blocks * step.c;
@@ -25,13 +25,13 @@ ImageStrides WideningPlan::strides() const {
 void WideningPlan::Widen(const char* src, const InputBox& box, float* to) const {
   const ImageStrides step = strides();
   const int64_t width = box.columns.size();
-  const bool together = from.w == block_floats * kHalf;
+  const bool together = from.w == block_floats * kHalfBytes;
   for (int64_t n = 0; n < box.images.size(); ++n) {
     for (int64_t block = 0; block < blocks; ++block) {
       for (int64_t y = 0; y < box.rows.size(); ++y) {
         const char* const row = src + (box.images.begin + n) * from.n + block * from.c +
                                 (box.rows.begin + y) * from.h + box.columns.begin * from.w;
-        float* const target = to + (n * step.n + block * step.c + y * step.h) / kFloat;
+        float* const target = to + (n * step.n + block * step.c + y * step.h) / kFloatBytes;
         if (together) {
           widen(reinterpret_cast<const uint16_t*>(row), target, width * block_floats);
           continue;

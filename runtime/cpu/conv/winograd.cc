@@ -15,13 +15,14 @@
 #include "runtime/cpu/conv/code_of_isa.h"
 #include "runtime/cpu/conv/panel_plan.h"
 #include "runtime/cpu/conv/tensors.h"
+#include "runtime/cpu/element.h"
 #include "runtime/cpu/float16.h"
 #include "runtime/cpu/parallel.h"
 
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kBlockBytes = kChannelBlock * kFloat;
+constexpr int64_t kBlockBytes = kChannelBlock * kFloatBytes;
 
 // Returns how many blocks of input channels are summed before they are added: their weights for two
 // blocks of output channels fill half of the first-level cache.
@@ -219,7 +220,7 @@ absl::Status WinogradConvolution::Pack(int /*input*/, const HostTensor& value, v
 }
 
 // Returns the part of [origin, origin + length) inside [0, limit), relative to origin.
-std::pair<int, int> Inside(int64_t origin, int64_t length, int64_t limit) {
+std::pair<int, int> PartInside(int64_t origin, int64_t length, int64_t limit) {
   const int64_t begin = std::clamp<int64_t>(-origin, 0, length);
   const int64_t end = std::clamp<int64_t>(limit - origin, begin, length);
   return {static_cast<int>(begin), static_cast<int>(end)};
@@ -238,8 +239,8 @@ void WinogradConvolution::TransformInput(const ConvTensors& tensors, Range patch
     Patch patch = first;
     for (int64_t i = 0; i < count; ++i, Advance(patch)) {
       const int64_t y = h_.Origin(patch.y), x = w_.Origin(patch.x);
-      std::tie(input.row_begin, input.row_end) = Inside(y, m_ + 2, h_.input);
-      std::tie(input.column_begin, input.column_end) = Inside(x, m_ + 2, w_.input);
+      std::tie(input.row_begin, input.row_end) = PartInside(y, m_ + 2, h_.input);
+      std::tie(input.column_begin, input.column_end) = PartInside(x, m_ + 2, w_.input);
       input.src = tensors.src + patch.image * src_.n + block * src_.c + y * src_.h + x * src_.w;
       input.to = v + (block * count + i) * kBlockBytes;
       code_.input(input);
@@ -254,7 +255,7 @@ void WinogradConvolution::Multiply(const ConvTensors& tensors, int64_t patches, 
   const int64_t place_bytes = in_blocks_ * out_blocks_ * kChannelBlock * kBlockBytes;
   const int64_t runs = CeilDivide(patches, tile_code_.pixels);
   ConvTile tile = {};
-  tile.pixel_step = kBlockBytes, tile.lane_step = kFloat;
+  tile.pixel_step = kBlockBytes, tile.lane_step = kFloatBytes;
   tile.block_step = patches * kBlockBytes;
   tile.lanes = kChannelBlock;
   tile.rows = tile.columns = 1;

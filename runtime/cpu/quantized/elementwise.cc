@@ -18,7 +18,7 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kRow = 1 << 16;  // in elements
+constexpr int64_t kElementsOfRow = 1 << 16;  // in elements
 
 // The mapping from an operand's bytes to numbers: ((byte ^ flip) - zero point) * scale. For signed
 // bytes, 128 is added to both byte and zero point.
@@ -111,7 +111,7 @@ KernelList SumKernel(const ElemwiseMultiType& op, const KernelRequest& request) 
   return OnlyKernel(absl::StrCat("int8:sum:", Name(request.processor.isa)),
                     [=, threads = request.threads](const KernelArgs& args) {
                       for (const RowLoop<3>& loop : loops) {
-                        ParallelRows(loop, threads, kRow,
+                        ParallelRows(loop, threads, kElementsOfRow,
                                      [&](const std::array<int64_t, 3>& at, int64_t n) {
                                        SumCall each = call;
                                        each.y = args.Output<uint8_t>(0) + at[0];
@@ -135,7 +135,7 @@ KernelList TableKernel(const ElemwiseMultiType& op, const KernelRequest& request
   return OnlyKernel("int8:table", [=, threads = request.threads](const KernelArgs& args) {
     for (const RowLoop<2>& loop : loops) {
       const int64_t to = loop.strides[0].back(), from = loop.strides[1].back();
-      ParallelRows(loop, threads, kRow, [&](const std::array<int64_t, 2>& at, int64_t n) {
+      ParallelRows(loop, threads, kElementsOfRow, [&](const std::array<int64_t, 2>& at, int64_t n) {
         auto* const y = args.Output<uint8_t>(0) + at[0];
         const auto* const x = args.Input<uint8_t>(0) + at[1];
         if (to == 1 && from == 1 && code != nullptr) return code->table(table.data(), x, y, n);

@@ -137,7 +137,7 @@ void PoolRow(const PoolProblem& problem, int64_t n, int64_t oh, const void* src,
 }
 
 template <typename Element>
-auto RowFunction(const PoolingForward& op, const PoolProblem& problem, Isa isa) {
+auto PoolRowFor(const PoolingForward& op, const PoolProblem& problem, Isa isa) {
   if (problem.src.c != 1 || problem.dst.c != 1) return PoolRow<Element>;
   switch (op.param().mode) {
     case PoolingMode::kMax:
@@ -158,8 +158,8 @@ absl::StatusOr<KernelList> QuantizedPoolingKernels(const PoolingForward& op,
   const PoolProblem problem = {geometry, PooledTypes(op.param(), src.quantization, dst),
                                StridesOf(src), StridesOf(dst)};
   const Isa isa = request.processor.isa;
-  const auto pool_row = src.dtype == DType::kQuantizedS8 ? RowFunction<int8_t>(op, problem, isa)
-                                                         : RowFunction<uint8_t>(op, problem, isa);
+  const auto pool_row = src.dtype == DType::kQuantizedS8 ? PoolRowFor<int8_t>(op, problem, isa)
+                                                         : PoolRowFor<uint8_t>(op, problem, isa);
   const int64_t taps = geometry.w.output * geometry.channels * geometry.h.window *
                        std::min(geometry.w.window, geometry.w.input);
   const int64_t rows = geometry.h.output, grain = std::max<int64_t>(1, kElementsPerThread / taps);

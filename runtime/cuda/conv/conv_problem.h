@@ -11,6 +11,10 @@
 
 namespace ashlar::cuda {
 
+// Positions of inputs, of either operator.
+inline constexpr int kSrc = ConvBiasForward::kSrc, kFilter = ConvBiasForward::kFilter,
+                     kBias = ConvBiasForward::kBias, kZ = ConvBiasForward::kZ;
+
 // A request for either operator, in one form. For a ConvolutionForward, bias and z are absent and
 // nonlineMode is IDENTITY. Inputs have the positions that they have in ConvBiasForward.
 struct ConvProblem {

@@ -15,8 +15,6 @@
 namespace ashlar::cuda {
 namespace {
 
-constexpr int kSrc = ConvBiasForward::kSrc, kFilter = ConvBiasForward::kFilter,
-              kBias = ConvBiasForward::kBias, kZ = ConvBiasForward::kZ;
 constexpr int kPackBytes = 16;
 
 // So many threads keep a large device busy; with fewer, each thread should do less.

@@ -10,9 +10,6 @@
 namespace ashlar::cuda {
 namespace {
 
-constexpr int kSrc = ConvBiasForward::kSrc, kFilter = ConvBiasForward::kFilter,
-              kBias = ConvBiasForward::kBias, kZ = ConvBiasForward::kZ;
-
 const void* BytesOn(const void* data, int64_t bytes) {
   return static_cast<const char*>(data) + bytes;
 }

@@ -14,8 +14,6 @@
 namespace ashlar::cuda {
 namespace {
 
-constexpr int kSrc = ConvBiasForward::kSrc, kZ = ConvBiasForward::kZ;
-
 // A kernel that copies a convolution's source, which is part of a larger image, into the workspace.
 // The library's kernel, which only takes whole images, then reads the copy.
 class GatheredConvolution final : public Kernel {

@@ -15,9 +15,6 @@
 namespace ashlar::cuda {
 namespace {
 
-constexpr int kSrc = ConvBiasForward::kSrc, kFilter = ConvBiasForward::kFilter,
-              kBias = ConvBiasForward::kBias;
-
 class QuantizedConvolution final : public Kernel {
  public:
   explicit QuantizedConvolution(const ConvProblem& problem)

@@ -28,9 +28,6 @@
 namespace ashlar::cuda {
 namespace {
 
-constexpr int kSrc = ConvBiasForward::kSrc, kFilter = ConvBiasForward::kFilter,
-              kBias = ConvBiasForward::kBias;
-
 constexpr int64_t kAlignment = 256;    // of parts of the workspace, in bytes
 constexpr int64_t kRowAlignment = 16;  // of the matrix, in bytes
 constexpr int64_t kMostParts = 256;

@@ -9,9 +9,6 @@
 namespace ashlar::cuda {
 namespace {
 
-constexpr int kSrc = ConvBiasForward::kSrc, kFilter = ConvBiasForward::kFilter,
-              kBias = ConvBiasForward::kBias, kZ = ConvBiasForward::kZ;
-
 // After cuDNN's first choice, but well before kernels that are not worth a trial.
 constexpr double kRelativeTime = 1.1;
 

@@ -16,9 +16,6 @@
 namespace ashlar::cuda {
 namespace {
 
-constexpr int kSrc = ConvBiasForward::kSrc, kFilter = ConvBiasForward::kFilter,
-              kBias = ConvBiasForward::kBias, kZ = ConvBiasForward::kZ;
-
 constexpr int64_t kAlignment = 256;  // of parts of the workspace, in bytes
 
 // Expected slowdown if bias, z or activation take a launch of their own.
