@@ -57,6 +57,8 @@ class Operator : public MemoryRules,
   // Returns the prefix of generated names: "conv".
   virtual std::string base_name() const = 0;
   virtual ParamList params() const = 0;
+  // Appends bytes that are equal, for operators of one type, only if their parameters are equal.
+  virtual void AppendParams(std::string& bytes) const { bytes += ToString(params()); }
 
   virtual Role role() const { return Role::kCompute; }
   virtual InputUse input_use(int /*input*/) const { return InputUse::kDeviceValue; }

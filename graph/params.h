@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -50,6 +51,34 @@ class ParamWriter {
 
  private:
   ParamList list_;
+};
+
+// Writes fields as bytes. Operators of one type have equal bytes only if their parameters are
+// equal.
+class ParamBytes {
+ public:
+  explicit ParamBytes(std::string& bytes) : bytes_(bytes) {}
+
+  template <typename T>
+  void operator()(absl::string_view /*name*/, const T& field) {
+    if constexpr (std::is_trivially_copyable_v<T>) {
+      bytes_.append(reinterpret_cast<const char*>(&field), sizeof(field));
+    } else {
+      (*this)("", field.size());
+      bytes_.append(reinterpret_cast<const char*>(field.data()), field.size() * sizeof(field[0]));
+    }
+  }
+  template <typename E>
+  void operator()(absl::string_view name, const E& field, absl::Span<const char* const> /*names*/) {
+    (*this)(name, field);
+  }
+  template <typename T, typename... Names>
+  void Optional(absl::string_view name, const T& field, const T& /*fallback*/, Names&&...) {
+    (*this)(name, field);
+  }
+
+ private:
+  std::string& bytes_;
 };
 
 class ParamReader {
@@ -124,6 +153,13 @@ ParamList ToParams(const Param& param) {
   ParamWriter writer;
   const_cast<Param&>(param).Visit(writer);  // a writer takes every field by const reference
   return writer.Take();
+}
+
+// Appends the bytes of ParamBytes.
+template <typename Param>
+void AppendParams(const Param& param, std::string& bytes) {
+  ParamBytes writer(bytes);
+  const_cast<Param&>(param).Visit(writer);  // as above
 }
 
 template <typename Param>

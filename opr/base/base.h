@@ -21,6 +21,7 @@ class OperatorWithParam : public Base {
   explicit OperatorWithParam(P param) : param_(std::move(param)) {}
   const P& param() const { return param_; }
   ParamList params() const override { return ToParams(param_); }
+  void AppendParams(std::string& bytes) const override { ashlar::AppendParams(param_, bytes); }
 
  private:
   P param_;

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/status.h"
 
@@ -38,7 +39,7 @@ KernelRequest RequestOn(const Device& device, const PlanTarget& target, const Gr
   return request;
 }
 
-// Returns the key of a request. Requests with equal keys, and equal scales, have the same kernels.
+// Returns the key of a request, by which it is recorded; it only outlines scales.
 std::string KeyOf(const KernelRequest& request) {
   std::string key = absl::StrCat(request.op->type(), " ", ToString(request.op->params()),
                                  request.policy.allow_tf32 ? " tf32" : "");
@@ -54,16 +55,41 @@ std::string KeyOf(const KernelRequest& request) {
   return key;
 }
 
-// Returns the bytes of all scales, which a key only outlines.
-std::string ScalesOf(const KernelRequest& request) {
+template <typename Value>
+void AppendValue(const Value& value, std::string& bytes) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+void AppendType(const TensorType& type, std::string& bytes) {
+  AppendValue(type.dtype, bytes);
+  AppendValue(type.format, bytes);
+  AppendValue(type.shape.rank(), bytes);
+  for (const int64_t dim : type.shape.dims()) AppendValue(dim, bytes);
+  if (type.quantization.empty()) return;
+  const absl::Span<const float> scales = type.quantization.scales();
+  AppendValue(type.quantization.zero_point(), bytes);
+  AppendValue(scales.size(), bytes);
+  bytes.append(reinterpret_cast<const char*>(scales.data()), scales.size() * sizeof(float));
+}
+
+// Returns bytes that are equal for requests with the same kernels, if the rest of the requests is
+// the same. A key takes longer to write.
+std::string BytesOf(const KernelRequest& request) {
   std::string bytes;
-  for (const std::vector<TensorType>& types : {request.inputs, request.outputs}) {
-    for (const TensorType& type : types) {
-      const absl::Span<const float> scales = type.quantization.scales();
-      if (type.quantization.empty()) continue;
-      bytes.append(reinterpret_cast<const char*>(scales.data()), scales.size() * sizeof(float));
+  bytes.reserve(256);
+  absl::StrAppend(&bytes, request.op->type());
+  bytes += '\0';
+  request.op->AppendParams(bytes);
+  AppendValue(request.inputs.size(), bytes);
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    AppendType(request.inputs[i], bytes);
+    bytes += request.constant[i] ? 'c' : 'v';
+    if (const HostTensor* value = request.host_values[i]) {
+      AppendValue(value->bytes(), bytes);
+      bytes.append(static_cast<const char*>(value->raw()), value->bytes());
     }
   }
+  for (const TensorType& output : request.outputs) AppendType(output, bytes);
   return bytes;
 }
 
@@ -212,15 +238,15 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
                                              const KernelRecord* record) {
   device.UseThreads(target.threads);
   KernelCandidates candidates(graph.nodes().size());
-  std::map<std::string, Candidates> made;
+  absl::flat_hash_map<std::string, Candidates> made;
   std::vector<std::string> refused;
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     if (!model.scheduled[i] || !NeedsKernel(graph, model, static_cast<int>(i))) continue;
     const OperatorNode& node = graph.node(static_cast<int>(i));
     KernelRequest request = RequestOn(device, target, graph, node, policy);
-    const std::string key = KeyOf(request);
-    const auto [it, inserted] = made.try_emplace(absl::StrCat(key, ScalesOf(request)));
+    const auto [it, inserted] = made.try_emplace(BytesOf(request));
     if (inserted) {
+      const std::string key = KeyOf(request);
       absl::StatusOr<Candidates> found =
           FindCandidates(node, std::move(request), key, device, record);
       if (found.ok()) {
@@ -323,6 +349,34 @@ std::vector<int64_t> LeastWorkspace(const KernelCandidates& candidates) {
     const int64_t bytes = LeastWorkspaceOf(candidates[i]);
     least[i] = bytes > kNegligibleWorkspace ? bytes : 0;
   }
+  return least;
+}
+
+std::vector<int64_t> KnownWorkspaces::Of(const Graph& graph, const StorageModel& model) {
+  std::vector<int64_t> least(graph.nodes().size(), 0);
+  for (size_t i = 0; i < least.size(); ++i) {
+    if (!model.scheduled[i] || !NeedsKernel(graph, model, static_cast<int>(i))) continue;
+    const std::optional<int64_t> bytes = Of(graph, graph.node(static_cast<int>(i)));
+    if (!bytes) return std::vector<int64_t>(least.size(), 0);
+    least[i] = *bytes;
+  }
+  return least;
+}
+
+std::optional<int64_t> KnownWorkspaces::Of(const Graph& graph, const OperatorNode& node) {
+  KernelRequest request = RequestOn(device_, target_, graph, node, policy_);
+  std::string bytes = BytesOf(request);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (const auto known = known_.find(bytes); known != known_.end()) return known->second;
+  }
+  const std::string key = KeyOf(request);
+  const absl::StatusOr<Candidates> found =
+      FindCandidates(node, std::move(request), key, device_, record_.get());
+  std::optional<int64_t> least;
+  if (found.ok()) least = LeastWorkspace({*found})[0];
+  const std::lock_guard<std::mutex> lock(mutex_);
+  known_.emplace(std::move(bytes), least);
   return least;
 }
 

@@ -5,9 +5,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/device/device.h"
@@ -59,6 +63,30 @@ absl::Status KeepKernels(const Graph& graph, const ChosenKernels& chosen,
 // Returns by node the smallest workspace of the candidates that are not much slower than the
 // fastest; 0 if it is negligible. The order is chosen with these.
 std::vector<int64_t> LeastWorkspace(const KernelCandidates& candidates);
+
+// The least workspaces of the operators of many graphs, whose kernels are not prepared again if an
+// equal request was made before. Any thread may call Of.
+class KnownWorkspaces {
+ public:
+  KnownWorkspaces(Device& device, PlanTarget target, const KernelPolicy& policy,
+                  std::shared_ptr<const KernelRecord> record)
+      : device_(device), target_(std::move(target)), policy_(policy), record_(std::move(record)) {
+    device_.UseThreads(target_.threads);
+  }
+
+  // Returns the least workspaces by node; all 0 if an operator has no kernel.
+  std::vector<int64_t> Of(const Graph& graph, const StorageModel& model);
+
+ private:
+  std::optional<int64_t> Of(const Graph& graph, const OperatorNode& node);
+
+  Device& device_;
+  const PlanTarget target_;
+  const KernelPolicy policy_;
+  const std::shared_ptr<const KernelRecord> record_;
+  std::mutex mutex_;
+  absl::flat_hash_map<std::string, std::optional<int64_t>> known_;
+};
 
 // Chooses by node the first candidate whose workspace raises the peak by at most `extra` bytes.
 // This peak is the graph's with the least workspaces (LeastWorkspace). `live`: bytes live at each

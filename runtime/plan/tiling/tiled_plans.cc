@@ -27,15 +27,18 @@ constexpr int64_t kPartsForALook = 8;
 // if they cannot be computed on several threads at once.
 ArenaModel ArenaOn(Device& device, const PlanRequest& request) {
   ArenaModel arena{StorageOn(device, request.target, request.planning), {}};
-  arena.workspace = [&](const Graph& graph, const StorageModel& model) {
-    KernelPolicy policy = request.planning.kernels;
-    policy.low_workspace = true;
-    absl::StatusOr<KernelCandidates> kernels = absl::UnavailableError("");
-    if (device.is_host() && request.planning.workspace == WorkspaceSource::kKernel) {
-      kernels =
-          FindKernels(graph, model, device, request.target, policy, request.planning.record.get());
-    }
-    return kernels.ok() ? LeastWorkspace(*kernels) : std::vector<int64_t>(graph.nodes().size(), 0);
+  if (!device.is_host() || request.planning.workspace != WorkspaceSource::kKernel) {
+    arena.workspace = [](const Graph& graph, const StorageModel& /*model*/) {
+      return std::vector<int64_t>(graph.nodes().size(), 0);
+    };
+    return arena;
+  }
+  KernelPolicy policy = request.planning.kernels;
+  policy.low_workspace = true;
+  const auto known =
+      std::make_shared<KnownWorkspaces>(device, request.target, policy, request.planning.record);
+  arena.workspace = [known](const Graph& graph, const StorageModel& model) {
+    return known->Of(graph, model);
   };
   return arena;
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "graph/graph_builder.h"
@@ -79,12 +80,16 @@ Graph WithState() {
 TEST(NativeRoundTrip, KeepsEveryOperator) {
   TempDir dir;
   std::set<std::string> operators, types;
+  std::map<std::string, std::string> by_bytes;
   testing::ForEachCaseGraph(
       34, [&](const testing::KernelCase& test, const testing::CaseGraph& whole) {
         const std::string text = absl::StrCat(test.op->type(), " ", ToString(test.op->params()));
         if (!operators.insert(text).second) return;
         SCOPED_TRACE(text);
         types.insert(std::string(test.op->type()));
+        std::string bytes = absl::StrCat(test.op->type(), " ");
+        test.op->AppendParams(bytes);
+        EXPECT_EQ(by_bytes.try_emplace(bytes, text).first->second, text);
         ASSERT_TRUE(IsOk(WriteModel(whole.graph, dir / "m.ash")));
         ExpectSameGraph(whole.graph, Value(ReadModel(dir / "m.ash")));
       });
