@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "graph/needed_bytes.h"
 #include "graph/status.h"
+#include "library/execution.h"
 #include "quantization/quantize_model.h"
 #include "runtime/plan/plan_graph.h"
 #include "tools/bound_session.h"
@@ -248,7 +249,16 @@ int64_t FitWay::ram(const FitLimits& limits) const {
 absl::StatusOr<std::vector<FitWay>> FindFitWays(const Model& model, const FitLimits& limits,
                                                 const PlanTarget& target, const FitDisk& disk,
                                                 Console& console) {
-  return FitSearch(model, limits, target, disk, console).Find();
+  ASHLAR_ASSIGN_OR_RETURN(std::vector<FitWay> ways,
+                          FitSearch(model, limits, target, disk, console).Find());
+  std::vector<std::string> execution;
+  const auto add = [&](const char* option, const std::string& value, const std::string& usual) {
+    if (value != usual) execution.insert(execution.end(), {option, value});
+  };
+  add("--device", target.comp_node.ToString(), CompNode().ToString());
+  add("--threads", absl::StrCat(target.threads), absl::StrCat(DefaultThreads()));
+  for (FitWay& way : ways) way.execution = execution;
+  return ways;
 }
 
 int CheapestFit(const std::vector<FitWay>& ways) {
@@ -262,15 +272,19 @@ int CheapestFit(const std::vector<FitWay>& ways) {
 
 std::string FitCommandText(const FitWay& way, const std::string& path) {
   const auto command = [&](std::vector<std::string> words) {
-    words.insert(words.end(), way.options.begin(), way.options.end());
+    words.insert(words.end(), way.execution.begin(), way.execution.end());
     return ShellText(words);
   };
+  const auto planning = [&](std::vector<std::string> words) {
+    words.insert(words.end(), way.options.begin(), way.options.end());
+    return command(std::move(words));
+  };
   const auto run = [&](const std::string& model) {
-    if (!way.streamed) return command({"ashlar", "run", model});
-    return absl::StrCat(command({"ashlar", "convert", model, "-o", "streamed.ash", "--pack"}),
+    if (!way.streamed) return planning({"ashlar", "run", model});
+    return absl::StrCat(planning({"ashlar", "convert", model, "-o", "streamed.ash", "--pack"}),
                         " && ",
-                        ShellText({"ashlar", "run", "streamed.ash", "--weights-budget",
-                                   absl::StrCat(way.window_budget)}));
+                        command({"ashlar", "run", "streamed.ash", "--weights-budget",
+                                 absl::StrCat(way.window_budget)}));
   };
   if (way.type != NumberType::kEightBits) return run(path);
   return absl::StrCat("ashlar quantize ", ShellText({path}), " --calibrate DATA -o int8.ash && ",

@@ -45,8 +45,9 @@ struct FitWay {
   int64_t arena = 0, inputs = 0, outputs = 0, weights = 0, read = 0;
   double predicted_ms = 0;
   double extra_flops_ratio = 0;
-  std::string tiles = {};                 // in the format of --tile
-  std::vector<std::string> options = {};  // of the commands that plan and run, for this way
+  std::string tiles = {};                   // in the format of --tile
+  std::vector<std::string> options = {};    // of the commands that plan and run, for this way
+  std::vector<std::string> execution = {};  // of all its commands: the target's device and threads
   // The largest error of an output, relative to the largest element, against the model as it is.
   // Nothing if it was not measured.
   std::optional<double> loss = {};

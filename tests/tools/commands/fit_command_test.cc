@@ -48,12 +48,12 @@ class FitCommandTest : public CommandTest {
       ASSERT_NE(end, std::string::npos) << command;
       const std::string ashlar = "ashlar ";
       const std::string pack = command.substr(ashlar.size(), end - ashlar.size());
-      ASSERT_EQ(Ashlar(pack + " --threads 1").exit_code, 0);
+      ASSERT_EQ(Ashlar(pack).exit_code, 0);
       command = command.substr(end + 4);
     }
     ASSERT_EQ(command.substr(0, run.size()), run);
     const json plan =
-        Ashlar(absl::StrCat("plan ", command.substr(run.size()), " --threads 1 --json -q")).Json();
+        Ashlar(absl::StrCat("plan ", command.substr(run.size()), " --json -q")).Json();
     ASSERT_EQ(plan.contains("weights_window"), way["streamed"]);
     if (way["streamed"]) {
       EXPECT_EQ(plan["weights_window"]["read_bytes"], way["read_bytes"]);
