@@ -110,7 +110,7 @@ void ForEachNetwork(const PlanRequest& request, const char* name, int64_t usual,
                     absl::FunctionRef<void(const Graph&, int64_t seed)> test) {
   cpu::RegisterDevice();
   const int64_t alone = testing::NumberFrom("ASHLAR_RANDOM_SEED", -1);
-  const int64_t many = testing::LongTests() ? 4 * usual : usual;
+  const int64_t many = testing::LongTests() ? 6 * usual : usual;
   const int64_t cases = testing::NumberFrom("ASHLAR_RANDOM_CASES", testing::kSanitized ? 3 : many);
   const int64_t first = testing::NumberFrom("ASHLAR_RANDOM_FIRST", 0);
   for (int64_t seed = alone < 0 ? first : alone; seed < (alone < 0 ? cases : alone + 1); ++seed) {
@@ -143,7 +143,7 @@ TEST(MonotonePlan, MoreOperationsNeverTakeMoreBytes) {
       operations = planned->extra_flops_ratio;
     }
   };
-  ForEachNetwork(request, "MoreOperationsNeverTakeMoreBytes", 6, test);
+  ForEachNetwork(request, "MoreOperationsNeverTakeMoreBytes", 4, test);
   if (testing::NumberFrom("ASHLAR_RANDOM_SEED", -1) < 0 && !testing::kSanitized) {
     EXPECT_GT(smaller, 1) << "operations done twice bring something";
   }
@@ -200,7 +200,7 @@ TEST(MonotonePlan, MoreBytesNeverTakeMoreOperationsOrTime) {
     ASSERT_FALSE(points.empty());
     EXPECT_LE(points.back().arena, least);
   };
-  ForEachNetwork(request, "MoreBytesNeverTakeMoreOperationsOrTime", 3, test);
+  ForEachNetwork(request, "MoreBytesNeverTakeMoreOperationsOrTime", 2, test);
 }
 
 }  // namespace
