@@ -178,29 +178,36 @@ OnnxVars AveragePool(OnnxNode& node) {
   return y;
 }
 
-// Computes the p-norm of each window, with zeros as padding.
-OnnxVars LpPool(OnnxNode& node) {
-  OnnxVar x = node.input(0);
+// Computes a p-norm: powers of elements, which `pooled` sums, and the root of their sum.
+template <typename Pooled>
+OnnxVar NormOf(OnnxNode& node, OnnxVar x, const Pooled& pooled) {
   const double p = node.version() < 2 ? node.Float("p", 2) : static_cast<double>(node.Int("p", 2));
-  const std::vector<OnnxWindow> windows = OnnxWindows(node, node.shape(x), {}, true);
   if (!node.ok()) return kNoOnnxVar;
   if (!(p >= 1)) return node.Invalid(absl::StrCat("p is ", p));
-  double elements = 1;
-  for (const OnnxWindow& window : windows) elements *= static_cast<double>(window.window);
   const auto power = [&](OnnxVar var, double exponent) {
     return node.Function(ScalarFunction::kPow, {var, node.Scalar(exponent, node.dtype(var))});
   };
   const OnnxVar size = node.Function(ScalarFunction::kAbs, {x});
-  const OnnxVar powers = p == 1 ? size : p == 2 ? node.Product(x, x) : power(size, p);
-  const OnnxVar sum = node.Product(PoolAll(node, powers, PoolingMode::kAverage, windows), elements);
+  const OnnxVar sum = pooled(p == 1 ? size : p == 2 ? node.Product(x, x) : power(size, p));
   if (p == 1) return sum;
   return p == 2 ? node.Function(ScalarFunction::kSqrt, {sum}) : power(sum, 1 / p);
 }
 
-// Pools all spatial dimensions, which stay with size 1.
-OnnxVars Global(OnnxNode& node, PoolingMode mode) {
-  node.Ignore({"consumed_inputs"});
+// Computes the p-norm of each window, with zeros as padding.
+OnnxVars LpPool(OnnxNode& node) {
   const OnnxVar x = node.input(0);
+  const std::vector<OnnxWindow> windows = OnnxWindows(node, node.shape(x), {}, true);
+  if (!node.ok()) return kNoOnnxVar;
+  double elements = 1;
+  for (const OnnxWindow& window : windows) elements *= static_cast<double>(window.window);
+  return NormOf(node, x, [&](OnnxVar powers) {
+    return node.Product(PoolAll(node, powers, PoolingMode::kAverage, windows), elements);
+  });
+}
+
+// Pools all spatial dimensions, which stay with size 1.
+OnnxVar Global(OnnxNode& node, OnnxVar x, PoolingMode mode) {
+  node.Ignore({"consumed_inputs"});
   const Shape from = node.shape(x);
   if (from.rank() < 3) return node.Invalid("expected [N, C, ...]");
   const int64_t inner =
@@ -212,12 +219,25 @@ OnnxVars Global(OnnxNode& node, PoolingMode mode) {
   return node.Reshaped(Pool(node, image, mode, h, w), to);
 }
 
-OnnxVars GlobalAveragePool(OnnxNode& node) { return Global(node, PoolingMode::kAverage); }
-OnnxVars GlobalMaxPool(OnnxNode& node) { return Global(node, PoolingMode::kMax); }
+OnnxVars GlobalAveragePool(OnnxNode& node) {
+  return Global(node, node.input(0), PoolingMode::kAverage);
+}
+OnnxVars GlobalMaxPool(OnnxNode& node) { return Global(node, node.input(0), PoolingMode::kMax); }
+
+OnnxVars GlobalLpPool(OnnxNode& node) {
+  return NormOf(node, node.input(0), [&](OnnxVar powers) {
+    const Shape shape = node.shape(powers);
+    if (shape.rank() < 3) return node.Invalid("expected [N, C, ...]");
+    const int64_t elements = std::accumulate(shape.dims().begin() + 2, shape.dims().end(),
+                                             int64_t{1}, std::multiplies<>());
+    return node.Product(Global(node, powers, PoolingMode::kAverage), static_cast<double>(elements));
+  });
+}
 
 constexpr OnnxRow kPoolingRows[] = {
     OnnxRow("AveragePool", 1, 1, AveragePool).Counted(CountedBatch).Limits("1 to 3 dimensions"),
     OnnxRow("GlobalAveragePool", 1, 1, GlobalAveragePool).Counted(CountedBatch),
+    OnnxRow("GlobalLpPool", 1, 1, GlobalLpPool).Counted(CountedBatch),
     OnnxRow("GlobalMaxPool", 1, 1, GlobalMaxPool).Counted(CountedBatch),
     OnnxRow("LpPool", 1, 1, LpPool).Limits("1 to 3 dimensions"),
     OnnxRow("MaxPool", 1, 1, MaxPool).Counted(CountedBatch).Limits("1 to 3 dimensions"),

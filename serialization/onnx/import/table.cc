@@ -11,7 +11,7 @@ namespace {
 
 using Family = absl::Span<const OnnxRow> (*)();
 // Their rows say themselves whether they take Float64.
-constexpr Family kFamilies[] = {OnnxConvolutionRows, OnnxQuantizationRows,
+constexpr Family kFamilies[] = {OnnxBoxRows, OnnxConvolutionRows, OnnxQuantizationRows,
                                 OnnxQuantizedFunctionRows, OnnxSamplingRows};
 // All rows of these families become operators that have kernels of Float64.
 constexpr Family kFamiliesOfDoubles[] = {

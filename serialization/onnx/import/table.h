@@ -88,6 +88,7 @@ absl::Span<const OnnxRow> OnnxActivationRows();
 absl::Span<const OnnxRow> OnnxArithmeticRows();
 absl::Span<const OnnxRow> OnnxAttentionRows();
 absl::Span<const OnnxRow> OnnxBlockRows();
+absl::Span<const OnnxRow> OnnxBoxRows();
 absl::Span<const OnnxRow> OnnxConstantRows();
 absl::Span<const OnnxRow> OnnxContribRows();
 absl::Span<const OnnxRow> OnnxConvolutionRows();

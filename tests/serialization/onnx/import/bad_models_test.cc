@@ -160,6 +160,16 @@ TEST(OnnxBadModels, MissingOperatorsAreListedAtOnce) {
       {"unknown attribute", ModelText(Node("Relu", Int("z", 1))), StatusCode::kUnimplemented,
        "attribute 'z'"},
       {"loop", ModelText(Node("Loop")), StatusCode::kInvalidArgument, "body is missing"},
+      {"the greatest of any number of samples",
+       ModelText(
+           Weights("r", {1, 4}) + IntsText("i", {0}) +
+           Node("RoiAlign", "attribute { name: 'mode' type: STRING s: 'max' }", "'x', 'r', 'i'")),
+       StatusCode::kUnimplemented, "mode 'max' with as many samples as boxes are large"},
+      {"boxes without an image",
+       ModelText(Weights("r", {1, 4}) +
+                 Node("MaxRoiPool", "attribute { name: 'pooled_shape' type: INTS ints: [2, 2] }",
+                      "'x', 'r'")),
+       StatusCode::kInvalidArgument, "boxes {1,4} and an output of 2 axes"},
       {"other samples of boxes",
        ModelText(
            Weights("r", {1, 4}) + IntsText("i", {0}) +
