@@ -59,11 +59,12 @@ absl::Status OnnxNodeReader::ReadLoop(const NodeProto& node, const std::vector<O
     return absl::InvalidArgumentError(
         absl::StrCat("the trip count is ", Name(dtype), ", expected Int64"));
   }
+  const int64_t none = std::numeric_limits<int64_t>::max();
   if (import_.constant(trips) != nullptr) {
     loop.most = std::max<int64_t>(loop.at.KnownInteger(0, "the trip count"), 0);
+    if (loop.most == none) loop.most = -1;  // PyTorch writes `while` so: the condition ends it
     return DefineLoop(loop, scope);
   }
-  const int64_t none = std::numeric_limits<int64_t>::max();
   const OnnxRange* const range = import_.range(trips);
   const int64_t all = range != nullptr ? std::max<int64_t>(range->most.IntegerAt(0), 0) : none;
   loop.most = loop.at.Bound(all);

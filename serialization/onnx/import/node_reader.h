@@ -104,12 +104,14 @@ class OnnxNodeReader {
   // Attention whose scores and weights graphs of the node change (flex_attention.cc).
   absl::Status ReadFlexAttention(const onnx::NodeProto& node, const std::vector<OnnxVar>& inputs,
                                  OnnxScope& scope);
-  // Loops (loops.cc).
+  // Loops (loops.cc, sequence_map.cc).
   struct Unrolled;
   absl::Status ReadLoop(const onnx::NodeProto& node, const std::vector<OnnxVar>& inputs,
                         OnnxScope& scope);
   absl::Status ReadScan(const onnx::NodeProto& node, const std::vector<OnnxVar>& inputs,
                         OnnxScope& scope);
+  absl::Status ReadSequenceMap(const onnx::NodeProto& node, const std::vector<OnnxVar>& inputs,
+                               OnnxScope& scope);
   absl::Status Unroll(Unrolled& loop, OnnxScope& scope);
   absl::Status DefineLoop(Unrolled& loop, OnnxScope& scope);
   // Returns the images if the loop pastes masks (pasted_masks.cc), otherwise kNoOnnxVar.

@@ -58,6 +58,7 @@ OnnxNodeReader::NodeRule OnnxNodeReader::RuleOf(const NodeProto& node) {
   if (node.op_type() == "If") return &OnnxNodeReader::ReadCondition;
   if (node.op_type() == "Loop") return &OnnxNodeReader::ReadLoop;
   if (node.op_type() == "Scan") return &OnnxNodeReader::ReadScan;
+  if (node.op_type() == "SequenceMap") return &OnnxNodeReader::ReadSequenceMap;
   return nullptr;
 }
 

@@ -15,6 +15,7 @@ std::vector<SupportedOnnx> SupportedOnnxOperators() {
       {"If", "ai.onnx", "all", true, "both branches run if the condition is of the run"},
       {"Loop", "ai.onnx", "all", true, "unrolled; a trip count known, of counts, or bounded"},
       {"Scan", "ai.onnx", "all", true, "unrolled; a length known, or of counts"},
+      {"SequenceMap", "ai.onnx", "all", true, "unrolled"},
   };
   for (const OnnxRow& row : AllOnnxRows()) {
     const std::string domain = row.domain;

@@ -15,8 +15,6 @@ using F = ScalarFunction;
 
 namespace {
 
-constexpr int64_t kMostUnrolledNodes = 100'000;
-
 // A state that grows along an axis.
 struct Growing {
   int axis = -1;                // -1: it does not grow

@@ -16,6 +16,8 @@
 
 namespace ashlar {
 
+inline constexpr int64_t kMostUnrolledNodes = 100'000;
+
 struct OnnxNodeReader::Unrolled {
   const onnx::NodeProto& node;
   const onnx::GraphProto& body;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <random>
 
 #include "serialization/counted_results.h"
@@ -179,14 +180,30 @@ TEST(Loops, EndByAConditionOfTheRun) {
 
 // The condition follows from the iteration, so the loop has no trip count and needs none.
 TEST(Loops, EndByAConditionThatIsKnown) {
-  const Graph graph =
-      Value(ReadText(Model(Number("half", 0.5) + Number("zero", 0) + Whole("last", 2) +
-                               Op("Loop", {"", "", "zero"}, {"y", "squares"},
-                                  Accumulating(Op("Less", {"i", "last"}, {"goes"}))),
-                           Input("x", {5}), {"y", "squares"})));
-  const HostTensor x = Floats({5}, [](int64_t i) { return 0.5 + static_cast<double>(i); });
-  const Accumulated expected = Accumulate(x, 3);
-  ExpectOutputs(graph, {{"x", x}}, {{expected.sum}, expected.squares}, {{}, {3}});
+  for (const char* const trips : {"", "endless"}) {  // PyTorch writes `while` by the latter
+    const Graph graph =
+        Value(ReadText(Model(Number("half", 0.5) + Number("zero", 0) + Whole("last", 2) +
+                                 Whole("endless", std::numeric_limits<int64_t>::max()) +
+                                 Op("Loop", {trips, "", "zero"}, {"y", "squares"},
+                                    Accumulating(Op("Less", {"i", "last"}, {"goes"}))),
+                             Input("x", {5}), {"y", "squares"})));
+    const HostTensor x = Floats({5}, [](int64_t i) { return 0.5 + static_cast<double>(i); });
+    const Accumulated expected = Accumulate(x, 3);
+    ExpectOutputs(graph, {{"x", x}}, {{expected.sum}, expected.squares}, {{}, {3}});
+  }
+}
+
+TEST(Loops, WithoutATripCountThatEndByAConditionOfTheRunAreRefused) {
+  for (const char* const trips : {"", "endless"}) {
+    const absl::Status refused =
+        ReadText(Model(Number("half", 0.5) + Number("zero", 0) + Number("limit", 1.2) +
+                           Whole("endless", std::numeric_limits<int64_t>::max()) +
+                           Op("Loop", {trips, "", "zero"}, {"y", "squares"},
+                              Accumulating(Op("Less", {"next", "limit"}, {"goes"}))),
+                       Input("x", {5}), {"y", "squares"}))
+            .status();
+    EXPECT_TRUE(FailsWith(refused, "its number of iterations is not known before the run"));
+  }
 }
 
 // Lists grow so in PyTorch. They are joined once, of as many parts as there are iterations.
@@ -368,6 +385,32 @@ TEST(Branches, OfAConditionOfTheRunAreBothComputed) {
   ExpectOutputs(graph, {{"x", some}, {"c", chosen}}, {{1}}, {{1}});
   EXPECT_TRUE(FailsWith(EvaluateGraph(graph, {{"x", none}, {"c", chosen}}).status(),
                         "index 0 is out of range for size 0"));
+}
+
+// y = a * k + b for the rows a of x, the rows b of z, and k.
+TEST(SequenceMaps, ReadTheirGraphForEachElement) {
+  const auto model = [](const std::string& second) {
+    return ReadText(Model(
+        Op("SplitToSequence", {"x"}, {"rows"}, IntText("keepdims", 0)) +
+            Op("SplitToSequence", {second}, {"others"}, IntText("keepdims", 0)) + Number("one", 1) +
+            Op("SequenceMap", {"rows", "k", "others"}, {"sums", "more"},
+               BodyText("body", {"a", "factor", "b"},
+                        Op("Mul", {"a", "factor"}, {"c"}) + Op("Add", {"c", "b"}, {"d"}) +
+                            Op("Add", {"d", "one"}, {"e"}),
+                        {"d", "e"})) +
+            Op("ConcatFromSequence", {"sums"}, {"y"}, IntText("axis", 0)) +
+            Op("ConcatFromSequence", {"more"}, {"u"}, IntText("axis", 0)),
+        Input("x", {2, 2}) + Input("z", {2, 2}) + Input("w", {3, 2}) + Input("k", {}), {"y", "u"}));
+  };
+  const auto counting = [](int64_t i) { return static_cast<double>(i); };
+  const auto hundreds = [](int64_t i) { return 100.0 * static_cast<double>(i); };
+  ExpectOutputs(Value(model("z")),
+                {{"x", Floats({2, 2}, counting)},
+                 {"z", Floats({2, 2}, hundreds)},
+                 {"w", Floats({3, 2}, counting)},
+                 {"k", Floats({}, [](int64_t) { return 10.0; })}},
+                {{0, 110, 220, 330}, {1, 111, 221, 331}}, {{4}, {4}});
+  EXPECT_TRUE(FailsWith(model("w").status(), "sequences of 2 and 3 elements"));
 }
 
 }  // namespace
