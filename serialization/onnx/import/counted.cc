@@ -319,6 +319,21 @@ OnnxVars CountedTopK(OnnxNode& node, OnnxImportFunction run) {
   return outputs;
 }
 
+OnnxVars CountedPoints(OnnxNode& node, OnnxImportFunction run) {
+  const OnnxVar x = node.input(0), points = node.input(1);
+  const OnnxCount* const count = node.count(points);
+  if (!node.ok()) return kNoOnnxVar;
+  if (node.count(x) != nullptr) return node.Unsupported("the size of input 0 depends on data");
+  const int last = node.rank(points) - 1;
+  if (count == nullptr || count->axis == 0 || count->axis == last) {
+    return node.Unsupported("of images or coordinates whose number depends on data");
+  }
+  const OnnxCount moved = {count->count, count->axis + 1};  // after the channels
+  node.SetInput(1, Filled(node, points, 0));
+  const OnnxVars outputs = run(node);
+  return node.ok() ? OnnxVars(node.Counted(outputs[0], moved)) : OnnxVars(kNoOnnxVar);
+}
+
 OnnxVars CountedBoxes(OnnxNode& node, OnnxImportFunction run) {
   const OnnxVar x = node.input(0), boxes = node.input(1), images = node.input(2);
   if (!node.ok()) return kNoOnnxVar;

@@ -44,7 +44,8 @@ OnnxVars CountedGatherND(OnnxNode& node, OnnxImportFunction run);
 OnnxVars CountedScatterElements(OnnxNode& node, OnnxImportFunction run);
 OnnxVars CountedScatterND(OnnxNode& node, OnnxImportFunction run);
 OnnxVars CountedTopK(OnnxNode& node, OnnxImportFunction run);
-OnnxVars CountedBoxes(OnnxNode& node, OnnxImportFunction run);  // RoiAlign
+OnnxVars CountedPoints(OnnxNode& node, OnnxImportFunction run);  // GridSample
+OnnxVars CountedBoxes(OnnxNode& node, OnnxImportFunction run);   // RoiAlign
 
 // The shape that an input asks for: the most of each size, and the sizes that depend on data, whose
 // axes are indices in `dims`.

@@ -134,22 +134,28 @@ OnnxVars CountedScatterElements(OnnxNode& node, OnnxImportFunction run) {
   if (!node.ok()) return kNoOnnxVar;
   const int axis = node.Axis(node.Int("axis", 0), node.rank(data));
   const OnnxCount* const of_data = node.count(data);
-  const OnnxCount* const own = node.count(node.input(1));
+  const OnnxCount* const found = node.count(node.input(1));
   if (!node.ok()) return kNoOnnxVar;
-  if (own == nullptr && node.count(node.input(2)) != nullptr) {
+  std::optional<OnnxCount> own;
+  if (found != nullptr) own = *found;
+  if (of_data != nullptr && of_data->axis != axis) {
+    if (own && own->axis != of_data->axis) {
+      return node.Unsupported("sizes of two axes depend on data");
+    }
+    const OnnxVar asked = CountAlong(node, node.input(1), of_data->axis);
+    own = {Checked(node, asked, of_data->count, "the number of indices", true), of_data->axis};
+  }
+  if (!own && node.count(node.input(2)) != nullptr) {
     return node.Unsupported("the number of updates depends on data");
   }
-  if (of_data != nullptr && of_data->axis != axis) {
-    return node.Unsupported("a size of input 0 depends on data along another axis");
-  }
   const int64_t size = node.shape(data)[axis];
-  if (own != nullptr && !MatchUpdates(node, *own)) return kNoOnnxVar;
+  if (own && !MatchUpdates(node, *own)) return kNoOnnxVar;
   const OnnxVar count = CountAlong(node, data, axis);
   node.SetInput(1, ToPlaces(node, node.input(1), count, size));
-  if (own != nullptr) node.SetInput(0, node.Padded(data, axis, 0, 1));  // a place for fill
+  if (own) node.SetInput(0, node.Padded(data, axis, 0, 1));  // a place for fill
   const OnnxVars outputs = run(node);
   if (!node.ok()) return kNoOnnxVar;
-  const OnnxVar result = own != nullptr ? FirstPlaces(node, outputs[0], axis, size) : outputs[0];
+  const OnnxVar result = own ? FirstPlaces(node, outputs[0], axis, size) : outputs[0];
   return node.ok() ? OnnxVars(With(node, result, of_data)) : OnnxVars(kNoOnnxVar);
 }
 

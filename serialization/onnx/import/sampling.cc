@@ -2,6 +2,7 @@
 
 #include "opr/grid_sample.h"
 #include "opr/matrix_mul.h"
+#include "serialization/onnx/import/counted.h"
 #include "serialization/onnx/import/names.h"
 #include "serialization/onnx/import/table.h"
 
@@ -73,7 +74,9 @@ OnnxVars AffineGrid(OnnxNode& node) {
 
 constexpr OnnxRow kSamplingRows[] = {
     OnnxRow("AffineGrid", 2, 2, AffineGrid).OfDoubles().Limits("to a size known before the run"),
-    OnnxRow("GridSample", 2, 2, GridSampleOf).Limits("2 dimensions, or 3 unless it is cubic")};
+    OnnxRow("GridSample", 2, 2, GridSampleOf)
+        .Counted(CountedPoints)
+        .Limits("2 dimensions, or 3 unless it is cubic")};
 
 }  // namespace
 

@@ -267,6 +267,40 @@ const CountedFollower kFollowers[] = {
        for (const int64_t place : places) values[static_cast<size_t>(place)] *= -1;
        return values;
      }},
+    // Written to the first of two rows of as many, the sum of which is read.
+    {"node { op_type: 'Unsqueeze' input: 'v' input: 'zero' output: 'u' } "
+     "node { op_type: 'Concat' input: 'u' input: 'u' output: 'd' attribute { name: 'axis' type: "
+     "INT i: 0 } } "
+     "node { op_type: 'Add' input: 'u' input: 'u' output: 'w' } "
+     "node { op_type: 'Shape' input: 'u' output: 'n' } "
+     "node { op_type: 'Expand' input: 'nought' input: 'n' output: 'first' } "
+     "node { op_type: 'ScatterElements' input: 'd' input: 'first' input: 'w' output: 's' } "
+     "node { op_type: 'ReduceSum' input: 's' input: 'zero' output: 'y' attribute { name: "
+     "'keepdims' type: INT i: 0 } }",
+     [](const HostTensor& x, const std::vector<int64_t>& places) {
+       std::vector<double> values = ValuesAt(x, places);
+       for (double& value : values) value = static_cast<float>(3 * value);
+       return values;
+     }},
+    // Sampled at places between -1 and 1 of a row of 12 pixels.
+    {"node { op_type: 'Reshape' input: 'x' input: 'pixels' output: 'image' } "
+     "node { op_type: 'Unsqueeze' input: 'v' input: 'one' output: 'u' } "
+     "node { op_type: 'Sub' input: 'u' input: 'u' output: 'o' } "
+     "node { op_type: 'Concat' input: 'u' input: 'o' output: 'p' attribute { name: 'axis' type: "
+     "INT i: 1 } } "
+     "node { op_type: 'Reshape' input: 'p' input: 'points' output: 'grid' } "
+     "node { op_type: 'GridSample' input: 'image' input: 'grid' output: 's' attribute { name: "
+     "'mode' "
+     "type: STRING s: 'nearest' } } "
+     "node { op_type: 'Reshape' input: 's' input: 'minus' output: 'y' }",
+     [](const HostTensor& x, const std::vector<int64_t>& places) {
+       std::vector<double> values = ValuesAt(x, places);
+       for (double& value : values) {
+         const auto pixel = static_cast<int64_t>(std::nearbyint((value + 1) * 6 - 0.5));
+         value = pixel < 12 ? x.At(pixel) : 0;
+       }
+       return values;
+     }},
     {"node { op_type: 'Transpose' input: 'z' output: 't' } "
      "node { op_type: 'GatherND' input: 'x' input: 't' output: 'y' }",
      ValuesAt},
@@ -294,7 +328,8 @@ TEST(CountedResults, ReadersTakeNoFillForAnElement) {
       ConstantText("two", {2}, false) + ConstantText("four", {4}, false) +
       ConstantText("minus", {-1}, false) + ConstantText("minus3", {-3}, false) +
       ConstantText("huge", {INT64_MAX}, false) + ConstantText("least", {INT64_MIN}, false) +
-      ConstantText("nought", {0}, true) +
+      ConstantText("nought", {0}, true) + ConstantText("pixels", {1, 1, 1, 12}, false) +
+      ConstantText("points", {1, -1, 1, 2}, false) +
       "node { op_type: 'Constant' output: 'half' attribute { name: 'value_float' type: FLOAT f: "
       "0.5 "
       "} } node { op_type: 'Constant' output: 'nil' attribute { name: 'value_float' type: FLOAT f: "
