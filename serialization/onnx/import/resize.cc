@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "serialization/onnx/import/axes.h"
+#include "serialization/onnx/import/counted.h"
 #include "serialization/onnx/import/names.h"
 #include "serialization/onnx/import/table.h"
 
@@ -181,10 +182,10 @@ OnnxVars UpsampleByAttribute(OnnxNode& node) {
 }
 
 constexpr OnnxRow kResizeRows[] = {
-    OnnxRow("Resize", 2, 2, ResizeByScales).Versions(10, 10),
-    OnnxRow("Resize", 1, 4, ImportResize).Since(11),
-    OnnxRow("Upsample", 1, 1, UpsampleByAttribute).Versions(7, 8),
-    OnnxRow("Upsample", 2, 2, ResizeByScales).Versions(9, 9),
+    OnnxRow("Resize", 2, 2, ResizeByScales).Counted(CountedBatch).Versions(10, 10),
+    OnnxRow("Resize", 1, 4, ImportResize).Counted(CountedBatch).Since(11),
+    OnnxRow("Upsample", 1, 1, UpsampleByAttribute).Counted(CountedBatch).Versions(7, 8),
+    OnnxRow("Upsample", 2, 2, ResizeByScales).Counted(CountedBatch).Versions(9, 9),
 };
 
 }  // namespace

@@ -282,6 +282,17 @@ const CountedFollower kFollowers[] = {
        for (double& value : values) value = static_cast<float>(3 * value);
        return values;
      }},
+    // Each is an image of one pixel that becomes two.
+    {"node { op_type: 'Reshape' input: 'v' input: 'images' output: 'u' } "
+     "node { op_type: 'Constant' output: 'scales' attribute { name: 'value_floats' type: FLOATS "
+     "floats: [1, 1, 1, 2] } } "
+     "node { op_type: 'Resize' input: 'u' input: '' input: 'scales' output: 'r' } "
+     "node { op_type: 'Reshape' input: 'r' input: 'minus' output: 'y' }",
+     [](const HostTensor& x, const std::vector<int64_t>& places) {
+       std::vector<double> values;
+       for (const double value : ValuesAt(x, places)) values.insert(values.end(), 2, value);
+       return values;
+     }},
     // Sampled at places between -1 and 1 of a row of 12 pixels.
     {"node { op_type: 'Reshape' input: 'x' input: 'pixels' output: 'image' } "
      "node { op_type: 'Unsqueeze' input: 'v' input: 'one' output: 'u' } "
@@ -329,7 +340,7 @@ TEST(CountedResults, ReadersTakeNoFillForAnElement) {
       ConstantText("minus", {-1}, false) + ConstantText("minus3", {-3}, false) +
       ConstantText("huge", {INT64_MAX}, false) + ConstantText("least", {INT64_MIN}, false) +
       ConstantText("nought", {0}, true) + ConstantText("pixels", {1, 1, 1, 12}, false) +
-      ConstantText("points", {1, -1, 1, 2}, false) +
+      ConstantText("points", {1, -1, 1, 2}, false) + ConstantText("images", {-1, 1, 1, 1}, false) +
       "node { op_type: 'Constant' output: 'half' attribute { name: 'value_float' type: FLOAT f: "
       "0.5 "
       "} } node { op_type: 'Constant' output: 'nil' attribute { name: 'value_float' type: FLOAT f: "
