@@ -222,6 +222,12 @@ absl::Status OnnxNodeReader::ReadOperator(const NodeProto& node, const std::vect
   bool narrowed = false;
   if (!row.doubles) {
     ASHLAR_ASSIGN_OR_RETURN(narrowed, floats_.Narrow(node.op_type(), read_inputs));
+    // Results have the dtype of the first floats: an image, and not the grid that samples it.
+    const auto floats = std::find_if(inputs.begin(), inputs.end(), [&](OnnxVar var) {
+      return var != kNoOnnxVar && import_.sequence(var) == nullptr &&
+             IsFloat(import_.type(var).dtype);
+    });
+    narrowed = narrowed && import_.type(*floats).dtype == DType::kFloat64;
   }
   const bool counted = std::any_of(inputs.begin(), inputs.end(), [&](OnnxVar var) {
     return var != kNoOnnxVar && import_.count(var) != nullptr;

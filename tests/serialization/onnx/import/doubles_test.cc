@@ -191,5 +191,16 @@ TEST(OnnxDoubles, SamplesAreComputedInFloat32AndNoted) {
   EXPECT_EQ(notes, std::vector<std::string>{"double is computed as Float32 by GridSample"});
 }
 
+// Deformable DETR's export: its grid is of doubles, and its image and result are not.
+TEST(OnnxDoubles, SamplesHaveTheDtypeOfTheImage) {
+  for (const DType image : {DType::kFloat32, kDoubles}) {
+    const DType grid = image == kDoubles ? DType::kFloat32 : kDoubles;
+    const NamedInputs inputs = {{"x", HostTensor::Zeros(image, {1, 1, 4, 4})},
+                                {"g", HostTensor::Zeros(grid, {1, 2, 2, 2})}};
+    const Graph graph = Value(ReadText(OneNodeText(TypeText("GridSample"), inputs, 1)));
+    EXPECT_EQ(graph.var(graph.outputs()[0].var).type.dtype, image);
+  }
+}
+
 }  // namespace
 }  // namespace ashlar::testing
