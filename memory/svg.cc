@@ -43,7 +43,7 @@ class Picture {
       last_ = i == 0 ? b.upper : std::max(last_, b.upper);
     }
     if (last_ <= first_) last_ = first_ + 1;
-    highest_ = std::max<int64_t>({plan.arena, options.lower_bound, 1});
+    highest_ = std::max<int64_t>({plan.arena + options.above, options.lower_bound, 1});
   }
 
   void Draw() {
@@ -56,8 +56,13 @@ class Picture {
     DrawBoxes();
     DrawLegend();
     // The arena's label is above its line, the bound's below: the lines may coincide.
-    DrawLevel(plan_.arena, "arena", "#c00", -4);
-    if (options_.lower_bound > 0) DrawLevel(options_.lower_bound, "lower bound", "#06c", 14);
+    DrawLevel(plan_.arena, "arena", plan_.arena, "#c00", -4);
+    if (options_.above > 0) {
+      DrawLevel(plan_.arena + options_.above, options_.above_name, options_.above, "#c00", -4);
+    }
+    if (options_.lower_bound > 0) {
+      DrawLevel(options_.lower_bound, "lower bound", options_.lower_bound, "#06c", 14);
+    }
     svg_.End();
   }
 
@@ -245,8 +250,9 @@ class Picture {
     svg_ << "</g>\n";
   }
 
-  void DrawLevel(int64_t bytes, const char* label, const char* color, int shift) {
-    const double y = Y(static_cast<double>(bytes));
+  void DrawLevel(int64_t address, const std::string& label, int64_t bytes, const char* color,
+                 int shift) {
+    const double y = Y(static_cast<double>(address));
     svg_.Line(kLeft, y, kRight, y,
               absl::StrCat(" stroke=\"", color, "\" stroke-dasharray=\"6 3\""));
     svg_.Text(kRight, y + shift,

@@ -19,6 +19,10 @@ struct SvgOptions {
   // Whether each buffer is a kernel's workspace, drawn differently from tensors; empty: none is.
   std::vector<bool> workspaces = {};
   int64_t lower_bound = 0;  // bytes; drawn as a line if positive
+  // Bytes above the arena for another one, whose buffers the problem and the plan have, too; drawn
+  // as a line with this name if positive.
+  int64_t above = 0;
+  std::string above_name = {};
   // With more buffers, the picture shows how full each spot is, and boxes of large buffers only.
   int max_boxes = 20000;
 };

@@ -34,7 +34,8 @@ absl::Status WritePicture(const PlannedBuffers& planned, std::ostream& out) {
     options.names.push_back(absl::StrCat("weights ", window.names[i]));
     if (!options.workspaces.empty()) options.workspaces.push_back(false);
   }
-  plan.arena = above + window.arena;
+  options.above = window.arena;
+  options.above_name = "window of weights";
   return memory::WriteSvg(both, plan, options, out);
 }
 

@@ -45,6 +45,18 @@ TEST(SvgTest, ShowsEachBufferWithNameSizeAndLifetime) {
   EXPECT_THAT(svg, HasSubstr("viewBox"));
 }
 
+TEST(SvgTest, NamesWhatIsAboveTheArena) {
+  const Problem both = testing::MakeProblem({{.id = 0, .lower = 0, .upper = 2, .size = 1024},
+                                             {.id = 1, .lower = 0, .upper = 2, .size = 512}});
+  Plan plan;
+  plan.arena = 1024;
+  plan.offsets = {0, 1024};
+  std::ostringstream out;
+  ASSERT_TRUE(WriteSvg(both, plan, {.above = 512, .above_name = "window"}, out).ok());
+  EXPECT_THAT(out.str(), HasSubstr(">arena 1024 bytes"));
+  EXPECT_THAT(out.str(), HasSubstr(">window 512 bytes"));
+}
+
 TEST(SvgTest, EscapesNames) {
   EXPECT_EQ(EscapeXml("a<b>&\"c"), "a&lt;b&gt;&amp;&quot;c");
   EXPECT_EQ(EscapeXml("line\nbreak"), "line break");

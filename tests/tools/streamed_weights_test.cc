@@ -162,7 +162,13 @@ TEST_F(StreamedFileTest, FormsAndTypesThatTakeFewerBytesAreUsedIfReadingIsSlow) 
 
 TEST_F(StreamedFileTest, PicturesShowTheWindow) {
   ASSERT_EQ(Ashlar("plan streamed.ash -o w.svg" + Budget(2 * Least())).exit_code, 0);
-  EXPECT_THAT(CommandTest::Read("w.svg"), HasSubstr("weights const{"));
+  const std::string picture = CommandTest::Read("w.svg");
+  EXPECT_THAT(picture, HasSubstr("weights const{"));
+  // Regression: both together were called the arena.
+  const nlohmann::json plan = Ashlar("plan streamed.ash --json" + Budget(2 * Least())).Json();
+  const int64_t arena = plan["arena_bytes"], window = plan["weights_window"]["window_bytes"];
+  EXPECT_THAT(picture, HasSubstr(absl::StrCat(">arena ", arena, " bytes (")));
+  EXPECT_THAT(picture, HasSubstr(absl::StrCat(">window of weights ", window, " bytes (")));
   ASSERT_EQ(Ashlar("plan streamed.ash -o w.html" + Budget(2 * Least())).exit_code, 0);
   EXPECT_THAT(CommandTest::Read("w.html"), HasSubstr("streamed.ash: weights"));
 }
