@@ -24,6 +24,7 @@
 #include "serialization/kernel_record_path.h"
 #include "tools/command.h"
 #include "tools/format.h"
+#include "tools/memory_group.h"
 #include "tools/options.h"
 #include "tools/report/table.h"
 #include "tools/version.h"
@@ -75,21 +76,6 @@ std::optional<int64_t> AddressLimit() {
   struct rlimit limit = {};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
   return static_cast<int64_t>(limit.rlim_cur);
-}
-
-// Returns the memory limit of the control group, in either version of the interface, in bytes;
-// nothing if there is none.
-std::optional<int64_t> GroupLimit() {
-  for (const char* path :
-       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    std::ifstream file(path);
-    std::string text;
-    int64_t bytes = 0;
-    if (!(file >> text)) continue;
-    if (!absl::SimpleAtoi(text, &bytes) || bytes > (int64_t{1} << 60)) return std::nullopt;
-    return bytes;
-  }
-  return std::nullopt;
 }
 
 std::string BytesOr(const std::optional<int64_t>& bytes, const char* none) {
@@ -156,7 +142,7 @@ class DoctorCommand final : public Command {
       return status.ok() ? "ready" : std::string(status.message());
     };
     const std::optional<int64_t> memory = Memory("MemTotal"), available = Memory("MemAvailable"),
-                                 group_limit = GroupLimit(), address_limit = AddressLimit();
+                                 group_limit = MemoryGroupLimit(), address_limit = AddressLimit();
     Facts facts = {
         {"version", Version()},
         {"build", BuildText()},
