@@ -76,6 +76,17 @@ void AddThreadsFlag(CLI::App& app, int& threads) {
       ->group("Execution");
 }
 
+void AddPrecisionFlag(CLI::App& app, DType& precision) {
+  const RequestOption& option = *FindRequestOption("precision");
+  const auto set = [&option, &precision](absl::string_view text) -> absl::Status {
+    PlanRequest request;
+    ASHLAR_RETURN_IF_ERROR(option.set(text, request));
+    precision = request.target.precision;
+    return absl::OkStatus();
+  };
+  AddRequestOption(app, option, "", set)->group("Execution");
+}
+
 void AddDeviceFlags(CLI::App& app, ExecutionFlags& flags) {
   AddParsed(app, "--device", flags.device, CompNode::Parse, "cpu0:0|gpu0:0",
             "the device that runs it (default cpu0:0)")
@@ -87,17 +98,15 @@ void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags) {
   AddDeviceFlags(app, flags);
   AddNumber(app, "--seed", flags.seed, 0, kUnlimited, "seed of random inputs (default 0)")
       ->group("Execution");
-  for (const RequestOption& option : RequestOptions()) {
-    if (!IsOfExecution(option)) continue;
-    const auto set = [&option, &flags](absl::string_view text) {
-      PlanRequest request;
-      const absl::Status status = option.set(text, request);
-      if (option.name == "precision") flags.precision = request.target.precision;
-      if (option.name == "allow-tf32") flags.allow_tf32 = request.planning.kernels.allow_tf32;
-      return status;
-    };
-    AddRequestOption(app, option, "", set)->group("Execution");
-  }
+  AddPrecisionFlag(app, flags.precision);
+  const RequestOption& tf32 = *FindRequestOption("allow-tf32");
+  const auto set = [&tf32, &flags](absl::string_view text) {
+    PlanRequest request;
+    const absl::Status status = tf32.set(text, request);
+    flags.allow_tf32 = request.planning.kernels.allow_tf32;
+    return status;
+  };
+  AddRequestOption(app, tf32, "", set)->group("Execution");
 }
 
 absl::Status PlanningFlags::Set(const RequestOption& option, absl::string_view text) {

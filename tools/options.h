@@ -34,6 +34,7 @@ void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags);
 void AddDeviceFlags(CLI::App& app, ExecutionFlags& flags);
 
 void AddThreadsFlag(CLI::App& app, int& threads);
+void AddPrecisionFlag(CLI::App& app, DType& precision);
 
 // The environment variable that names the processor to plan for, if no option does.
 inline constexpr char kProcessorVariable[] = "ASHLAR_PROCESSOR";

@@ -160,6 +160,17 @@ TEST_F(StreamedFileTest, FormsAndTypesThatTakeFewerBytesAreUsedIfReadingIsSlow) 
   EXPECT_LT(half["expected_ms"].get<double>(), 0.7 * slow["expected_ms"].get<double>());
 }
 
+// 16 bits were packed by Python and C alone.
+TEST_F(StreamedFileTest, PacksSixteenBits) {
+  const std::string options = " --precision bf16" + Budget(Least() / 2);
+  ASSERT_EQ(Ashlar("convert whole.ash -o half.ash --pack" + options).exit_code, 0);
+  const nlohmann::json window = Ashlar("plan half.ash --json" + options).Json()["weights_window"];
+  EXPECT_EQ(window, Ashlar("plan whole.ash --json" + options).Json()["weights_window"]);
+  const ProcessResult verified = Ashlar("verify half.ash" + options);
+  EXPECT_EQ(verified.exit_code, 0) << verified.out << verified.err;
+  EXPECT_EQ(Ashlar("convert whole.ash -o plain.ash --precision bf16").exit_code, 2);
+}
+
 TEST_F(StreamedFileTest, PicturesShowTheWindow) {
   ASSERT_EQ(Ashlar("plan streamed.ash -o w.svg" + Budget(2 * Least())).exit_code, 0);
   const std::string picture = CommandTest::Read("w.svg");

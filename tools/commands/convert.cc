@@ -34,6 +34,7 @@ class ConvertCommand final : public Command {
                  "also store the rewritten graph, and its weights as the processor's kernels want "
                  "them: loading then packs nothing (.ash only)");
     AddThreadsFlag(app, threads_);
+    AddPrecisionFlag(app, precision_);
     AddPlanningFlags(app, planning_);
   }
 
@@ -41,13 +42,14 @@ class ConvertCommand final : public Command {
     if (pack_ && !HasEnding(output_, ".ash")) {
       return UsageError(absl::StrCat("--pack: -o ", output_, " is not a .ash file"));
     }
-    return CheckEnding("-o", output_, {".ash", ".onnx"});
+    ASHLAR_RETURN_IF_ERROR(CheckEnding("-o", output_, {".ash", ".onnx"}));
+    return CheckTogether(Execution(), planning_);
   }
   std::vector<IdleOptions> Idle(const ConsoleFlags&) const override {
     std::vector<IdleOptions> idle;
     if (!pack_) {
       idle.push_back({{"Planning"}, "nothing is planned here without --pack"});
-      idle.push_back({{"--threads"}, "nothing is planned here without --pack"});
+      idle.push_back({{"--threads", "--precision"}, "nothing is planned here without --pack"});
     }
     if (!HasEnding(model_.path, ".json")) {
       idle.push_back({{"--seed"}, absl::StrCat(model_.path, " has weights of its own")});
@@ -82,8 +84,7 @@ class ConvertCommand final : public Command {
   absl::Status Pack(Console& console) const {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kPlain));
     console.Progress("packing weights");
-    ExecutionFlags execution;
-    execution.threads = threads_;
+    const ExecutionFlags execution = Execution();
     ASHLAR_ASSIGN_OR_RETURN(const PackedModel packed,
                             PackModel(model, ToPlanRequest(execution, planning_, console)));
     console.Progress(absl::StrCat("writing ", output_));
@@ -101,8 +102,16 @@ class ConvertCommand final : public Command {
     return console.Write(document);
   }
 
+  ExecutionFlags Execution() const {
+    ExecutionFlags execution;
+    execution.threads = threads_;
+    execution.precision = precision_;
+    return execution;
+  }
+
   bool pack_ = false;
   int threads_ = DefaultThreads();
+  DType precision_ = DType::kFloat32;
   PlanningFlags planning_;
   ModelFlags model_;
   std::string output_;
