@@ -11,6 +11,7 @@
 #include "graph/file_mapping.h"
 #include "graph/needed_bytes.h"
 #include "graph/status.h"
+#include "library/packing_command.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/plan/record/packed_parts.h"
 #include "runtime/plan/stages/memory_need.h"
@@ -28,7 +29,8 @@ void Tell(const NoteListener& note, const std::string& text) {
 }
 
 void TellOfStreaming(const NoteListener& note, const Model& model) {
-  Tell(note, absl::StrCat(model.file.name, ": streams its packed weights after all"));
+  Tell(note, absl::StrCat(model.file.name,
+                          ": streams its weights, as the total has no room for all of them"));
 }
 
 // An error of a budget, which names no model.
@@ -153,7 +155,9 @@ absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request
     return OfModel(model.file.name, executable.status());
   }
   if (request.target.weights_budget) {  // weights that are packed anew cannot be streamed
-    return Annotate(executable.status(), model.file.name);
+    return absl::FailedPreconditionError(
+        absl::StrCat(model.file.name, ": ", executable.status().message(),
+                     AdviceToPack(packed, model.file.name, request)));
   }
   absl::Status refused;
   if (never) {  // a refusal below names the other ways, too

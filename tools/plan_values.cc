@@ -27,11 +27,14 @@ PlanRequest WholeOf(const PlanRequest& request) {
   return whole;
 }
 
-absl::StatusOr<NamedTensors> Reference(const Model& model, const PlanRequest& request,
+absl::StatusOr<NamedTensors> Reference(Model model, const PlanRequest& request,
                                        const InputTensors& inputs, bool on_host, Console& console) {
   if (on_host) return EvaluateOnHost(model.graph, inputs);
-  ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<BoundSession> whole,
-                          BoundSession::Create(model, WholeOf(request), inputs, console));
+  // Packed for the plan, and not for exact kernels of the whole model.
+  ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
+  ASHLAR_ASSIGN_OR_RETURN(
+      const std::unique_ptr<BoundSession> whole,
+      BoundSession::Create(std::move(model), WholeOf(request), inputs, console));
   ASHLAR_RETURN_IF_ERROR(whole->Run());
   return whole->outputs();
 }

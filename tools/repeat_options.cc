@@ -1,26 +1,11 @@
 #include "tools/repeat_options.h"
 
-#include <algorithm>
 #include <limits>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
 #include "runtime/plan/request/request_options.h"
 
 namespace ashlar {
-namespace {
-
-// Returns whether a shell takes the text for one word.
-bool IsWord(const std::string& text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
-           absl::string_view("-_=,.:/+%@").find(c) != absl::string_view::npos;
-  });
-}
-
-}  // namespace
 
 std::vector<std::string> OptionsToRepeat(const PlannedGraph& planned) {
   const TileSpec& tiles = planned.tiles;
@@ -48,12 +33,6 @@ std::vector<std::string> OptionsToRepeat(const TileSpec& tiles, const RecomputeS
   std::vector<std::string> options = {"--recompute", recompute.ToString()};
   if (!tiles.empty()) options.insert(options.begin(), {"--tile", tiles.ToString()});
   return options;
-}
-
-std::string ShellText(const std::vector<std::string>& options) {
-  return absl::StrJoin(options, " ", [](std::string* text, const std::string& option) {
-    absl::StrAppend(text, IsWord(option) ? option : absl::StrCat("'", option, "'"));
-  });
 }
 
 }  // namespace ashlar

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "library/shell_text.h"
 #include "runtime/plan/stages/planned_graph.h"
 #include "training/recompute.h"
 
@@ -17,9 +18,6 @@ std::vector<std::string> OptionsToRepeat(const PlannedGraph& planned);
 
 // Returns the same for a training step.
 std::vector<std::string> OptionsToRepeat(const TileSpec& tiles, const RecomputeSpec& recompute);
-
-// Joins options to text that a shell takes as it is.
-std::string ShellText(const std::vector<std::string>& options);
 
 }  // namespace ashlar
 

@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
+#include "library/packing_command.h"
+#include "library/plan_model.h"
 #include "runtime/plan/record/packing_options.h"
 #include "runtime/plan/record/plan_as_recorded.h"
 #include "tools/exit_code.h"
@@ -55,6 +57,18 @@ absl::StatusOr<PlanRequest> RequestOfPlanFile(const Model& model, const Planning
   return RequestAsRecorded(std::make_shared<const RecordedPlan>(std::move(plan)));
 }
 
+// Returns an error if weights are to be streamed that the file does not hold packed: a plan shows
+// what packing would bring, but cannot run.
+absl::Status CheckPackedToStream(const Model& model, const std::string& path,
+                                 const PlanRequest& request) {
+  if (!request.target.weights_budget || PackedFor(model, request.target) != nullptr) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, ": its weights are not packed, so they cannot be streamed; `",
+                   PackingCommand(path, request), "` writes a file whose weights can be"));
+}
+
 }  // namespace
 
 absl::StatusOr<StoredPlan> ReadNamedPlan(const std::string& path) {
@@ -80,6 +94,15 @@ absl::StatusOr<PlanRequest> RequestFor(const Model& model, ExecutionFlags& execu
     request = ToPlanRequest(execution, planning, console);
   }
   request.target.reading_bytes = model.reading_bytes;
+  return request;
+}
+
+absl::StatusOr<PlanRequest> RequestToRun(const Model& model, const std::string& path,
+                                         ExecutionFlags& execution, PlanningFlags planning,
+                                         Console& console) {
+  ASHLAR_ASSIGN_OR_RETURN(PlanRequest request,
+                          RequestFor(model, execution, std::move(planning), console));
+  ASHLAR_RETURN_IF_ERROR(CheckPackedToStream(model, path, request));
   return request;
 }
 

@@ -24,6 +24,12 @@ absl::StatusOr<StoredPlan> ReadNamedPlan(const std::string& path);
 absl::StatusOr<PlanRequest> RequestFor(const Model& model, ExecutionFlags& execution,
                                        PlanningFlags planning, Console& console);
 
+// The same for a plan that is to run. FailedPrecondition, with the command that packs the weights,
+// if they are to be streamed from a file that does not hold them packed.
+absl::StatusOr<PlanRequest> RequestToRun(const Model& model, const std::string& path,
+                                         ExecutionFlags& execution, PlanningFlags planning,
+                                         Console& console);
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_TOOLS_REQUEST_H_

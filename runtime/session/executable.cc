@@ -85,9 +85,10 @@ absl::Status CheckRuns(const PlannedGraph& planned) {
         "a plan with recorded workspaces cannot be run: kernels need their own");
   }
   if (planned.weights.window) {
-    return absl::FailedPreconditionError(
-        "a budget for weights streams them from a file that holds them packed, as `ashlar convert "
-        "MODEL -o FILE.ash --pack` writes it");
+    return absl::FailedPreconditionError(absl::StrCat(
+        "weights that are not packed cannot be streamed; `ashlar convert MODEL -o FILE.ash --pack ",
+        "--weights-budget ", planned.request.target.weights_budget.value_or(0),
+        "` writes a file whose weights can be"));
   }
   return planned.device->ready();
 }

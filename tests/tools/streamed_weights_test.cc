@@ -30,6 +30,7 @@ namespace ashlar::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class StreamedFileTest : public CommandTest {
  protected:
@@ -113,7 +114,9 @@ TEST_F(StreamedFileTest, ATotalBudgetStreamsWhatDoesNotFit) {
   EXPECT_EQ(Ashlar("plan large.ash" + budget).exit_code, 3);
   const ProcessResult planned = Ashlar("plan large.packed.ash --json" + budget);
   ASSERT_EQ(planned.exit_code, 0) << planned.err;
-  EXPECT_THAT(planned.err, HasSubstr("streams its packed weights after all"));
+  EXPECT_THAT(
+      planned.err,
+      HasSubstr("large.packed.ash: streams its weights, as the total has no room for all of them"));
   EXPECT_LE(planned.Json()["pools"]["weights"]["planned_bytes"].get<int64_t>(), weights / 2);
   const ProcessResult verified = Ashlar("verify large.packed.ash --json" + budget);
   EXPECT_EQ(verified.exit_code, 0) << verified.err;
@@ -227,13 +230,58 @@ TEST_F(StreamedFileTest, PacksIntoAPipe) {
 
 TEST_F(StreamedFileTest, RefusalsSayWhatToDo) {
   const std::string budget = Budget(3 << 20);
-  ExpectEndings("",
-                {{"run whole.ash" + budget, 1, "--pack"},
-                 {"run streamed.ash --exact" + budget, 1,
-                  "streamed.ash: weights are packed under 'exact off', asked for is 'exact on'"},
-                 {"plan streamed.ash --planner naive" + budget, 2,
-                  "--planner naive with --weights-budget: naive lets no two weights"}});
-  EXPECT_EQ(Ashlar("plan whole.ash" + budget).exit_code, 0) << "to see what packing would bring";
+  // Packed for instructions that plans for this processor do not use.
+  const Processor processor = Value(OpenDevice({}))->processor();
+  const bool wide = processor.isa == Isa::kAvx512;
+  ASSERT_EQ(Ashlar(absl::StrCat("convert whole.ash -o other.ash --pack --processor ",
+                                wide ? "avx2" : "avx512", "/32K/1M"))
+                .exit_code,
+            0);
+  const std::string other = absl::StrCat(
+      "other.ash: weights are packed for '", wide ? "avx2" : "avx512", "', the plan is for '",
+      processor.ToString(), "'; ", wide ? "plan with --processor avx2/" : "pack it again, as");
+  const std::string pack = " --pack --weights-budget 3145728";
+  ExpectEndings(
+      "",
+      {{"run whole.ash" + budget, 1,
+        "whole.ash: its weights are not packed, so they cannot be streamed; `ashlar "
+        "convert whole.ash -o FILE.ash" +
+            pack + "` writes a file"},
+       {"plan whole.ash -o w.plan" + budget, 1,
+        "`ashlar convert whole.ash -o FILE.ash" + pack + "`"},
+       {"run streamed.ash --exact" + budget, 1,
+        "streamed.ash: weights are packed under 'exact off', asked for is 'exact on'; "
+        "ask for what it is packed under, or pack it again, as `ashlar convert streamed.ash -o "
+        "FILE.ash --pack --exact --weights-budget 3145728` does"},
+       {"run streamed.ash --precision bf16" + budget, 1,
+        "asked for is 'precision BFloat16'; ask for what it is packed under, or pack it again, as "
+        "`ashlar convert streamed.ash -o FILE.ash --pack --precision BFloat16 --weights-budget"},
+       {"run other.ash --threads 1" + budget, 1, other},
+       {"tune streamed.ash" + budget, 2, "without it `tune` records the speed of the disk"},
+       {"plan streamed.ash --planner naive" + budget, 2,
+        "--planner naive with --weights-budget: naive lets no two weights"}});
+  EXPECT_FALSE(std::filesystem::exists(Path("w.plan")));
+}
+
+// Regression: the command that the error printed gave the next error.
+TEST_F(StreamedFileTest, TheCommandThatARefusalPrintsPacks) {
+  const std::string budget = Budget(Least() / 4);
+  std::string command = Ashlar("run whole.ash" + budget).err;
+  command = command.substr(command.find("`ashlar ") + 8);
+  command = command.substr(0, command.find('`'));
+  ASSERT_EQ(Ashlar(command).exit_code, 0) << command;
+  const ProcessResult run = Ashlar("run FILE.ash" + budget);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+}
+
+// Regression: a note said that the packed weights do not suit options that nobody had given.
+TEST_F(StreamedFileTest, VerifySaysThatValuesNeedAllWeights) {
+  const std::string verify = "verify streamed.ash" + Budget(2 * Least());
+  const std::string all = Ashlar(verify).err, none = Ashlar(verify + " --no-values").err;
+  EXPECT_THAT(all, HasSubstr("values are compared with all weights in memory"));
+  EXPECT_THAT(all, Not(HasSubstr("packing anew")));
+  EXPECT_EQ(none, "");
+  EXPECT_EQ(Ashlar("verify streamed.ash").err, "");
 }
 
 // Makes every read of the file's mappings in this process a signal, until it is destroyed.

@@ -162,7 +162,7 @@ class BenchCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, training_, execution_.seed, console));
     ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request,
-                            RequestFor(model, execution_, planning_, console));
+                            RequestToRun(model, flags.path, execution_, planning_, console));
     ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
                             CompileModel(std::move(model), request, console));
     ASHLAR_ASSIGN_OR_RETURN(Load load,

@@ -86,7 +86,7 @@ class CompareCommand final : public CompareOptions {
     ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
     ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request,
-                            RequestFor(model, execution_, planning_, console));
+                            RequestToRun(model, model_.path, execution_, planning_, console));
     ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<BoundSession> session,
                             BoundSession::Create(model, request, inputs, console));
     console.Progress("running");
@@ -136,7 +136,7 @@ class CompareCommand final : public CompareOptions {
 
   absl::StatusOr<PlanRequest> OtherRequest(const Model& model, Console& console) const {
     auto [execution, planning] = OtherFlags();
-    return RequestFor(model, execution, planning, console);
+    return RequestToRun(model, other_.empty() ? model_.path : other_, execution, planning, console);
   }
 
   // Returns the reference's outputs, and compares layers meanwhile.

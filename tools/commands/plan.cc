@@ -212,7 +212,11 @@ class PlanCommand final : public PlanOptions {
     // The search for the budget decides, even if the file is packed in less memory.
     const std::optional<MemoryBudget>& budget = planning_.request.target.budget;
     if (budget && budget->bytes > 0) model.packed.reset();
-    ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(model, execution_, planning_, console));
+    const bool to_run = format() == PlanFormat::kPlan;
+    ASHLAR_ASSIGN_OR_RETURN(PlanRequest request,
+                            to_run
+                                ? RequestToRun(model, model_.path, execution_, planning_, console)
+                                : RequestFor(model, execution_, planning_, console));
     request.planning.planner.limits = limits();
     request.planning.workspace = workspace_;
     request.debug.measure_passes = true;

@@ -135,7 +135,7 @@ class ProfileCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, training_, execution_.seed, console));
     ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request,
-                            RequestFor(model, execution_, planning_, console));
+                            RequestToRun(model, model_.path, execution_, planning_, console));
     std::optional<Measurement> measured;
     if (!dump_.empty()) {
       console.Progress("measuring memory");

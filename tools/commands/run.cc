@@ -92,7 +92,7 @@ class RunCommand final : public Command {
       ASHLAR_ASSIGN_OR_RETURN(inputs, MakeInputs(model.graph, inputs_, execution_.seed, console));
     }
     ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request,
-                            RequestFor(model, execution_, planning_, console));
+                            RequestToRun(model, model_.path, execution_, planning_, console));
     ASHLAR_ASSIGN_OR_RETURN(
         std::unique_ptr<BoundSession> session,
         BoundSession::Create(std::move(model), request, std::move(inputs), console));

@@ -61,7 +61,10 @@ class TuneCommand final : public Command {
 
   std::vector<IdleOptions> Idle(const ConsoleFlags&) const override {
     return {{{"--no-autotune"}, "all kernels are tried, whatever is recorded"},
-            {{"--total-budget"}, "all kernels are tried, however large their weights are"}};
+            {{"--total-budget"}, "all kernels are tried, however large their weights are"},
+            {{"--weights-budget"},
+             "kernels are timed with all weights in memory; without it `tune` records the speed of "
+             "the disk, too"}};
   }
 
   absl::Status Run(Console& console) override {

@@ -75,7 +75,8 @@ class VerifyCommand final : public Command {
                                                           console, WeightsUse::kAll));
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, training_, execution_.seed, console));
-    ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(model, execution_, planning_, console));
+    ASHLAR_ASSIGN_OR_RETURN(PlanRequest request,
+                            RequestToRun(model, flags.path, execution_, planning_, console));
     request.debug.understate_bytes = understate_;
     measure_.done_with = LettingGoOf(model);
     measure_.exit_code_on_fault = static_cast<int>(ExitCode::kOverrun);
@@ -111,6 +112,11 @@ class VerifyCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(measurement.overruns, FindOverruns(std::move(model), request, window,
                                                                measurement.inputs, console));
     measurement.ok = measurement.ok && measurement.overruns.empty() && StaysBelow(measurement);
+    if (window && !no_values_) {
+      console.Note(
+          "values are compared with all weights in memory: in a control group that has no room for "
+          "them, take --no-values, and `compare --ref FILE.npz` for the values");
+    }
     ASHLAR_ASSIGN_OR_RETURN(PlanValues values, Values(flags, request, measurement.inputs, console));
     return Verified{std::move(measurement), std::move(values)};
   }
