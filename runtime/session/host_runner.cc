@@ -48,8 +48,8 @@ class HostRunner final : public Runner {
     listener.OnRunBegin();
     for (size_t i = 0; i < steps_.size(); ++i) {
       const int step = static_cast<int>(i);
-      listener.OnStepBegin(step);
       absl::Status status = weights.WaitFor(step);
+      listener.OnStepBegin(step);
       if (status.ok()) status = steps_[i].Run();
       if (!status.ok()) {
         return Annotate(status, Describe(planned_.graph.node(planned_.schedule.order[i])));

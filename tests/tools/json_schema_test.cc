@@ -63,6 +63,7 @@ TEST_F(JsonSchemaTest, EveryCommandWritesWhatIsDocumentedAndNothingElse) {
       {"plan model.ash --total-budget 1GB"},
       {"plan model.ash --total-budget 1000 --plan-time 20ms", 3},
       {"plan packed.ash"},
+      {"plan packed.ash --weights-budget 1MB"},
       {"plan buffers.csv --compare best_fit"},
       {"plan buffers.csv --capacity 1", 3},
       {"plan model.ash --buffers"},

@@ -25,6 +25,7 @@
 #include "tests/support/command/memory_group.h"
 #include "tests/support/status.h"
 #include "tests/tools/streamed_session.h"
+#include "tools/format.h"
 
 namespace ashlar::testing {
 namespace {
@@ -85,6 +86,56 @@ TEST_F(StreamedFileTest, PlannedIsMeasuredAndTheLeastWindowWorks) {
   }
   EXPECT_THAT(Ashlar("plan streamed.ash" + Budget(least)).out,
               HasSubstr("weights are streamed from a packed file: of "));
+}
+
+// Regression: only the window's own time counted reads, and text gave none.
+TEST_F(StreamedFileTest, ExpectedTimesCountReads) {
+  const std::string options = "streamed.ash --weights-speed 100MB" + Budget(2 * Least());
+  const nlohmann::json plan = Ashlar("plan --json " + options).Json();
+  const nlohmann::json& window = plan["weights_window"];
+  const double expected = window["expected_ms"], waiting = window["waiting_ms"];
+  EXPECT_DOUBLE_EQ(plan["predicted_ms"], expected);
+  EXPECT_GT(waiting, 0.9 * window["read_bytes"].get<double>() / 1e5) << "nearly all of the reads";
+  EXPECT_LT(waiting, expected);
+  EXPECT_EQ(window["disk"], "given");
+  EXPECT_DOUBLE_EQ(window["disk_bytes_per_second"], 1e8);
+  EXPECT_THAT(Ashlar("plan " + options).out,
+              HasSubstr(absl::StrCat("a run is expected to take ", FormatMilliseconds(expected),
+                                     ", of which it waits ", FormatMilliseconds(waiting),
+                                     " for reads, at 0.10 GB/s and 1.00 ms a read "
+                                     "(--weights-speed)\n")));
+  EXPECT_THAT(Ashlar("plan --no-autotune streamed.ash" + Budget(2 * Least())).out,
+              HasSubstr("at 1.00 GB/s and 0.10 ms a read (assumed: `tune` measures the disk)"));
+  const nlohmann::json profile = Ashlar("profile --json " + options).Json();
+  EXPECT_NEAR(profile["expected_ms"], expected, 1e-9 * expected);
+  int rows = 0;
+  for (const nlohmann::json& row : profile["rows"]) {
+    if (row["name"] != "(waiting for weights)") continue;
+    ++rows;
+    EXPECT_DOUBLE_EQ(row["expected_ms"], waiting);
+    EXPECT_GE(row["ms"].get<double>(), 0);
+  }
+  EXPECT_EQ(rows, 1);
+  const nlohmann::json family =
+      Ashlar("plan --json --shape data=1..2x3x64x64 " + options).Json()["family"];
+  EXPECT_DOUBLE_EQ(family["points"][0]["predicted_ms"], expected);
+}
+
+// Regression: nothing said that another file is needed.
+TEST_F(StreamedFileTest, PlansOfUnpackedFilesNameTheCommandThatPacks) {
+  const ProcessResult plan = Ashlar("plan whole.ash --weights-budget 3MiB");
+  EXPECT_EQ(plan.exit_code, 0) << "to see what packing would bring";
+  EXPECT_THAT(plan.out,
+              HasSubstr("this file's weights are not packed: the plan is of the file that `ashlar "
+                        "convert whole.ash -o FILE.ash --pack --weights-budget 3145728` writes"));
+}
+
+// Regression: the dump was measured with weights packed in memory, which cannot be streamed.
+TEST_F(StreamedFileTest, ProfilesAreDumped) {
+  const std::string budget = Budget(2 * Least());
+  const ProcessResult dumped = Ashlar("profile streamed.ash --dump dump.json -q" + budget);
+  EXPECT_EQ(dumped.exit_code, 0) << dumped.err;
+  EXPECT_EQ(Ashlar("inspect dump.json -q").exit_code, 0);
 }
 
 TEST_F(StreamedFileTest, PlansAndOptionsRepeatIt) {

@@ -23,6 +23,7 @@
 #include "tools/exit_code.h"
 #include "tools/format.h"
 #include "tools/inputs.h"
+#include "tools/model.h"
 #include "tools/option_kinds.h"
 #include "tools/report/statistics.h"
 #include "tools/report/table.h"
@@ -61,6 +62,16 @@ std::vector<Row> RowsByNode(const PlannedGraph& planned, const std::vector<doubl
                     expected[index], FootprintOf(*node.op, planned.graph.SiteOf(node))});
   }
   return rows;
+}
+
+// Returns how long a run waited for streamed weights: the time between its steps.
+double WaitedMs(const Profiler& profiler) {
+  double ms = 0, before = 0;
+  for (const StepTime& step : profiler.steps()) {
+    ms += (step.start - before) * 1000;
+    before = step.end;
+  }
+  return ms;
 }
 
 std::vector<Row> RowsByType(const std::vector<Row>& nodes) {
@@ -139,7 +150,11 @@ class ProfileCommand final : public Command {
     std::optional<Measurement> measured;
     if (!dump_.empty()) {
       console.Progress("measuring memory");
-      ASHLAR_ASSIGN_OR_RETURN(measured, Measure(model.graph, request, inputs, {.runs = 2}));
+      const auto plan = [&]() -> absl::StatusOr<PlanToMeasure> {
+        ASHLAR_ASSIGN_OR_RETURN(PlannedModel made, PlanModel(model, request, console));
+        return PlanToMeasure{std::move(made.planned), std::move(made.packed)};
+      };
+      ASHLAR_ASSIGN_OR_RETURN(measured, MeasurePlan(plan, request, inputs, {.runs = 2}));
     }
     ASHLAR_ASSIGN_OR_RETURN(
         std::unique_ptr<BoundSession> session,
@@ -148,6 +163,7 @@ class ProfileCommand final : public Command {
     const PlannedGraph& planned = session->planned();
     for (int64_t i = 0; i < warmup_; ++i) ASHLAR_RETURN_IF_ERROR(session->Run());
     std::vector<std::vector<double>> seconds(planned.schedule.order.size());  // by step
+    std::vector<double> waited;
     std::optional<Profiler> profiler;
     for (int64_t i = 0; i < iterations_; ++i) {
       profiler.emplace(static_cast<int>(planned.schedule.order.size()));
@@ -155,6 +171,7 @@ class ProfileCommand final : public Command {
       for (size_t step = 0; step < seconds.size(); ++step) {
         seconds[step].push_back(profiler->steps()[step].end - profiler->steps()[step].start);
       }
+      waited.push_back(WaitedMs(*profiler));
     }
     NoteRecording(session->session().recording_status(), console);
     ASHLAR_RETURN_IF_ERROR(WriteFiles(*session, *profiler, std::move(measured)));
@@ -162,7 +179,7 @@ class ProfileCommand final : public Command {
     for (std::vector<double>& sample : seconds) {
       medians.push_back(Summarize(std::move(sample)).median);
     }
-    return Show(planned, medians, console);
+    return Show(planned, medians, Summarize(std::move(waited)).median, console);
   }
 
  private:
@@ -189,11 +206,16 @@ class ProfileCommand final : public Command {
     return absl::OkStatus();
   }
 
-  // Prints the table of operators; `seconds` has the times of each step.
+  // Prints the table of operators; `seconds` has the times of each step, `waited_ms` the time
+  // between steps.
   absl::Status Show(const PlannedGraph& planned, const std::vector<double>& seconds,
-                    Console& console) const {
+                    double waited_ms, Console& console) const {
     std::vector<Row> rows = RowsByNode(planned, seconds);
     if (by_ == "op") rows = RowsByType(rows);
+    if (const std::optional<WeightWindow>& window = planned.weights.window) {
+      rows.push_back({"(waiting for weights)", "-", "", 0, waited_ms, window->waiting_ms, {}});
+      rows.back().footprint.memory = window->read_bytes;
+    }
     if (sort_ != SortBy::kOrder) {
       std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
         return sort_ == SortBy::kTime ? a.ms > b.ms : a.footprint.memory > b.footprint.memory;

@@ -160,10 +160,7 @@ class FitSearch {
     way.outputs = planned->output_bytes();
     way.weights = planned->weights.memory_bytes();
     way.predicted_ms = planned->predicted_ms;
-    if (const std::optional<WeightWindow>& window = planned->weights.window) {
-      way.predicted_ms = window->expected_ms;
-      way.read = window->read_bytes;
-    }
+    if (planned->weights.window) way.read = planned->weights.window->read_bytes;
     way.extra_flops_ratio = planned->extra_flops_ratio;
     way.tiles = planned->tiles.ToString();
     way.fits = way.ram(limits_) <= limits_.ram && (!limits_.flash || way.weights <= *limits_.flash);

@@ -4,6 +4,7 @@
 
 #include "codegen/executed_calls.h"
 #include "runtime/plan/record/recorded_plan.h"
+#include "runtime/plan/stages/stream_weights.h"
 #include "tools/repeat_options.h"
 #include "tools/report/plan_report.h"
 #include "tools/report/record_use.h"
@@ -21,12 +22,17 @@ void AddModelPlan(const PlannedGraph& planned, const PeakReport& peak, Json& doc
                        {"input", pool(planned.input_bytes())},
                        {"output", pool(planned.output_bytes())}};
   if (const std::optional<WeightWindow>& window = planned.weights.window) {
+    const ReadSpeed speed = ReadSpeedOf(planned.planning);
     document["weights_window"] = {{"budget_bytes", *target.weights_budget},
                                   {"window_bytes", window->bytes},
                                   {"resident_bytes", window->resident_bytes},
                                   {"read_bytes", window->read_bytes},
                                   {"reads", window->reads.size()},
-                                  {"expected_ms", window->expected_ms}};
+                                  {"expected_ms", window->expected_ms},
+                                  {"waiting_ms", window->waiting_ms},
+                                  {"disk", speed.source},
+                                  {"disk_bytes_per_second", speed.disk.bytes_per_ms * 1e3},
+                                  {"disk_read_ms", speed.disk.read_ms}};
   }
   if (target.release_input) document["released_input_bytes"] = planned.released_bytes();
   if (planned.state.bytes > 0) document["pools"]["state"] = pool(planned.state.bytes);

@@ -6,10 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "codegen/executed_calls.h"
+#include "library/packing_command.h"
 #include "opr/conv_bias.h"
 #include "opr/convolution.h"
 #include "opr/matrix_mul.h"
 #include "runtime/plan/record/recorded_plan.h"
+#include "runtime/plan/stages/stream_weights.h"
 #include "tools/format.h"
 #include "tools/repeat_options.h"
 #include "tools/report/table.h"
@@ -56,6 +58,30 @@ int FloatProducts(const PlannedGraph& planned) {
     if (multiplies && planned.graph.var(node.outputs[0]).type.dtype == DType::kFloat32) ++count;
   }
   return count;
+}
+
+// Describes the reads of streamed weights, and how long a run waits for them.
+std::string WindowLines(const std::string& path, const PlannedModel& made) {
+  const PlannedGraph& planned = made.plan();
+  const WeightWindow& window = *planned.weights.window;
+  const ReadSpeed speed = ReadSpeedOf(planned.planning);
+  const absl::string_view source = speed.source;
+  return absl::StrFormat(
+      "weights are streamed from a packed file: of %s, %s stay in the window, %s are read in each "
+      "run (%s)\n"
+      "a run is expected to take %s, of which it waits %s for reads, at %.2f GB/s and %.2f ms a "
+      "read (%s)\n%s",
+      FormatBytes(window.resident_bytes + window.read_bytes), FormatBytes(window.resident_bytes),
+      FormatBytes(window.read_bytes), Counted(static_cast<int64_t>(window.reads.size()), "read"),
+      FormatMilliseconds(planned.predicted_ms), FormatMilliseconds(window.waiting_ms),
+      speed.disk.bytes_per_ms / 1e6, speed.disk.read_ms,
+      source == "given"      ? "--weights-speed"
+      : source == "measured" ? "the disk, as `tune` measured it"
+                             : "assumed: `tune` measures the disk",
+      made.packed != nullptr
+          ? ""
+          : absl::StrCat("this file's weights are not packed: the plan is of the file that `",
+                         PackingCommand(path, planned.request), "` writes\n"));
 }
 
 }  // namespace
@@ -147,15 +173,7 @@ std::string PoolTable(const std::string& path, const PlannedModel& made) {
                             need.file > 0 ? "weights are used directly from the file; " : "",
                             FormatBytes(AddressesNeeded(made)));
   }
-  if (const std::optional<WeightWindow>& window = planned.weights.window) {
-    absl::StrAppend(
-        &below,
-        absl::StrFormat("weights are streamed from a packed file: of %s, %s stay in the "
-                        "window, %s are read in each run (%s)\n",
-                        FormatBytes(window->resident_bytes + window->read_bytes),
-                        FormatBytes(window->resident_bytes), FormatBytes(window->read_bytes),
-                        Counted(static_cast<int64_t>(window->reads.size()), "read")));
-  }
+  if (planned.weights.window) absl::StrAppend(&below, WindowLines(path, made));
   const std::string processor =
       planned.device->is_host() ? absl::StrCat(" (", planned.processor().ToString(), ")") : "";
   const auto operators = std::count_if(
@@ -285,7 +303,8 @@ std::string TileLines(const PlannedGraph& planned) {
     absl::StrAppend(&text, "\n", planned.tiles.empty() ? "not tiled" : "tiled", ": ",
                     FormatPercent(planned.extra_flops_ratio), " extra FLOPs");
     if (planned.predicted_ms > 0) {
-      absl::StrAppend(&text, ", ", FormatMilliseconds(planned.predicted_ms), " expected");
+      absl::StrAppend(&text, ", ", FormatMilliseconds(planned.predicted_ms), " expected",
+                      planned.weights.window ? " with reads" : "");
     }
     absl::StrAppend(&text, "; the options that repeat this plan:\n",
                     ShellText(OptionsToRepeat(planned)), "\n");

@@ -255,7 +255,7 @@ typedef struct ashlar_memory { /* bytes */
   int64_t weights_in_file;        /* part of `weights` that is used directly from a packed file */
   int64_t lower_bound;            /* of the arena, for these kernels in this order */
   int32_t proof, bottleneck_step;
-  double predicted_ms;    /* of one run */
+  double predicted_ms;    /* of one run, with reads of streamed weights */
   int64_t weights_shared; /* part of `weights` that other plans hold (`share`) */
   int64_t state;          /* kept from run to run; of a training: parameters, statistics, moments */
   int64_t released_input; /* part of `arena` that donated inputs occupy before a run */
@@ -381,7 +381,8 @@ ASHLAR_API ashlar_status ashlar_run(ashlar_session* session);
 ASHLAR_API ashlar_status ashlar_start(ashlar_session* session);
 ASHLAR_API ashlar_status ashlar_wait(ashlar_session* session);
 /* Runs the plan once, and writes the milliseconds that each step took, and unless NULL the ones
- * expected when it was planned, in the order of ashlar_plan_steps. `steps` is their number. */
+ * expected when it was planned, in the order of ashlar_plan_steps, both without waiting for
+ * streamed weights. `steps` is their number. */
 ASHLAR_API ashlar_status ashlar_session_profile(ashlar_session* session, double* ms,
                                                 double* expected_ms, size_t steps);
 /* Lists the states of a plan, by the names of their inputs. */

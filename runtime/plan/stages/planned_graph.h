@@ -71,8 +71,10 @@ struct PlannedGraph {
   int searched = 0;
   // If the plan has an arena budget: the plan without it (DebugOptions::keep_untiled).
   std::shared_ptr<const PlannedGraph> untiled;
-  double predicted_ms = 0;  // of one run, from arithmetic and traffic (EstimateTime)
-  double plan_ms = 0;       // duration of planning
+  // Expected time of one run, from arithmetic and traffic (EstimateTime), and from reads of
+  // streamed weights (WeightWindow::expected_ms).
+  double predicted_ms = 0;
+  double plan_ms = 0;  // duration of planning
 
   // Returns a request that gives the same plan without a search: with its tiles and options. A
   // budget is as in `request`.

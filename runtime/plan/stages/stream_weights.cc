@@ -21,13 +21,7 @@ WindowProblem ProblemOf(const PlannedGraph& planned) {
   const PlanTarget& target = planned.request.target;
   problem.alignment = planned.device->alignment();
   problem.planner = planned.planning.planner;
-  if (const auto& record = planned.planning.record; record != nullptr && record->disk) {
-    problem.disk = *record->disk;
-  }
-  if (planned.planning.weights_speed > 0) {
-    problem.disk.bytes_per_ms = static_cast<double>(planned.planning.weights_speed) / 1e3;
-    problem.disk.read_ms = kBytesOfARead / problem.disk.bytes_per_ms;
-  }
+  problem.disk = ReadSpeedOf(planned.planning).disk;
   for (const WeightEntry& entry : planned.weights.entries) {
     problem.weights.push_back({entry.bytes, -1, -1});
   }
@@ -69,14 +63,33 @@ std::string WeightsAt(const PlannedGraph& planned, const WindowProblem& problem,
   return text;
 }
 
+void Use(WeightWindow window, PlannedGraph& planned) {
+  planned.predicted_ms = window.expected_ms;
+  planned.weights.window = std::move(window);
+}
+
 }  // namespace
+
+ReadSpeed ReadSpeedOf(const PlanningOptions& planning) {
+  if (planning.weights_speed > 0) {
+    const double bytes_per_ms = static_cast<double>(planning.weights_speed) / 1e3;
+    return {{kBytesOfARead / bytes_per_ms, bytes_per_ms}, "given"};
+  }
+  if (planning.record != nullptr && planning.record->disk) {
+    return {*planning.record->disk, "measured"};
+  }
+  return {DiskSpeed(), "assumed"};
+}
 
 absl::Status StreamWeights(PlannedGraph& planned) {
   const std::optional<int64_t>& budget = planned.request.target.weights_budget;
   if (!budget) return absl::OkStatus();
   const WindowProblem problem = ProblemOf(planned);
-  planned.weights.window = PlanReadAhead(problem, *budget);
-  if (planned.weights.window) return absl::OkStatus();
+  std::optional<WeightWindow> window = PlanReadAhead(problem, *budget);
+  if (window) {
+    Use(*std::move(window), planned);
+    return absl::OkStatus();
+  }
   ASHLAR_ASSIGN_OR_RETURN(LeastWindow least, PlanLeastWindow(problem));
   const int64_t bytes = least.window.bytes;
   if (bytes > *budget) {
@@ -87,7 +100,7 @@ absl::Status StreamWeights(PlannedGraph& planned) {
                      WeightsAt(planned, problem, least.step)),
         bytes);
   }
-  planned.weights.window = std::move(least.window);
+  Use(std::move(least.window), planned);
   return absl::OkStatus();
 }
 

@@ -7,7 +7,15 @@
 
 namespace ashlar {
 
-// Sets WeightsPlan::window if the plan's target has a budget for weights. ResourceExhausted, naming
+// The speed of the disk that windows are planned for.
+struct ReadSpeed {
+  DiskSpeed disk;
+  const char* source;  // "given", "measured" or "assumed"
+};
+ReadSpeed ReadSpeedOf(const PlanningOptions& planning);
+
+// Sets WeightsPlan::window if the plan's target has a budget for weights, and counts its reads
+// in the expected time of a run. ResourceExhausted, naming
 // the least window and the step that needs it, if the budget is smaller.
 absl::Status StreamWeights(PlannedGraph& planned);
 

@@ -195,6 +195,7 @@ class Planner {
         window.read_bytes += weight(index).bytes;
         read = std::max(read, after < 0 ? 0 : ended[after]) + problem_.disk.read_ms +
                static_cast<double>(weight(index).bytes) / problem_.disk.bytes_per_ms;
+        window.waiting_ms += std::max(0.0, read - now);
         now = std::max(now, read);
       }
       window.needed.push_back(static_cast<int>(next));

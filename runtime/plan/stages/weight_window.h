@@ -41,6 +41,7 @@ struct WeightWindow {
   int64_t resident_bytes = 0;
   int64_t read_bytes = 0;  // in each run
   double expected_ms = 0;  // of a run
+  double waiting_ms = 0;   // of these: steps wait for their weights
 };
 
 // Plans a window of at most `budget` bytes in which weights are read ahead, for the least expected

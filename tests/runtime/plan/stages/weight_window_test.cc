@@ -115,8 +115,10 @@ TEST(WeightWindowTest, ReadsAheadWhereTheWindowLeavesRoom) {
   EXPECT_EQ(Value(PlanLeastWindow(problem)).window.bytes, 64);
   const WeightWindow least = PlanWindow(problem, 64);
   EXPECT_DOUBLE_EQ(least.expected_ms, 20) << "each step waits for its weight";
+  EXPECT_DOUBLE_EQ(least.waiting_ms, 10);
   const WeightWindow two = PlanWindow(problem, 128);
   EXPECT_DOUBLE_EQ(two.expected_ms, 11) << "only the first step waits";
+  EXPECT_DOUBLE_EQ(two.waiting_ms, 1);
   EXPECT_EQ(two.read_bytes, 640);
   const WeightWindow three = PlanWindow(problem, 192);
   EXPECT_DOUBLE_EQ(three.expected_ms, 10) << "the first weight is resident";
