@@ -1,6 +1,6 @@
 // Measures the memory that runs touch: the highest bytes changed under two complementary patterns,
-// in and after arena, weights and outputs. Guard pages, and the handler that ends the process, are
-// used by the command only.
+// in and after arena, weights (or their window) and outputs. Guard pages, and the handler that ends
+// the process, are used by the command only.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -76,19 +76,26 @@ absl::StatusOr<ashlar_measured> Verify(const ashlar_plan& plan) {
   ashlar_measured measured = {};
   ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const Executable> executable,
                           plan.loaded->Load(&measured.weights));
-  ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                          Session::Create(executable, {.arena_slack = kSlack}));
+  ASHLAR_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Session> session,
+      Session::Create(executable, {.arena_slack = kSlack, .window_slack = kSlack}));
   Tensors tensors;
   ASHLAR_RETURN_IF_ERROR(tensors.Bind(plan, *session));
   Device& device = *executable->planned().device;
   DeviceMemory& arena = session->arena();
+  StreamedWeights* const streamed = executable->streamed();
   for (const uint8_t pattern : kPatterns) {
     ASHLAR_RETURN_IF_ERROR(device.Fill(arena.data(), pattern, arena.bytes()));
     tensors.Fill(pattern);
+    if (streamed != nullptr) ASHLAR_RETURN_IF_ERROR(streamed->Fill(pattern));
     ASHLAR_RETURN_IF_ERROR(session->Run());
     ASHLAR_ASSIGN_OR_RETURN(const int64_t highest,
                             HighestChangedOn(device, arena.data(), arena.bytes(), pattern));
     measured.arena = std::max(measured.arena, highest);
+    if (streamed != nullptr) {
+      ASHLAR_ASSIGN_OR_RETURN(const int64_t window, streamed->Highest(pattern));
+      measured.weights = std::max(measured.weights, window);
+    }
     tensors.RaiseHighest(pattern);
   }
   measured.output = tensors.highest();

@@ -57,7 +57,11 @@ class Memory(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Bytes up to the highest byte that runs wrote; `weights` is -1 if they were packed before."""
+    """Bytes up to the highest byte that runs wrote.
+
+    `weights` is -1 if a session had packed them before, 0 if the file has them packed; of streamed
+    weights it is that byte of the window.
+    """
     arena: int
     weights: int
     output: int

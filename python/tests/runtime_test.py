@@ -517,6 +517,11 @@ class RuntimeTest(support.ModelTest):
         plan = model.plan(threads=1, weights_budget=caught.exception.smallest)
         self.assertLessEqual(plan.memory.weights, caught.exception.smallest)
         self.assertLess(caught.exception.smallest, whole.memory.weights)
+        self.assertGreater(plan.memory.predicted_ms, whole.memory.predicted_ms, "with reads")
+        measured = plan.verify()  # regression: of a window it was 0
+        self.assertTrue(measured.ok)
+        self.assertLessEqual(measured.weights, plan.memory.weights)
+        self.assertGreater(measured.weights, plan.memory.weights - 64)
         np.testing.assert_array_equal(plan.session()(self.x), whole.session()(self.x))
 
     def test_streamed_models_share_one_window(self):

@@ -520,11 +520,13 @@ ASHLAR_API ashlar_status ashlar_training_resume(ashlar_training* training, const
 ASHLAR_API ashlar_status ashlar_training_save(const ashlar_training* training, const char* path);
 
 /* The bytes that runs really touch, measured in a separate session on zeros, with guard patterns in
- * and after arena, weights and outputs. Takes the plan's memory once more. */
+ * and after arena, weights and outputs. Takes the plan's memory once more, except for the window of
+ * streamed weights: no plan that shares it may run meanwhile. */
 typedef struct ashlar_measured {
   size_t size;
   int64_t arena, weights, output; /* bytes up to the highest one written; weights are -1 if a
-                                     session had loaded them before */
+                                     session had packed them before, 0 if a file has them packed;
+                                     of streamed ones: in the window */
   int64_t
       heap_calls; /* of later runs; -1 if the program has no ashlar_heap_calls() to count them */
   int32_t ok;     /* 1: no value exceeds the plan, and heap_calls is not above 0 */
