@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "graph/status.h"
@@ -187,8 +188,13 @@ absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_opt
     ASHLAR_ASSIGN_OR_RETURN(target.comp_node, CompNode::Parse(options.device));
   }
   ASHLAR_ASSIGN_OR_RETURN(const OptionTexts texts, TextsOf(options));
-  ASHLAR_RETURN_IF_ERROR(SetOptions(texts, request, FieldOf));
-  ASHLAR_RETURN_IF_ERROR(CheckTogether(request, FieldOf));
+  // Names an option as the caller has written it.
+  const auto spell = [&](absl::string_view name) {
+    const bool dashed = options.more != nullptr && absl::StrContains(options.more, name);
+    return dashed ? std::string(name) : FieldOf(name);
+  };
+  ASHLAR_RETURN_IF_ERROR(SetOptions(texts, request, spell));
+  ASHLAR_RETURN_IF_ERROR(CheckTogether(request, spell));
   target.tuned_tiles = !texts.contains("tile") && !target.budget.has_value();
   if (options.kernel_record != nullptr && *options.kernel_record != '\0') {
     planning.record = RecordFor(options.kernel_record, target, Log);

@@ -469,7 +469,9 @@ TEST_F(PlanLibraryTest, TakesEveryOptionOfTheCommand) {
       {"tile=0-1:rows2 memory_budget=min", "memory_budget excludes tile"},
       {"total-budget=9MB", "total-budget"},
       {"max_extra_flops=0.1", "max_extra_flops requires memory_budget"},
-      {"planner=naive memory-budget=min", "planner naive with memory_budget: naive lets no two"},
+      {"planner=naive memory-budget=min", "planner naive with memory-budget: naive lets no two"},
+      {"weights-budget=1x", "weights-budget: "},
+      {"weights_budget=1x", "weights_budget: "},
       {"allow_tf32", "allow_tf32 has no effect: cpu0:0 computes in fp32 only"},
   };
   for (const auto& [more, message] : kRefused) {
