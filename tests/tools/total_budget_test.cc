@@ -259,6 +259,10 @@ TEST_F(TotalBudgetTest, WhatDoesNotFitEndsWithBothNumbers) {
   // Below what every plan takes, tiles are not searched for.
   const json impossible = Document(absl::StrCat("plan r18.ash --total-budget 20MiB", kQuick), 3);
   EXPECT_FALSE(impossible["total"]["fits"]);
+  // Regression: the document of `plan` did not say that it is a refusal.
+  EXPECT_EQ(impossible["exit_code"], 3);
+  EXPECT_THAT(impossible["error"].get<std::string>(),
+              HasSubstr("--total-budget is 20971520 bytes"));
   const int64_t bound = impossible["total"]["least_bytes"].get<int64_t>();
   const json least = Document(absl::StrCat("plan r18.ash --total-budget ", bound, kQuick), 3);
   EXPECT_FALSE(least["total"]["fits"]);

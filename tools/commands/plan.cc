@@ -295,8 +295,10 @@ class PlanCommand final : public PlanOptions {
       }
     }
     document["chunks"] = ChunksDocument(planned);
-    // Nobody should run a plan that is not the one asked for.
-    if (!fits.ok()) planned.plan_text.clear();
+    if (!fits.ok()) {
+      AddRefusal(fits, document);
+      planned.plan_text.clear();  // nobody should run a plan that is not the one asked for
+    }
     ASHLAR_RETURN_IF_ERROR(Show(planned, table, std::move(document), console));
     return fits;
   }
@@ -494,9 +496,20 @@ class PlanCommand final : public PlanOptions {
                                                                    compare_, limits(), console));
     }
     if (buffers_) document["plan"] = PlanDocument(planned.viewed.front());
+    const absl::Status fits = CheckCapacity(planned.result);
+    if (!fits.ok()) AddRefusal(fits, document);
     ASHLAR_RETURN_IF_ERROR(console.Write(document));
-    if (!capacity() || planned.result.plan.arena <= *capacity()) return absl::OkStatus();
-    const memory::PlanResult& r = planned.result;
+    return fits;
+  }
+
+  // Says in the document that the command refuses, as in a document that has nothing else.
+  static void AddRefusal(const absl::Status& refused, Json& document) {
+    document["exit_code"] = static_cast<int>(ExitCodeOf(refused));
+    document["error"] = std::string(refused.message());
+  }
+
+  absl::Status CheckCapacity(const memory::PlanResult& r) const {
+    if (!capacity() || r.plan.arena <= *capacity()) return absl::OkStatus();
     const int64_t least = std::max(r.lower_bound, r.plan.proven_bound);
     return WithExitCode(
         absl::ResourceExhaustedError(absl::StrCat(
