@@ -72,8 +72,13 @@ absl::Status FileMapping::Load(const void* data, int64_t bytes) const {
       errno != EFAULT) {
     return absl::OkStatus();
   }
+  return CannotRead(data, bytes);
+}
+
+absl::Status FileMapping::CannotRead(const void* data, int64_t bytes) const {
   return DamagedFile(absl::DataLossError(absl::StrCat(
-      path_, ": ", bytes, " bytes at offset ", at - reinterpret_cast<uintptr_t>(data_),
+      path_, ": ", bytes, " bytes at offset ",
+      static_cast<const char*>(data) - static_cast<const char*>(data_),
       ": cannot be read: the disk reports an error, or the file was shortened while it was read")));
 }
 

@@ -33,6 +33,8 @@ class FileMapping {
   // Brings bytes into memory, so that reading them soon is no signal. If they cannot be read,
   // DataLoss with kDamagedFile, which names the file. Does nothing before Linux 5.14.
   absl::Status Load(const void* data, int64_t bytes) const;
+  // Returns the error of bytes that cannot be read.
+  absl::Status CannotRead(const void* data, int64_t bytes) const;
 
   const std::string& path() const { return path_; }
 

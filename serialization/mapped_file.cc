@@ -42,10 +42,14 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Map(int fd, const 
                                : absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot map"));
     }
   }
-  close(fd);
-  if (!status.ok()) return status;
-  return std::shared_ptr<const MappedFile>(new MappedFile(data, path, StampOf(info)));
+  if (!status.ok()) {
+    close(fd);
+    return status;
+  }
+  return std::shared_ptr<const MappedFile>(new MappedFile(fd, data, path, StampOf(info)));
 }
+
+MappedFile::~MappedFile() { close(file_); }
 
 absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::OpenLoaded(const std::string& path) {
   ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, Open(path));
@@ -58,6 +62,18 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::OpenLoaded(const s
     file->DropResidentPages(piece.data(), bytes);
   }
   return file;
+}
+
+absl::Status MappedFile::Read(const void* data, int64_t bytes, void* to) const {
+  const std::ptrdiff_t offset = static_cast<const uint8_t*>(data) - this->bytes().data();
+  for (int64_t done = 0; done < bytes;) {
+    const ssize_t got = pread(file_, static_cast<uint8_t*>(to) + done,
+                              static_cast<size_t>(bytes - done), offset + done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return mapping_.CannotRead(data, bytes);
+    done += got;
+  }
+  return absl::OkStatus();
 }
 
 void MappedFile::DropResidentPages() const {

@@ -20,8 +20,9 @@ class MappedFile {
   // The same for a file that is read at once: loads all bytes, of which a megabyte is resident at
   // once, so that reading them is no signal.
   static absl::StatusOr<std::shared_ptr<const MappedFile>> OpenLoaded(const std::string& path);
-  // Maps an open descriptor, and closes it in any case. Errors name `path`.
+  // Maps an open descriptor, and takes it over. Errors name `path`.
   static absl::StatusOr<std::shared_ptr<const MappedFile>> Map(int fd, const std::string& path);
+  ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
@@ -35,6 +36,10 @@ class MappedFile {
   // Brings bytes of the file into memory before they are read: see FileMapping.
   absl::Status Load(const void* data, int64_t bytes) const { return mapping_.Load(data, bytes); }
 
+  // Copies bytes of the file without mapping their pages: of a file that is cached in large pieces
+  // the system maps megabytes around each byte that is read. Errors as Load.
+  absl::Status Read(const void* data, int64_t bytes, void* to) const;
+
   // Removes the pages from the process's resident set. Reading them loads them from the file again.
   void DropResidentPages() const;
   // The same for the pages of `bytes` bytes at `data`; does nothing if they are not part of this
@@ -42,8 +47,9 @@ class MappedFile {
   void DropResidentPages(const void* data, int64_t bytes) const;
 
  private:
-  MappedFile(const void* data, const std::string& path, const FileStamp& stamp)
-      : mapping_(data, stamp[2], path), stamp_(stamp) {}
+  MappedFile(int file, const void* data, const std::string& path, const FileStamp& stamp)
+      : file_(file), mapping_(data, stamp[2], path), stamp_(stamp) {}
+  const int file_;
   const FileMapping mapping_;
   const FileStamp stamp_;
 };

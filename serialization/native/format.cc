@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <vector>
 
 #include "graph/status.h"
 #include "serialization/checksum.h"
@@ -98,17 +99,17 @@ bool HasNativeMagic(absl::Span<const uint8_t> bytes) {
          std::equal(std::begin(kMagic), std::end(kMagic), bytes.begin());
 }
 
-absl::StatusOr<NativeHeader> DecodeHeader(absl::Span<const uint8_t> file) {
-  if (!HasNativeMagic(file)) {
-    return Reject("not an Ashlar model (.ash): ", file.size(), " bytes, wrong magic number");
+absl::StatusOr<NativeHeader> DecodeHeader(absl::Span<const uint8_t> front, uint64_t file_bytes) {
+  if (!HasNativeMagic(front)) {
+    return Reject("not an Ashlar model (.ash): ", file_bytes, " bytes, wrong magic number");
   }
-  ASHLAR_ASSIGN_OR_RETURN(const RawHeader raw, ReadHeader(file));
+  ASHLAR_ASSIGN_OR_RETURN(const RawHeader raw, ReadHeader(front));
   const NativeHeader header = {raw.file_bytes,     raw.graph_offset,   raw.graph_bytes,
                                raw.weights_offset, raw.weights_bytes,  raw.packed_offset,
                                raw.graph_checksum, raw.index_checksum, raw.version > 1};
-  if (header.file_bytes != file.size()) {
-    return Reject("file has ", file.size(), " bytes, its header says ", header.file_bytes,
-                  file.size() < header.file_bytes ? " (truncated?)" : "");
+  if (header.file_bytes != file_bytes) {
+    return Reject("file has ", file_bytes, " bytes, its header says ", header.file_bytes,
+                  file_bytes < header.file_bytes ? " (truncated?)" : "");
   }
   uint64_t graph_end = 0, weights_end = 0;
   if (header.graph_offset != raw.header_bytes ||
@@ -137,10 +138,10 @@ absl::StatusOr<NativeHeader> DecodeHeader(absl::Span<const uint8_t> file) {
   return header;
 }
 
-absl::StatusOr<PackedHeader> DecodePackedHeader(absl::Span<const uint8_t> file,
+absl::StatusOr<PackedHeader> DecodePackedHeader(absl::Span<const uint8_t> section,
                                                 const NativeHeader& header) {
   PackedHeader packed;
-  std::memcpy(&packed, file.data() + header.packed_offset, sizeof(packed));
+  std::memcpy(&packed, section.data(), sizeof(packed));
   const uint64_t index = header.packed_offset + sizeof(packed);
   if ((!header.has_checksums && packed.pool_checksum != 0) ||
       packed.index_bytes > header.file_bytes - index ||
@@ -162,14 +163,14 @@ absl::Status CheckSection(absl::string_view what, absl::Span<const uint8_t> sect
 
 absl::Status CheckMappedSection(absl::string_view what, absl::Span<const uint8_t> section,
                                 uint64_t checksum, const MappedFile& file) {
-  constexpr size_t kPiece = 1 << 20;
+  constexpr size_t kPiece = 256 << 10;
+  std::vector<uint8_t> copy(std::min(kPiece, section.size()));
   RunningChecksum made;
   for (size_t at = 0; at < section.size(); at += kPiece) {
     const absl::Span<const uint8_t> piece = section.subspan(at, kPiece);
-    const auto bytes = static_cast<int64_t>(piece.size());
-    ASHLAR_RETURN_IF_ERROR(file.Load(piece.data(), bytes));
-    made.Add(piece.data(), piece.size());
-    file.DropResidentPages(piece.data(), bytes);
+    ASHLAR_RETURN_IF_ERROR(
+        file.Read(piece.data(), static_cast<int64_t>(piece.size()), copy.data()));
+    made.Add(copy.data(), piece.size());
   }
   return CompareChecksums(what, section, made.Value(), checksum);
 }

@@ -59,18 +59,19 @@ std::array<uint8_t, kNativeHeaderBytes> EncodeHeader(const NativeHeader& header)
 // Whether the bytes begin with this format's magic number.
 bool HasNativeMagic(absl::Span<const uint8_t> bytes);
 
-// Returns InvalidArgument unless `file` (all of it) begins with an undamaged header whose sections
-// lie inside the file, in order and aligned.
-absl::StatusOr<NativeHeader> DecodeHeader(absl::Span<const uint8_t> file);
+// Returns InvalidArgument unless a file of `file_bytes` bytes begins with an undamaged header whose
+// sections lie inside the file, in order and aligned. `front`: its first bytes, at least
+// kNativeHeaderBytes of them or all.
+absl::StatusOr<NativeHeader> DecodeHeader(absl::Span<const uint8_t> front, uint64_t file_bytes);
 
-// The same for the packed section of a file that has one.
-absl::StatusOr<PackedHeader> DecodePackedHeader(absl::Span<const uint8_t> file,
+// The same for the packed section of a file that has one, of which `section` holds the header.
+absl::StatusOr<PackedHeader> DecodePackedHeader(absl::Span<const uint8_t> section,
                                                 const NativeHeader& header);
 
 // Returns InvalidArgument, naming `what`, unless the section matches its checksum.
 absl::Status CheckSection(absl::string_view what, absl::Span<const uint8_t> section,
                           uint64_t checksum);
-// The same for a mapped file; keeps at most a megabyte of it resident at once.
+// The same for a part of a mapped file, none of whose pages become resident.
 absl::Status CheckMappedSection(absl::string_view what, absl::Span<const uint8_t> section,
                                 uint64_t checksum, const MappedFile& file);
 

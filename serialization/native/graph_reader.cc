@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -183,16 +184,21 @@ class GraphReader {
                     ", expected inside the weights section of ", weights_.size(),
                     " bytes at a multiple of ", kWeightAlignment);
     }
+    const uint8_t* const data = weights_.data() + offset;
     if (bytes <= kMostSizesBytes) {
-      // Inference reads it soon, or never. The system maps pages around it, too.
-      if (file_ != nullptr && ++loaded_ % kLoadedTogether == 0) {
-        file_->DropResidentPages(weights_.data(), static_cast<int64_t>(weights_.size()));
-      }
-      ASHLAR_RETURN_IF_ERROR(LoadIfMapped(weights_.data() + offset, static_cast<int64_t>(bytes)));
+      // Inference reads it soon, or never. A mapped file's pages are only cached here, because the
+      // system may map megabytes around them, too.
+      const auto count = static_cast<int64_t>(bytes);
+      ASHLAR_RETURN_IF_ERROR(file_ == nullptr ? LoadIfMapped(data, count)
+                                              : file_->Read(data, count, read_.get()));
     }
-    const HostTensor value =
-        HostTensor::Borrow(type.dtype, type.shape, owner_, weights_.data() + offset)
-            .As(type.dtype, type.quantization);
+    HostTensor value = HostTensor::Borrow(type.dtype, type.shape, owner_, data);
+    if (file_ != nullptr && bytes <= kMostCopied && IsInteger(type.dtype)) {
+      // Shapes and indices: planning reads them, too.
+      value = HostTensor::Zeros(type.dtype, type.shape);
+      std::memcpy(value.mutable_raw(), read_.get(), bytes);
+    }
+    value = value.As(type.dtype, type.quantization);
     return state ? Operators().MakeState(value) : Operators().MakeConstant(value);
   }
 
@@ -297,14 +303,14 @@ class GraphReader {
   }
 
   static constexpr int kWorkspace = -1;
-  static constexpr int kLoadedTogether = 16;  // constants whose pages may be resident at once
+  static constexpr uint64_t kMostCopied = 64;  // bytes of a value
 
   int64_t unread_bytes_;
   std::vector<int> vars_;          // by index in the file: var of the graph, or kWorkspace
   bool pooled_constants_ = false;  // constants may lack values
   absl::Span<const uint8_t> weights_;
   const MappedFile* file_;
-  int loaded_ = 0;
+  std::unique_ptr<uint8_t[]> read_ = std::make_unique<uint8_t[]>(kMostSizesBytes);
   std::shared_ptr<const void> owner_;
 };
 

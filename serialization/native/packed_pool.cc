@@ -7,6 +7,7 @@
 #include "serialization/checksum.h"
 #include "serialization/file_reader.h"
 #include "serialization/native/format.h"
+#include "serialization/native/section.h"
 
 namespace ashlar {
 namespace {
@@ -59,8 +60,9 @@ class PackedPool final : public WeightSource {
 
 absl::StatusOr<std::shared_ptr<const WeightSource>> OpenPackedPool(const ModelFile& file) {
   const absl::Span<const uint8_t> bytes = file.mapping->bytes();
-  ASHLAR_ASSIGN_OR_RETURN(const NativeHeader header, DecodeHeader(bytes));
-  ASHLAR_ASSIGN_OR_RETURN(const PackedHeader packed, DecodePackedHeader(bytes, header));
+  ASHLAR_ASSIGN_OR_RETURN(const NativeHeader header, HeaderOf(bytes, file.mapping.get()));
+  ASHLAR_ASSIGN_OR_RETURN(const PackedHeader packed,
+                          PackedHeaderOf(bytes, header, file.mapping.get()));
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<const FileReader> reader, FileReader::Open(file.name));
   ASHLAR_ASSIGN_OR_RETURN(const FileStamp stamp, reader->Stamp());
   if (stamp != file.mapping->stamp()) {

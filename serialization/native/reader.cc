@@ -8,6 +8,7 @@
 #include "graph/status.h"
 #include "serialization/native/format.h"
 #include "serialization/native/graph_reader.h"
+#include "serialization/native/section.h"
 #include "serialization/reject.h"
 
 namespace ashlar {
@@ -40,20 +41,14 @@ std::vector<FixedAxis> FixedAxesOf(const fbs::Model& model) {
   return axes;
 }
 
-// `file` holds the bytes; null if the caller does.
-absl::Status LoadSection(const MappedFile* file, absl::Span<const uint8_t> section) {
-  return file == nullptr ? absl::OkStatus()
-                         : file->Load(section.data(), static_cast<int64_t>(section.size()));
-}
-
 absl::StatusOr<Graph> Read(absl::Span<const uint8_t> bytes, const MappedFile* file,
                            std::shared_ptr<const void> owner, NativeHeader* header,
                            std::vector<FixedAxis>* fixed) {
-  ASHLAR_RETURN_IF_ERROR(LoadSection(file, bytes.subspan(0, kNativeHeaderBytes)));
-  ASHLAR_ASSIGN_OR_RETURN(*header, DecodeHeader(bytes));
-  const absl::Span<const uint8_t> section =
-      bytes.subspan(header->graph_offset, header->graph_bytes);
-  ASHLAR_RETURN_IF_ERROR(LoadSection(file, section));
+  ASHLAR_ASSIGN_OR_RETURN(*header, HeaderOf(bytes, file));
+  ASHLAR_ASSIGN_OR_RETURN(
+      const Section graph_section,
+      Section::Load(bytes.subspan(header->graph_offset, header->graph_bytes), file));
+  const absl::Span<const uint8_t> section = graph_section.bytes();
   ASHLAR_ASSIGN_OR_RETURN(const fbs::Model* const model,
                           VerifiedRoot<fbs::Model>(section, "graph section"));
   absl::StatusOr<Graph> graph =
@@ -94,13 +89,12 @@ absl::Span<const uint8_t> PackedFront(absl::Span<const uint8_t> bytes, const Nat
 absl::StatusOr<std::optional<PackedModel>> ReadPacked(absl::Span<const uint8_t> bytes,
                                                       const MappedFile* file,
                                                       std::shared_ptr<const void> owner) {
-  ASHLAR_ASSIGN_OR_RETURN(const NativeHeader header, DecodeHeader(bytes));
+  ASHLAR_ASSIGN_OR_RETURN(const NativeHeader header, HeaderOf(bytes, file));
   if (header.packed_offset == 0) return std::optional<PackedModel>();
-  ASHLAR_RETURN_IF_ERROR(
-      LoadSection(file, bytes.subspan(header.packed_offset, sizeof(PackedHeader))));
-  ASHLAR_ASSIGN_OR_RETURN(const PackedHeader packed_header, DecodePackedHeader(bytes, header));
-  const absl::Span<const uint8_t> front = PackedFront(bytes, header, packed_header);
-  ASHLAR_RETURN_IF_ERROR(LoadSection(file, front));
+  ASHLAR_ASSIGN_OR_RETURN(const PackedHeader packed_header, PackedHeaderOf(bytes, header, file));
+  ASHLAR_ASSIGN_OR_RETURN(const Section section,
+                          Section::Load(PackedFront(bytes, header, packed_header), file));
+  const absl::Span<const uint8_t> front = section.bytes();
   const absl::Span<const uint8_t> index = front.subspan(sizeof(packed_header));
   ASHLAR_ASSIGN_OR_RETURN(const fbs::Packed* const root,
                           VerifiedRoot<fbs::Packed>(index, "packed section's index"));
@@ -164,9 +158,12 @@ absl::StatusOr<Graph> ReadModelFromBytes(absl::Span<const uint8_t> bytes,
 ConstantChecksums RecordedChecksums(const ModelFile& file) {
   ConstantChecksums checksums;
   const absl::Span<const uint8_t> bytes = file.mapping->bytes();
-  const absl::StatusOr<NativeHeader> header = DecodeHeader(bytes);
+  const absl::StatusOr<NativeHeader> header = HeaderOf(bytes, file.mapping.get());
   if (!header.ok() || !header->has_checksums) return checksums;
-  const fbs::Model& model = *flatbuffers::GetRoot<fbs::Model>(bytes.data() + header->graph_offset);
+  const absl::StatusOr<Section> section =
+      Section::Load(bytes.subspan(header->graph_offset, header->graph_bytes), file.mapping.get());
+  if (!section.ok()) return checksums;
+  const fbs::Model& model = *flatbuffers::GetRoot<fbs::Model>(section->bytes().data());
   for (const fbs::Node* node : *model.nodes()) {
     const fbs::Extent* const value = node->value();
     if (value == nullptr || value->bytes() == 0) continue;  // no constant begins there
@@ -176,28 +173,34 @@ ConstantChecksums RecordedChecksums(const ModelFile& file) {
 }
 
 absl::Status CheckWeights(const ModelFile& file, const absl::flat_hash_set<const void*>& unread) {
-  const absl::Span<const uint8_t> bytes = file.mapping->bytes();
-  ASHLAR_ASSIGN_OR_RETURN(const NativeHeader header, DecodeHeader(bytes));
+  const MappedFile& mapping = *file.mapping;
+  const absl::Span<const uint8_t> bytes = mapping.bytes();
+  ASHLAR_ASSIGN_OR_RETURN(const NativeHeader header, HeaderOf(bytes, &mapping));
   if (!header.has_checksums) return absl::OkStatus();
-  return Named(file.name,
-               CheckConstants(*flatbuffers::GetRoot<fbs::Model>(bytes.data() + header.graph_offset),
-                              bytes.subspan(header.weights_offset, header.weights_bytes),
-                              *file.mapping, unread));
+  ASHLAR_ASSIGN_OR_RETURN(
+      const Section section,
+      Section::Load(bytes.subspan(header.graph_offset, header.graph_bytes), &mapping));
+  return Named(file.name, CheckConstants(*flatbuffers::GetRoot<fbs::Model>(section.bytes().data()),
+                                         bytes.subspan(header.weights_offset, header.weights_bytes),
+                                         mapping, unread));
 }
 
 absl::Status CheckPackedWeights(const ModelFile& file) {
-  const absl::Span<const uint8_t> bytes = file.mapping->bytes();
-  ASHLAR_ASSIGN_OR_RETURN(const NativeHeader header, DecodeHeader(bytes));
+  const MappedFile& mapping = *file.mapping;
+  const absl::Span<const uint8_t> bytes = mapping.bytes();
+  ASHLAR_ASSIGN_OR_RETURN(const NativeHeader header, HeaderOf(bytes, &mapping));
   if (!header.has_checksums || header.packed_offset == 0) return absl::OkStatus();
-  ASHLAR_ASSIGN_OR_RETURN(const PackedHeader packed, DecodePackedHeader(bytes, header));
-  const uint8_t* const index = PackedFront(bytes, header, packed).data() + sizeof(packed);
-  ASHLAR_RETURN_IF_ERROR(Named(
-      file.name,
-      CheckConstants(*flatbuffers::GetRoot<fbs::Packed>(index)->model(),
-                     bytes.subspan(header.weights_offset, header.weights_bytes), *file.mapping)));
+  ASHLAR_ASSIGN_OR_RETURN(const PackedHeader packed, PackedHeaderOf(bytes, header, &mapping));
+  ASHLAR_ASSIGN_OR_RETURN(const Section section,
+                          Section::Load(PackedFront(bytes, header, packed), &mapping));
+  const uint8_t* const index = section.bytes().data() + sizeof(packed);
+  ASHLAR_RETURN_IF_ERROR(
+      Named(file.name,
+            CheckConstants(*flatbuffers::GetRoot<fbs::Packed>(index)->model(),
+                           bytes.subspan(header.weights_offset, header.weights_bytes), mapping)));
   return Named(file.name, CheckMappedSection("pool of packed weights",
                                              bytes.subspan(packed.pool_offset, packed.pool_bytes),
-                                             packed.pool_checksum, *file.mapping));
+                                             packed.pool_checksum, mapping));
 }
 
 absl::StatusOr<std::optional<PackedModel>> ReadPackedModel(const ModelFile& file) {

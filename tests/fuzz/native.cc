@@ -56,7 +56,7 @@ std::string Mutate(const std::string& file, std::mt19937_64& random) {
   const auto span = [](const std::string& text) {
     return absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(text.data()), text.size());
   };
-  absl::StatusOr<NativeHeader> header = DecodeHeader(span(file));
+  absl::StatusOr<NativeHeader> header = DecodeHeader(span(file), span(file).size());
   if (!header.ok() || !header->has_checksums) return WithChangedBytes(file, random);
   uint64_t packed_bytes = 0;  // of the header
   if (header->packed_offset != 0) {

@@ -19,7 +19,8 @@ class DamagedModelTest : public CommandTest {
     ASSERT_EQ(Ashlar("convert model.ash -o packed.ash --pack -q").exit_code, 0);
   }
   static NativeHeader HeaderOf(const std::string& file) {
-    return Value(DecodeHeader({reinterpret_cast<const uint8_t*>(file.data()), file.size()}));
+    return Value(
+        DecodeHeader({reinterpret_cast<const uint8_t*>(file.data()), file.size()}, file.size()));
   }
   // Writes a copy with one byte changed.
   static void WriteFlipped(const std::string& from, size_t at, const std::string& to) {

@@ -53,10 +53,13 @@ class PackedModelTest : public CommandTest {
                         [](const std::string& kernel) { return !kernel.empty(); });
   }
   static std::string File() { return CommandTest::Read("packed.ash"); }
-  static NativeHeader Header() { return Value(DecodeHeader(FileBytes(File()).bytes())); }
+  static NativeHeader Header() {
+    const FileBytes file(File());
+    return Value(DecodeHeader(file.bytes(), file.bytes().size()));
+  }
   static PackedHeader Packed() {
     const FileBytes file(File());
-    return Value(DecodePackedHeader(file.bytes(), Header()));
+    return Value(DecodePackedHeader(file.bytes().subspan(Header().packed_offset), Header()));
   }
   // Returns the file with correct checksums of its present contents, at its sections' present
   // places.

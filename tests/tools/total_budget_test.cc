@@ -1,10 +1,13 @@
 // --total-budget: all that a process takes, planned and measured, and the addresses that it needs.
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -177,8 +180,20 @@ TEST_F(TotalBudgetTest, ResNet50FitsAndVerifies) {
   }
 }
 
+// Makes the system cache a file anew, in pieces as large as it makes for who reads all of it.
+void CacheInLargePieces(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(file, 0);
+  fdatasync(file);  // pages that are not on the disk yet would stay
+  posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+  std::vector<char> piece(1 << 20);
+  while (read(file, piece.data(), piece.size()) > 0) continue;
+  close(file);
+}
+
 // The total of streamed weights was up to 1.7 times the measured one, because it counted pages that
-// are dropped before a run, and 64 KiB for each weight.
+// are dropped before a run, and 64 KiB for each weight. Regression: planning took 6 MiB more of a
+// file that was cached in pieces of 2 MiB, all of which are mapped if a byte is read.
 TEST_F(TotalBudgetTest, WhatIsPlannedIsNearWhatIsTaken) {
   if (kSanitized) GTEST_SKIP() << "sanitizers take memory of their own";
   const std::string pack = "convert r18.ash -o window.ash --pack --threads 2 -q";
@@ -189,6 +204,7 @@ TEST_F(TotalBudgetTest, WhatIsPlannedIsNearWhatIsTaken) {
         "window.ash --weights-budget 2MiB", "window.ash --weights-budget 8MiB",
         "window.ash --total-budget 20MB"}) {
     SCOPED_TRACE(options);
+    if (absl::StartsWith(options, "window")) CacheInLargePieces(Path("window.ash"));
     const json verified = Document(absl::StrCat("verify ", options, " --no-values"));
     const int64_t actual = verified["total"]["actual_bytes"];
     EXPECT_LE(actual, Total(verified));
