@@ -53,6 +53,14 @@ absl::StatusOr<std::shared_ptr<const Executable>> WithinTotal(
                                        : absl::FailedPreconditionError(message);
 }
 
+// Returns the total of a plan like this one that has all weights packed in memory, in their
+// smallest known forms.
+int64_t TotalInMemory(const PlannedGraph& planned, int64_t process_bytes) {
+  const MemoryNeed need = NeedOf(planned, process_bytes);
+  return std::max(LeastTotal(planned, process_bytes) - process_bytes + need.process + need.arena,
+                  PlanningBytes(planned, process_bytes, 0));
+}
+
 bool FitsTotal(const absl::StatusOr<std::unique_ptr<PlannedGraph>>& planned,
                const TotalBudget& total) {
   if (!planned.ok()) return !absl::IsResourceExhausted(planned.status());
@@ -139,12 +147,12 @@ absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request
   absl::StatusOr<std::shared_ptr<const Executable>> executable =
       Executable::FromPacked(packed, request);
   std::optional<int64_t> rest;
-  bool never = false;  // whether no plan with all weights in memory fits
+  bool stream = false;  // whether all weights fit in memory at most with a smaller arena
   if (const auto& total = request.target.total; total && executable.ok()) {
     const PlannedGraph& planned = (*executable)->planned();
     const MemoryNeed need = NeedOf(planned, total->process_bytes, /*in_file=*/true);
     rest = need.total() - need.planning - need.weights - need.file;
-    never = LeastTotal(planned, total->process_bytes) > total->bytes;
+    stream = TotalInMemory(planned, total->process_bytes) > total->bytes;
     executable = WithinTotal(*std::move(executable), request);
   }
   if (executable.ok()) {
@@ -160,7 +168,7 @@ absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request
                      AdviceToPack(packed, model.file.name, request)));
   }
   absl::Status refused;
-  if (never) {  // a refusal below names the other ways, too
+  if (stream) {  // a refusal below names the other ways, too
     auto streamed = StreamedWithinTotal(packed, request, *rest);
     if (streamed.ok()) {
       TellOfStreaming(note, model);
@@ -219,38 +227,14 @@ absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
       }
     } else {
       result.or_streamed =
-          "; `convert --pack --weights-budget SIZE` makes a file whose weights are streamed";
+          absl::StrCat("; `convert --pack --total-budget ", request.target.total->bytes,
+                       "` makes a file whose weights are streamed");
     }
     if (!planned.ok()) planned = RefuseTotal(planned.status(), result.or_streamed, need);
   }
   if (!planned.ok()) return OfModel(model.file.name, planned.status());
   result.planned = *std::move(planned);
   return result;
-}
-
-namespace {
-
-// Chooses the weights that a budget for them streams best.
-absl::Status PackForWindow(const Model& model, PlanRequest& request) {
-  absl::StatusOr<std::unique_ptr<PlannedGraph>> planned = PlanGraph(model.graph, request);
-  if (!planned.ok()) return OfModel(model.file.name, planned.status());
-  request = (*planned)->SettledRequest();
-  request.target.budget.reset();
-  request.target.weights_budget.reset();
-  return absl::OkStatus();
-}
-
-}  // namespace
-
-absl::StatusOr<PackedModel> PackModel(Model& model, PlanRequest request) {
-  request.target.tuned_tiles = false;  // which are for a number of threads, and files for any
-  ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
-  if (request.target.weights_budget) {
-    ASHLAR_RETURN_IF_ERROR(PackForWindow(model, request));
-  }
-  absl::StatusOr<std::unique_ptr<PlannedGraph>> planned = PlanGraph(model.graph, request);
-  if (!planned.ok()) return OfModel(model.file.name, planned.status());
-  return Executable::ToPacked(*std::move(planned), LettingGoOf(model));
 }
 
 }  // namespace ashlar

@@ -1,4 +1,4 @@
-// Plans and packs open models for programs.
+// Plans open models for programs.
 #ifndef ASHLAR_LIBRARY_PLAN_MODEL_H_
 #define ASHLAR_LIBRARY_PLAN_MODEL_H_
 
@@ -30,11 +30,6 @@ absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
 
 // Returns the packed part of the model's file that a plan may use; null if there is none.
 const PackedModel* PackedFor(const Model& model, const PlanTarget& target);
-
-// Computes the packed part of a file, with which loading packs nothing: the graph rewritten for the
-// request, and the weights in the layout of the kernels, packed from the plain ones. Errors are
-// UsePlainWeights's and Executable::Compile's.
-absl::StatusOr<PackedModel> PackModel(Model& model, PlanRequest request);
 
 }  // namespace ashlar
 

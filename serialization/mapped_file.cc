@@ -76,6 +76,16 @@ absl::Status MappedFile::Read(const void* data, int64_t bytes, void* to) const {
   return absl::OkStatus();
 }
 
+absl::Status MappedFile::Cache(const void* data, int64_t bytes) const {
+  char copy[4096];
+  for (int64_t done = 0; done < bytes;) {
+    const auto piece = std::min<int64_t>(bytes - done, sizeof(copy));
+    ASHLAR_RETURN_IF_ERROR(Read(static_cast<const char*>(data) + done, piece, copy));
+    done += piece;
+  }
+  return absl::OkStatus();
+}
+
 void MappedFile::DropResidentPages() const {
   // Nothing is lost, because the mapping is private and never written.
   if (mapping_.bytes() == 0) return;

@@ -39,6 +39,9 @@ class MappedFile {
   // Copies bytes of the file without mapping their pages: of a file that is cached in large pieces
   // the system maps megabytes around each byte that is read. Errors as Load.
   absl::Status Read(const void* data, int64_t bytes, void* to) const;
+  // Brings bytes into the system's cache: reading them in the mapping is no signal unless the file
+  // is shortened. Errors as Load.
+  absl::Status Cache(const void* data, int64_t bytes) const;
 
   // Removes the pages from the process's resident set. Reading them loads them from the file again.
   void DropResidentPages() const;

@@ -11,6 +11,7 @@
 #include "graph/status.h"
 #include "library/channels_last.h"
 #include "library/join_models.h"
+#include "library/pack_model.h"
 #include "library/pixel_input.h"
 #include "library/shape_family.h"
 #include "library/state_links.h"
@@ -242,6 +243,10 @@ absl::Status PlanFileError(const absl::Status& status) {
 
 absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request, Console& console) {
   return PlanModel(std::move(model), request, NotesTo(console));
+}
+
+absl::StatusOr<PackedModel> PackModel(Model& model, const PlanRequest& request, Console& console) {
+  return PackModel(model, request, NotesTo(console));
 }
 
 MemoryNeed NeedOf(const PlannedModel& model) {

@@ -26,6 +26,7 @@ absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console,
 absl::Status PlanFileError(const absl::Status& status);
 
 absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request, Console& console);
+absl::StatusOr<PackedModel> PackModel(Model& model, const PlanRequest& request, Console& console);
 
 // Returns the memory of the process that runs the model.
 MemoryNeed NeedOf(const PlannedModel& model);

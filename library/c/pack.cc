@@ -4,7 +4,7 @@
 #include "library/c/border.h"
 #include "library/c/objects.h"
 #include "library/c/plan_options.h"
-#include "library/plan_model.h"
+#include "library/pack_model.h"
 #include "serialization/native/writer.h"
 
 namespace ashlar::c {
@@ -25,7 +25,7 @@ absl::Status Pack(const ashlar_model& model, const ashlar_plan_options& options,
     return InvalidArgument(
         absl::StrCat("device ", options.device, ": weights are packed for the host"));
   }
-  ASHLAR_ASSIGN_OR_RETURN(const PackedModel packed, PackModel(source, request));
+  ASHLAR_ASSIGN_OR_RETURN(const PackedModel packed, PackModel(source, request, /*note=*/nullptr));
   return WithStatus(WriteModel(source.graph, packed, path, FileAxesOf(source), LettingGoOf(source)),
                     ASHLAR_INVALID_ARGUMENT);
 }

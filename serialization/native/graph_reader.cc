@@ -190,13 +190,13 @@ class GraphReader {
       // system may map megabytes around them, too.
       const auto count = static_cast<int64_t>(bytes);
       ASHLAR_RETURN_IF_ERROR(file_ == nullptr ? LoadIfMapped(data, count)
-                                              : file_->Read(data, count, read_.get()));
+                                              : file_->Cache(data, count));
     }
     HostTensor value = HostTensor::Borrow(type.dtype, type.shape, owner_, data);
     if (file_ != nullptr && bytes <= kMostCopied && IsInteger(type.dtype)) {
       // Shapes and indices: planning reads them, too.
       value = HostTensor::Zeros(type.dtype, type.shape);
-      std::memcpy(value.mutable_raw(), read_.get(), bytes);
+      ASHLAR_RETURN_IF_ERROR(file_->Read(data, static_cast<int64_t>(bytes), value.mutable_raw()));
     }
     value = value.As(type.dtype, type.quantization);
     return state ? Operators().MakeState(value) : Operators().MakeConstant(value);
@@ -310,7 +310,6 @@ class GraphReader {
   bool pooled_constants_ = false;  // constants may lack values
   absl::Span<const uint8_t> weights_;
   const MappedFile* file_;
-  std::unique_ptr<uint8_t[]> read_ = std::make_unique<uint8_t[]>(kMostSizesBytes);
   std::shared_ptr<const void> owner_;
 };
 

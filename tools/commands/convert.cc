@@ -85,8 +85,9 @@ class ConvertCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kPlain));
     console.Progress("packing weights");
     const ExecutionFlags execution = Execution();
-    ASHLAR_ASSIGN_OR_RETURN(const PackedModel packed,
-                            PackModel(model, ToPlanRequest(execution, planning_, console)));
+    ASHLAR_ASSIGN_OR_RETURN(
+        const PackedModel packed,
+        PackModel(model, ToPlanRequest(execution, planning_, console), console));
     console.Progress(absl::StrCat("writing ", output_));
     ASHLAR_RETURN_IF_ERROR(
         WriteModel(model.graph, packed, output_, FileAxesOf(model), LettingGoOf(model)));

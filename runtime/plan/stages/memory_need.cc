@@ -26,7 +26,7 @@ constexpr int64_t kSearchLeaves = 1 << 20, kNextSearchLeaves = 3 << 20;
 // - kPlanningNode: by node, the heap of the model's graph and its rewrites, and code for it;
 // - kOrdering, kOrderingNode: the same before the order of the nodes is searched for;
 // - kAround: for each constant that is read, the pages of the file that the system maps around it.
-constexpr int64_t kStarting = 4650 << 10, kPlanning = 3550 << 10, kPlanningNode = 6 << 10;
+constexpr int64_t kStarting = 4650 << 10, kPlanning = 4000 << 10, kPlanningNode = 6 << 10;
 constexpr int64_t kOrdering = 3050 << 10, kOrderingNode = 1 << 10;
 constexpr int64_t kAround = 36 << 10;
 // Bytes of plans made at the same time, with an exact search for the best.
