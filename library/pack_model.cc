@@ -63,7 +63,12 @@ class TotalPacker {
       if (arena <= 0 || arena >= need.arena) continue;
       PlanRequest tiled = request_;
       tiled.target.budget = MemoryBudget{arena};
-      absl::StatusOr<Planned> smaller = Beside(rest + arena, tiled);
+      const absl::StatusOr<Planned> found = PlanGraph(graph_, tiled);
+      if (absl::IsResourceExhausted(found.status())) continue;
+      ASHLAR_RETURN_IF_ERROR(found.status());
+      tiled = (*found)->SettledRequest();
+      tiled.target.budget.reset();
+      absl::StatusOr<Planned> smaller = Beside(rest + (*found)->plan.plan.arena, tiled);
       if (smaller.ok() || !absl::IsResourceExhausted(smaller.status())) return smaller;
     }
     if (planned.ok() || !absl::IsResourceExhausted(planned.status())) return planned;
@@ -88,7 +93,7 @@ class TotalPacker {
           request = asked;
           continue;
         }
-        if (rest + *least > total_.bytes) {  // of the arena, or of the window
+        if (rest + *least > total_.bytes) {
           least_ = std::min(least_, std::max(rest + *least, planning_));
           return planned.status();
         }
@@ -96,9 +101,6 @@ class TotalPacker {
         continue;
       }
       ASHLAR_RETURN_IF_ERROR(planned.status());
-      // The file's plan has its tiles without a search.
-      (*planned)->request.target.budget.reset();
-      (*planned)->searched = 0;
       const MemoryNeed need = Need(**planned);
       if (need.total() <= total_.bytes) return planned;
       least_ = std::min(least_, need.total());
@@ -140,14 +142,15 @@ absl::StatusOr<PlanRequest> SettledForTotal(const Graph& graph, const PlanReques
 absl::StatusOr<PackedModel> PackModel(Model& model, PlanRequest request, const NoteListener& note) {
   request.target.tuned_tiles = false;  // which are for a number of threads, and files for any
   ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
-  if (request.target.weights_budget) {
+  const bool has_window = request.target.weights_budget.has_value();
+  if (has_window) {
     absl::StatusOr<PlanRequest> settled = SettledForWindow(model.graph, request);
     if (!settled.ok()) return OfModel(model, settled.status());
     request = *std::move(settled);
     request.target.weights_budget.reset();
   }
   absl::StatusOr<Planned> planned = PlanGraph(model.graph, request);
-  if (request.target.total && absl::IsResourceExhausted(planned.status())) {
+  if (request.target.total && !has_window && absl::IsResourceExhausted(planned.status())) {
     absl::StatusOr<PlanRequest> settled = SettledForTotal(model.graph, request, note);
     if (const std::optional<int64_t> streamed = NeededBytes(settled.status())) {
       planned = DoesNotFit(absl::StrCat(planned.status().message(), settled.status().message()),

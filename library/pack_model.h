@@ -13,7 +13,8 @@ namespace ashlar {
 // request, and the weights in the layout of the kernels, packed from the plain ones. If a budget
 // for the total is too small for all weights, they are packed to be streamed within it, in panels
 // that fit the window that is left, and in tiles if the arena leaves too little; a note says how.
-// Errors are UsePlainWeights's and Executable::Compile's.
+// ResourceExhausted, naming the least bytes that were found, if nothing fits; other errors are
+// UsePlainWeights's and Executable::Compile's.
 absl::StatusOr<PackedModel> PackModel(Model& model, PlanRequest request, const NoteListener& note);
 
 }  // namespace ashlar

@@ -147,7 +147,7 @@ absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request
   absl::StatusOr<std::shared_ptr<const Executable>> executable =
       Executable::FromPacked(packed, request);
   std::optional<int64_t> rest;
-  bool stream = false;  // whether all weights fit in memory at most with a smaller arena
+  bool stream = false;  // whether all weights and the untiled arena do not fit together
   if (const auto& total = request.target.total; total && executable.ok()) {
     const PlannedGraph& planned = (*executable)->planned();
     const MemoryNeed need = NeedOf(planned, total->process_bytes, /*in_file=*/true);
@@ -228,7 +228,7 @@ absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
     } else {
       result.or_streamed =
           absl::StrCat("; `convert --pack --total-budget ", request.target.total->bytes,
-                       "` makes a file whose weights are streamed");
+                       "` may make a file whose weights are streamed");
     }
     if (!planned.ok()) planned = RefuseTotal(planned.status(), result.or_streamed, need);
   }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstring>
 
 #include "graph/host_memory.h"
 #include "graph/status.h"
@@ -24,10 +25,15 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::st
   // O_NONBLOCK: opening a FIFO must not wait for a writer.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot open"));
-  return Map(fd, path);
+  return Map(fd, path, /*keep=*/true);
 }
 
 absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Map(int fd, const std::string& path) {
+  return Map(fd, path, /*keep=*/false);
+}
+
+absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Map(int fd, const std::string& path,
+                                                                  bool keep) {
   struct stat info;
   absl::Status status;
   void* data = nullptr;
@@ -42,14 +48,17 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Map(int fd, const 
                                : absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot map"));
     }
   }
-  if (!status.ok()) {
+  if (!keep || !status.ok()) {
     close(fd);
-    return status;
+    fd = -1;
   }
+  if (!status.ok()) return status;
   return std::shared_ptr<const MappedFile>(new MappedFile(fd, data, path, StampOf(info)));
 }
 
-MappedFile::~MappedFile() { close(file_); }
+MappedFile::~MappedFile() {
+  if (file_ >= 0) close(file_);
+}
 
 absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::OpenLoaded(const std::string& path) {
   ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, Open(path));
@@ -65,6 +74,11 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::OpenLoaded(const s
 }
 
 absl::Status MappedFile::Read(const void* data, int64_t bytes, void* to) const {
+  if (file_ < 0) {
+    ASHLAR_RETURN_IF_ERROR(Load(data, bytes));
+    std::memcpy(to, data, static_cast<size_t>(bytes));
+    return absl::OkStatus();
+  }
   const std::ptrdiff_t offset = static_cast<const uint8_t*>(data) - this->bytes().data();
   for (int64_t done = 0; done < bytes;) {
     const ssize_t got = pread(file_, static_cast<uint8_t*>(to) + done,

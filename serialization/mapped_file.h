@@ -20,7 +20,7 @@ class MappedFile {
   // The same for a file that is read at once: loads all bytes, of which a megabyte is resident at
   // once, so that reading them is no signal.
   static absl::StatusOr<std::shared_ptr<const MappedFile>> OpenLoaded(const std::string& path);
-  // Maps an open descriptor, and takes it over. Errors name `path`.
+  // Maps an open descriptor, and closes it in any case. Errors name `path`.
   static absl::StatusOr<std::shared_ptr<const MappedFile>> Map(int fd, const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -39,8 +39,8 @@ class MappedFile {
   // Copies bytes of the file without mapping their pages: of a file that is cached in large pieces
   // the system maps megabytes around each byte that is read. Errors as Load.
   absl::Status Read(const void* data, int64_t bytes, void* to) const;
-  // Brings bytes into the system's cache: reading them in the mapping is no signal unless the file
-  // is shortened. Errors as Load.
+  // Brings bytes into the system's cache, so that reading them in the mapping soon is most likely
+  // no signal. Errors as Load.
   absl::Status Cache(const void* data, int64_t bytes) const;
 
   // Removes the pages from the process's resident set. Reading them loads them from the file again.
@@ -52,7 +52,9 @@ class MappedFile {
  private:
   MappedFile(int file, const void* data, const std::string& path, const FileStamp& stamp)
       : file_(file), mapping_(data, stamp[2], path), stamp_(stamp) {}
-  const int file_;
+  static absl::StatusOr<std::shared_ptr<const MappedFile>> Map(int fd, const std::string& path,
+                                                               bool keep);
+  const int file_;  // -1: closed, because a model may have thousands of files
   const FileMapping mapping_;
   const FileStamp stamp_;
 };

@@ -13,7 +13,7 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int kBlock = static_cast<int>(kChannelBlock);
+constexpr int kScaledBlock = static_cast<int>(kChannelBlock);
 
 // Computes `pixels` pixels of kLanes channels. `y` may be `x`.
 template <int kLanes>
@@ -48,12 +48,12 @@ struct NormProblem {
   Isa isa = Isa::kBaseline;
 };
 
-void Run(const NormProblem& problem, const KernelArgs& args) {
+void RunNorm(const NormProblem& problem, const KernelArgs& args) {
   const auto input = [&](int i) { return static_cast<const float*>(args.inputs[i]); };
   float* const output = args.Output<float>(0);
   const int lanes = problem.lanes;
   const auto apply = lanes == 1 ? Versions<ScaleAndShift<1>>::For(problem.isa)
-                                : Versions<ScaleAndShift<kBlock>>::For(problem.isa);
+                                : Versions<ScaleAndShift<kScaledBlock>>::For(problem.isa);
   const int64_t grain = std::max<int64_t>(1, kElementsPerThread / (problem.pixels * lanes));
   const auto run = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -62,7 +62,8 @@ void Run(const NormProblem& problem, const KernelArgs& args) {
       const auto offset = [&](const ImageStrides& strides) {
         return image * strides.n + row * strides.h + block * strides.c;
       };
-      float scale[kBlock] = {}, shift[kBlock] = {};  // zeros keep the padding of channels zero
+      float scale[kScaledBlock] = {},
+            shift[kScaledBlock] = {};  // zeros keep the padding of channels zero
       for (int64_t l = 0; l < lanes && block * lanes + l < problem.channels; ++l) {
         const int64_t c = block * lanes + l;
         const double factor =
@@ -92,7 +93,7 @@ absl::StatusOr<KernelList> MakeBatchNorm(const BatchNorm& op, const KernelReques
   problem.pixels = x.shape.num_elements() / (x.shape[0] * x.shape[1]);
   problem.from = problem.to = {problem.channels * problem.pixels, problem.pixels, 0, 1};
   if (IsBlocked(x.format)) {
-    problem.lanes = kBlock;
+    problem.lanes = kScaledBlock;
     problem.from = StridesOf(x);
     problem.to = StridesOf(y);
     if (x.format == Format::kNHCW16c || y.format == Format::kNHCW16c) {
@@ -105,7 +106,7 @@ absl::StatusOr<KernelList> MakeBatchNorm(const BatchNorm& op, const KernelReques
   problem.threads = request.threads;
   problem.isa = request.processor.isa;
   return OnlyKernel(absl::StrCat("batch_norm:", Name(request.processor.isa)),
-                    [=](const KernelArgs& args) { Run(problem, args); });
+                    [=](const KernelArgs& args) { RunNorm(problem, args); });
 }
 
 }  // namespace

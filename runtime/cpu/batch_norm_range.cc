@@ -158,7 +158,7 @@ void RepeatCoefficients(const float* c, float* of_lanes) {
 
 // Adds a range's sum of diff, and its sum of diff * (x - mean).
 template <int kLanes, bool kMasked>
-void AddProducts(const NormRange& s, const float* c, double* sums, double* products) {
+void AddNormProducts(const NormRange& s, const float* c, double* sums, double* products) {
   const float *const x = s.from[0], *const diff = s.from[1];
   float of_diff[kNormBlock], of_products[kNormBlock];
   if constexpr (kLanes == 1) {
@@ -249,8 +249,8 @@ NormCode<kLanes> NormCode<kLanes>::For(Isa isa, const NormForm& form) {
   const auto bounded_sum = NarrowVersions<MakeElements<kLanes, Made::kBoundedSum>>::For(isa);
   return {
       NarrowVersions<AddMoments<kLanes>>::For(isa),
-      form.masked ? NarrowVersions<AddProducts<kLanes, true>>::For(isa)
-                  : NarrowVersions<AddProducts<kLanes, false>>::For(isa),
+      form.masked ? NarrowVersions<AddNormProducts<kLanes, true>>::For(isa)
+                  : NarrowVersions<AddNormProducts<kLanes, false>>::For(isa),
       form.adds ? (form.bounded ? bounded_sum : sum) : (form.bounded ? bounded : y),
       form.masked ? NarrowVersions<MakeElements<kLanes, Made::kMaskedGradient>>::For(isa) : sum};
 }

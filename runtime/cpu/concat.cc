@@ -15,12 +15,12 @@ namespace ashlar::cpu {
 namespace {
 
 // The place of an input inside the output: `count` runs of `run` bytes, `pitch` bytes apart.
-struct Part {
+struct Piece {
   int64_t offset = 0;
   int64_t run = 0;
 };
 
-void CopyPart(const Part& part, int64_t count, int64_t pitch, int threads, char* output,
+void CopyPart(const Piece& part, int64_t count, int64_t pitch, int threads, char* output,
               const char* input) {
   char* const target = output + part.offset;
   if (count == 1 && target == input) return;
@@ -47,11 +47,11 @@ absl::StatusOr<KernelList> MakeConcat(const Concat& op, const KernelRequest& req
   const TensorType& output = request.outputs[0];
   ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, output.shape.rank()));
   int64_t count = 1, pitch = 0;
-  std::vector<Part> parts;
+  std::vector<Piece> parts;
   for (const TensorType& input : request.inputs) {
     const StorageGrid grid = GridOf(input);
     count = 1;
-    Part part{pitch, grid.unit_bytes};
+    Piece part{pitch, grid.unit_bytes};
     bool outer = true;
     for (int dim : grid.order) {
       outer = outer && dim != axis;

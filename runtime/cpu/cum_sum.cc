@@ -15,7 +15,7 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kLanes = 64;  // adjacent elements loaded together
+constexpr int64_t kScanLanes = 64;  // adjacent elements loaded together
 
 template <typename Number>
 struct Sums {
@@ -23,15 +23,16 @@ struct Sums {
   AxisView view;
   RowAccess<Number> rows;
 
-  int64_t groups() const { return CeilDivide(view.inner, kLanes); }
+  int64_t groups() const { return CeilDivide(view.inner, kScanLanes); }
 };
 
 // Sums adjacent columns, one element of each at a time.
 template <typename Number>
 void SumColumns(const Sums<Number>& s, int64_t group, const KernelArgs& args) {
   const AxisView& view = s.view;
-  const int64_t first = group % s.groups() * kLanes, lanes = std::min(kLanes, view.inner - first);
-  Number sums[kLanes] = {}, row[kLanes];
+  const int64_t first = group % s.groups() * kScanLanes,
+                lanes = std::min(kScanLanes, view.inner - first);
+  Number sums[kScanLanes] = {}, row[kScanLanes];
   for (int64_t k = 0; k < view.length; ++k) {
     const int64_t place = s.param.reverse ? view.length - 1 - k : k;
     const int64_t at = (group / s.groups() * view.length + place) * view.inner + first;
@@ -46,9 +47,9 @@ void SumColumns(const Sums<Number>& s, int64_t group, const KernelArgs& args) {
 template <typename Number>
 void SumRow(const Sums<Number>& s, int64_t group, const KernelArgs& args) {
   const int64_t length = s.view.length;
-  Number sum = 0, row[kLanes];
-  for (int64_t done = 0; done < length; done += kLanes) {
-    const int64_t count = std::min(kLanes, length - done);
+  Number sum = 0, row[kScanLanes];
+  for (int64_t done = 0; done < length; done += kScanLanes) {
+    const int64_t count = std::min(kScanLanes, length - done);
     const int64_t at = group * length + (s.param.reverse ? length - done - count : done);
     s.rows.load(args.inputs[0], at, 1, count, row);
     for (int64_t i = 0; i < count; ++i) {
@@ -67,7 +68,7 @@ KernelList CumSumKernel(const CumSumParam& param, int axis, const KernelRequest&
   const Sums<Number> sums = {param, AroundAxis(x.shape, axis), {x.dtype, request.processor.isa}};
   const int64_t at_once = std::max<int64_t>(
       1, kElementsPerThread /
-             std::max<int64_t>(1, sums.view.length * std::min(sums.view.inner, kLanes)));
+             std::max<int64_t>(1, sums.view.length * std::min(sums.view.inner, kScanLanes)));
   const int threads = request.threads;
   return OnlyKernel("cum_sum", [=](const KernelArgs& args) {
     ParallelFor(threads, sums.view.outer * sums.groups(), at_once, [&](int64_t begin, int64_t end) {

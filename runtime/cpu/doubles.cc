@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kTileRows = 4, kColumns = 16;
 constexpr int64_t kDepth = 128;     // products that are summed before they are added to the output
 constexpr int64_t kBlockRows = 64;  // rows that share a packed slice of B
-constexpr int64_t kTile = 64;       // pixels of a row of a convolution
+constexpr int64_t kDoublesTile = 64;   // pixels of a row of a convolution
 constexpr int64_t kLeastWork = 32768;  // products and sums for which another thread is woken
 
 // A matrix in memory: the distances of neighbouring elements.
@@ -93,9 +93,9 @@ void ConvolveRow(const ConvolutionGeometry& g, bool flipped, const double* src,
                  const double* filter, int64_t row, double* out) {
   const WindowAxis &h = g.h, &w = g.w;
   const InsideTaps rows = h.Inside(row);
-  for (int64_t column = 0; column < w.output; column += kTile) {
-    const Range tile = {column, std::min(column + kTile, w.output)};
-    double sums[kTile] = {};
+  for (int64_t column = 0; column < w.output; column += kDoublesTile) {
+    const Range tile = {column, std::min(column + kDoublesTile, w.output)};
+    double sums[kDoublesTile] = {};
     for (int64_t channel = 0; channel < g.in_channels; ++channel) {
       const double* const plane = src + channel * h.input * w.input;
       const double* const taps = filter + channel * h.window * w.window;
@@ -118,8 +118,8 @@ void ConvolveRow(const ConvolutionGeometry& g, bool flipped, const double* src,
 }
 
 // Computes a row of a plane of the output.
-void PoolRow(const PoolingGeometry& g, PoolingMode mode, const double* plane, int64_t row,
-             double* out) {
+void PoolDoubles(const PoolingGeometry& g, PoolingMode mode, const double* plane, int64_t row,
+                 double* out) {
   const bool max = mode == PoolingMode::kMax;
   const InsideTaps rows = g.h.Inside(row);
   for (int64_t o = 0; o < g.w.output; ++o) {
@@ -213,8 +213,8 @@ absl::StatusOr<KernelList> DoublePooling(const PoolingForward& op, const KernelR
     ParallelFor(threads, g.batch * g.channels * rows, GrainOf(g.w.output * g.h.window * g.w.window),
                 [&](int64_t begin, int64_t end) {
                   for (int64_t i = begin; i < end; ++i) {
-                    PoolRow(g, mode, args.Input<double>(0) + i / rows * g.h.input * g.w.input,
-                            i % rows, args.Output<double>(0) + i * g.w.output);
+                    PoolDoubles(g, mode, args.Input<double>(0) + i / rows * g.h.input * g.w.input,
+                                i % rows, args.Output<double>(0) + i * g.w.output);
                   }
                 });
   });

@@ -12,9 +12,9 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kLine = 64;  // bytes; copies are aligned to it
+constexpr int64_t kKernelLine = 64;  // bytes; copies are aligned to it
 
-int64_t Aligned(int64_t bytes) { return RoundUp(bytes, kLine); }
+int64_t Aligned(int64_t bytes) { return RoundUp(bytes, kKernelLine); }
 
 // A Float32 copy in workspace. A tensor of other types than 16-bit floats stays in place.
 struct Copy {

@@ -16,14 +16,14 @@ constexpr int64_t kPoints = 64;  // processed together
 constexpr int kMostTaps = GridPoint::kMost;
 
 // The taps of each point: offsets in a plane, and weights.
-struct Taps {
+struct SampleTaps {
   int count = 0;
   int32_t offset[kMostTaps][kPoints];
   float weight[kMostTaps][kPoints];
 };
 
 void FindTaps(const GridSampleParam& param, const float* grid, int64_t points,
-              absl::Span<const int64_t> size, Taps& taps) {
+              absl::Span<const int64_t> size, SampleTaps& taps) {
   for (int64_t i = 0; i < points; ++i) {
     const GridPoint point = GridPointAt(param, grid + static_cast<int64_t>(size.size()) * i, size);
     taps.count = point.count;
@@ -35,7 +35,7 @@ void FindTaps(const GridSampleParam& param, const float* grid, int64_t points,
 }
 
 // An element of weight 0 may have any value, even NaN.
-void SamplePlane(const Taps& taps, const float* plane, int64_t points, float* to) {
+void SamplePlane(const SampleTaps& taps, const float* plane, int64_t points, float* to) {
   float sums[kPoints] = {};
   for (int t = 0; t < taps.count; ++t) {
 #pragma omp simd
@@ -71,7 +71,7 @@ absl::StatusOr<KernelList> MakeGridSample(const GridSample& op, const KernelRequ
         const float* const grids = args.Input<float>(1);
         float* const to = args.Output<float>(0);
         ParallelFor(threads, x[0] * groups, grain, [&](int64_t begin, int64_t end) {
-          Taps taps;
+          SampleTaps taps;
           for (int64_t i = begin; i < end; ++i) {
             const int64_t n = i / groups, first = i % groups * kPoints;
             const int64_t count = std::min(kPoints, points - first);

@@ -58,7 +58,7 @@ constexpr int64_t kLeastPanels = 8;
 // Expected relative time if A is read in place although packing would be worth it.
 constexpr double kUnpackedTime = 1.1;
 
-constexpr int64_t kLine = 64;  // bytes of a cache line
+constexpr int64_t kMatrixLine = 64;  // bytes of a cache line
 
 // A queue of cache lines to prefetch into the second-level cache, over several equally spaced
 // ranges.
@@ -69,12 +69,12 @@ class LinesAhead {
       : range_(static_cast<const char*>(first)),
         distance_(distance),
         bytes_(bytes),
-        left_(ranges * CeilDivide(bytes, kLine)) {}
+        left_(ranges * CeilDivide(bytes, kMatrixLine)) {}
   int64_t left() const { return left_; }
   void Fetch(int64_t lines) {
     for (; lines > 0 && left_ > 0; --lines, --left_) {
       __builtin_prefetch(range_ + offset_, 0, 2);
-      offset_ += kLine;
+      offset_ += kMatrixLine;
       if (offset_ < bytes_) continue;
       offset_ = 0;
       range_ += distance_;

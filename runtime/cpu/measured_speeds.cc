@@ -20,7 +20,7 @@ constexpr int64_t kThirdLevel = 4;           // times the second-level caches: r
 constexpr int kTrials = 7;
 constexpr double kTrialMs = 8;
 
-constexpr int kSums = 8;        // independent registers
+constexpr int kSpeedSums = 8;   // independent registers
 constexpr int64_t kStep = 512;  // bytes; block sizes are multiples of it
 
 template <typename Vector>
@@ -29,34 +29,34 @@ struct Registers {
 
   static void Keep(const Vector* sums, float* sum) {
     Vector all = {};
-    for (int k = 0; k < kSums; ++k) all += sums[k];
+    for (int k = 0; k < kSpeedSums; ++k) all += sums[k];
     *sum = all[0];
   }
 
   // Sums a block `times` times.
   static void Read(const float* block, int64_t bytes, int64_t times, float* sum) {
-    Vector sums[kSums] = {};
+    Vector sums[kSpeedSums] = {};
     for (int64_t t = 0; t < times; ++t) {
       const Vector* at = reinterpret_cast<const Vector*>(block);
-      for (int64_t i = 0; i < bytes; i += kSums * kBytes, at += kSums) {
+      for (int64_t i = 0; i < bytes; i += kSpeedSums * kBytes, at += kSpeedSums) {
 #pragma GCC unroll 8
-        for (int k = 0; k < kSums; ++k) sums[k] += at[k];
+        for (int k = 0; k < kSpeedSums; ++k) sums[k] += at[k];
       }
     }
     Keep(sums, sum);
   }
 
   // Operations per round of Multiply, counting multiplications and additions alike.
-  static constexpr double kProducts = 2.0 * kSums * kBytes / sizeof(float);
+  static constexpr double kProducts = 2.0 * kSpeedSums * kBytes / sizeof(float);
 
   static void Multiply(int64_t times, float* sum) {
     const Vector factor = Vector{} + *sum;
-    Vector sums[kSums];
+    Vector sums[kSpeedSums];
     // Compilers merge equal sums into one.
-    for (int k = 0; k < kSums; ++k) sums[k] = factor * static_cast<float>(k);
+    for (int k = 0; k < kSpeedSums; ++k) sums[k] = factor * static_cast<float>(k);
     for (int64_t t = 0; t < times; ++t) {
 #pragma GCC unroll 8
-      for (int k = 0; k < kSums; ++k) sums[k] = sums[k] * factor + factor;
+      for (int k = 0; k < kSpeedSums; ++k) sums[k] = sums[k] * factor + factor;
     }
     Keep(sums, sum);
   }

@@ -27,14 +27,14 @@ auto WithOrdered(DType dtype, const Visit& visit) {
   return WithInteger(dtype, [&]<typename T>() { return visit(T()); });
 }
 
-constexpr int64_t kLanes = 32;  // adjacent columns processed together
+constexpr int64_t kSortLanes = 32;  // adjacent columns processed together
 
-// Reduces `lanes` (at most kLanes) adjacent columns of `length` elements, `step` apart.
+// Reduces `lanes` (at most kSortLanes) adjacent columns of `length` elements, `step` apart.
 template <typename T>
 void ArgColumns(const T* x, int64_t* y, int64_t lanes, int64_t length, int64_t step,
                 ArgReduceMode mode, bool last) {
-  T best[kLanes];
-  int64_t index[kLanes] = {};
+  T best[kSortLanes];
+  int64_t index[kSortLanes] = {};
   std::copy_n(x, lanes, best);
   for (int64_t i = 1; i < length; ++i) {
     const T* const row = x + i * step;
@@ -52,21 +52,21 @@ absl::StatusOr<KernelList> MakeArgReduce(const ArgReduce& op, const KernelReques
   const ArgReduceParam param = op.param();
   ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(param.axis, x.shape.rank()));
   const AxisView view = AroundAxis(x.shape, axis);
-  const int64_t groups = (view.inner + kLanes - 1) / kLanes;
+  const int64_t groups = (view.inner + kSortLanes - 1) / kSortLanes;
   const int threads = request.threads;
   return WithOrdered(x.dtype, [&]<typename T>(T) {
     const auto columns = NarrowVersions<ArgColumns<T>>::For(request.processor.isa);
     return OnlyKernel("arg_reduce", [=](const KernelArgs& args) {
-      const int64_t lanes = std::min(kLanes, view.inner);
+      const int64_t lanes = std::min(kSortLanes, view.inner);
       ParallelFor(
           threads, view.outer * groups,
           std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, view.length * lanes)),
           [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i) {
-              const int64_t outer = i / groups, first = i % groups * kLanes;
+              const int64_t outer = i / groups, first = i % groups * kSortLanes;
               columns(args.Input<T>(0) + outer * view.length * view.inner + first,
                       args.Output<int64_t>(0) + outer * view.inner + first,
-                      std::min(kLanes, view.inner - first), view.length, view.inner, param.mode,
+                      std::min(kSortLanes, view.inner - first), view.length, view.inner, param.mode,
                       param.last);
             }
           });

@@ -21,7 +21,7 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kRow = 256;  // elements
+constexpr int64_t kReducedRow = 256;  // elements
 
 template <typename Number>
 constexpr Number Initial(ReduceMode mode) {
@@ -133,7 +133,7 @@ template <typename Number>
 void FoldRows(const Reduction<Number>& r, const void* input, int64_t offset, int64_t n,
               Number* totals) {
   ForEachRow(r.folded.shape, r.folded.strides, 1, [&](const std::array<int64_t, 1>& at, int64_t) {
-    Number row[kRow];
+    Number row[kReducedRow];
     r.rows.load(input, offset + at[0], 1, n, row);
     r.functions.each(row, n, totals);
   });
@@ -141,9 +141,9 @@ void FoldRows(const Reduction<Number>& r, const void* input, int64_t offset, int
 
 template <typename Number>
 void FoldElement(const Reduction<Number>& r, const void* input, int64_t offset, Number* total) {
-  ForEachRow(r.folded.shape, r.folded.strides, kRow,
+  ForEachRow(r.folded.shape, r.folded.strides, kReducedRow,
              [&](const std::array<int64_t, 1>& at, int64_t n) {
-               Number row[kRow];
+               Number row[kReducedRow];
                r.rows.load(input, offset + at[0], r.folded.strides[0].back(), n, row);
                r.functions.all(row, n, total);
              });
@@ -152,8 +152,8 @@ void FoldElement(const Reduction<Number>& r, const void* input, int64_t offset, 
 template <typename Number>
 void Run(const Reduction<Number>& r, int threads, const KernelArgs& args) {
   const int64_t step = r.kept.strides[1].back();
-  ParallelRows(r.kept, threads, kRow, [&](const std::array<int64_t, 2>& at, int64_t n) {
-    Number totals[kRow];
+  ParallelRows(r.kept, threads, kReducedRow, [&](const std::array<int64_t, 2>& at, int64_t n) {
+    Number totals[kReducedRow];
     std::fill(totals, totals + n, r.functions.initial);
     if (step == 1) {
       FoldRows(r, args.inputs[0], at[1], n, totals);

@@ -11,13 +11,13 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kTile = 64;  // pixels; a block of so many stays in the first-level cache
+constexpr int64_t kRelayoutTile = 64;  // pixels; a block of so many stays in the first-level cache
 
 // Copies `pixels` pixels of the first `channels` channels into a block. In the row-major image,
 // channels are `plane` elements apart. The block's other channels become zero.
 void IntoBlock(const float* from, int64_t plane, float* to, int64_t pixels, int64_t channels) {
-  for (int64_t first = 0; first < pixels; first += kTile) {
-    const int64_t end = std::min(first + kTile, pixels);
+  for (int64_t first = 0; first < pixels; first += kRelayoutTile) {
+    const int64_t end = std::min(first + kRelayoutTile, pixels);
     for (int64_t c = 0; c < channels; ++c) {
       for (int64_t p = first; p < end; ++p) to[p * kChannelBlock + c] = from[c * plane + p];
     }
@@ -28,8 +28,8 @@ void IntoBlock(const float* from, int64_t plane, float* to, int64_t pixels, int6
 }
 
 void OutOfBlock(const float* from, int64_t plane, float* to, int64_t pixels, int64_t channels) {
-  for (int64_t first = 0; first < pixels; first += kTile) {
-    const int64_t end = std::min(first + kTile, pixels);
+  for (int64_t first = 0; first < pixels; first += kRelayoutTile) {
+    const int64_t end = std::min(first + kRelayoutTile, pixels);
     for (int64_t c = 0; c < channels; ++c) {
       for (int64_t p = first; p < end; ++p) to[c * plane + p] = from[p * kChannelBlock + c];
     }

@@ -25,14 +25,14 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kLanes = 64;  // adjacent columns processed together
+constexpr int64_t kRowLanes = 64;  // adjacent columns processed together
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
 // Computes the operation for contiguous rows, on x and, if the operator has it, `diff`.
 using RowsFunction = void (*)(const float* x, const float* diff, float* y, int64_t rows,
                               int64_t length);
-// Computes the operation for `lanes` (at most kLanes) adjacent columns, whose elements are `step`
-// apart.
+// Computes the operation for `lanes` (at most kRowLanes) adjacent columns, whose elements are
+// `step` apart.
 using ColumnsFunction = void (*)(const float* x, const float* diff, float* y, int64_t lanes,
                                  int64_t length, int64_t step);
 
@@ -66,8 +66,8 @@ void SoftmaxRows(const float* x, const float* /*diff*/, float* y, int64_t rows, 
 
 void SoftmaxColumns(const float* x, const float* /*diff*/, float* y, int64_t lanes, int64_t length,
                     int64_t step) {
-  float largest[kLanes];
-  double sum[kLanes] = {};
+  float largest[kRowLanes];
+  double sum[kRowLanes] = {};
   LargestOfColumns(x, lanes, length, step, largest);
   for (int64_t i = 0; i < length; ++i) {
 #pragma omp simd
@@ -95,8 +95,8 @@ void LogSoftmaxRows(const float* x, const float* /*diff*/, float* y, int64_t row
 
 void LogSoftmaxColumns(const float* x, const float* /*diff*/, float* y, int64_t lanes,
                        int64_t length, int64_t step) {
-  float largest[kLanes];
-  double sum[kLanes] = {};
+  float largest[kRowLanes];
+  double sum[kRowLanes] = {};
   LargestOfColumns(x, lanes, length, step, largest);
   for (int64_t i = 0; i < length; ++i) {
 #pragma omp simd
@@ -123,7 +123,7 @@ void SoftmaxBackwardRows(const float* x, const float* diff, float* y, int64_t ro
 
 void SoftmaxBackwardColumns(const float* x, const float* diff, float* y, int64_t lanes,
                             int64_t length, int64_t step) {
-  double sum[kLanes] = {};
+  double sum[kRowLanes] = {};
   for (int64_t i = 0; i < length; ++i) {
 #pragma omp simd
     for (int64_t l = 0; l < lanes; ++l) {
@@ -163,19 +163,19 @@ absl::StatusOr<KernelList> AlongAxisKernel(absl::string_view family, int64_t alo
                   });
     });
   }
-  const int64_t groups = (step + kLanes - 1) / kLanes;
+  const int64_t groups = (step + kRowLanes - 1) / kRowLanes;
   return OnlyKernel(name, [=](const KernelArgs& args) {
     const float* const x = args.Input<float>(0);
     const float* const diff = diff_of(args);
     float* const y = args.Output<float>(0);
     ParallelFor(threads, outer * groups,
-                std::max<int64_t>(1, kElementsPerThread / (length * kLanes)),
+                std::max<int64_t>(1, kElementsPerThread / (length * kRowLanes)),
                 [&](int64_t begin, int64_t end) {
                   for (int64_t i = begin; i < end; ++i) {
-                    const int64_t first = i % groups * kLanes;
+                    const int64_t first = i % groups * kRowLanes;
                     const int64_t offset = i / groups * length * step + first;
-                    columns(x + offset, diff + offset, y + offset, std::min(kLanes, step - first),
-                            length, step);
+                    columns(x + offset, diff + offset, y + offset,
+                            std::min(kRowLanes, step - first), length, step);
                   }
                 });
   });

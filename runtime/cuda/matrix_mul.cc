@@ -12,7 +12,7 @@ namespace ashlar::cuda {
 namespace {
 
 // Expected time relative to the library's product.
-constexpr double kDirectSlowdown = 20;
+constexpr double kProductSlowdown = 20;
 
 // Returns the kernel with one thread per output element.
 absl::StatusOr<std::unique_ptr<Kernel>> DirectMatrixMul(const MatrixMulBiasParam& param,
@@ -51,8 +51,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> DirectMatrixMul(const MatrixMulBiasParam
 }
 
 // A MatrixMul is a MatrixMulBias without ReLU.
-const MatrixMulBiasParam& ParamOf(const MatrixMulBias& op) { return op.param(); }
-MatrixMulBiasParam ParamOf(const MatrixMul& op) { return {op.param()}; }
+const MatrixMulBiasParam& MatrixParamOf(const MatrixMulBias& op) { return op.param(); }
+MatrixMulBiasParam MatrixParamOf(const MatrixMul& op) { return {op.param()}; }
 
 }  // namespace
 
@@ -60,7 +60,7 @@ void RegisterMatrixMulKernels(KernelRegistry& registry, const LibraryKernels& li
   const auto product = [library = libraries.matrix_mul](
                            const auto& op,
                            const KernelRequest& request) -> absl::StatusOr<KernelList> {
-    const MatrixMulBiasParam param = ParamOf(op);
+    const MatrixMulBiasParam param = MatrixParamOf(op);
     if (request.inputs[0].shape.num_elements() == 0) {
       return absl::UnimplementedError(
           absl::StrCat("A is ", request.inputs[0].ToString(), ": sums of no products"));
@@ -71,7 +71,7 @@ void RegisterMatrixMulKernels(KernelRegistry& registry, const LibraryKernels& li
     }
     ASHLAR_ASSIGN_OR_RETURN(
         std::unique_ptr<Kernel> direct,
-        DirectMatrixMul(param, request, kernels.empty() ? 1.0 : kDirectSlowdown));
+        DirectMatrixMul(param, request, kernels.empty() ? 1.0 : kProductSlowdown));
     kernels.push_back(std::move(direct));
     return kernels;
   };

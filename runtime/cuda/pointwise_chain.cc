@@ -9,7 +9,7 @@
 namespace ashlar::cuda {
 namespace {
 
-constexpr int kPackBytes = 16;
+constexpr int kChainPackBytes = 16;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ ChainParams MakeChain(const TensorType& output, absl::Span<const TensorType> inp
   // Dimensions of size 1 have stride 0, so their place in the order does not matter.
   OrderByMemory(shape, strides);
   if (IsFloat(output.dtype)) {
-    const int most = kPackBytes / static_cast<int>(SizeOf(output.dtype));
+    const int most = kChainPackBytes / static_cast<int>(SizeOf(output.dtype));
     params.pack = PackOf(shape, strides, inputs.size() + 1, most);
     if (params.pack != most) params.pack = 1;  // there are only kernels for whole packs
   }

@@ -111,9 +111,9 @@ absl::Status Products::Pack(int, const HostTensor& value, void* packed) const {
 
 // Images are blocked; a row-major input, too, is copied to adjacent channels. Without tiles, 1x1
 // windows read whole blocked images in place.
-class Convolution final : public Products {
+class NarrowConvolution final : public Products {
  public:
-  Convolution(const ConvProblem& problem, int64_t most_copied, double relative_time)
+  NarrowConvolution(const ConvProblem& problem, int64_t most_copied, double relative_time)
       : Products(ProblemOf(problem, most_copied), problem.processor, problem.weights,
                  relative_time),
         blocked_(IsBlocked(problem.src.format)),
@@ -180,7 +180,7 @@ void CopyColours(const char* from, int64_t plane, int64_t count, char* to) {
 }
 
 // Copies adjacent pixels of a row. The padding of the last block is zero.
-void Convolution::CopyPixels(const char* from, int64_t count, char* to) const {
+void NarrowConvolution::CopyPixels(const char* from, int64_t count, char* to) const {
   constexpr int64_t kBlockBytes = kChannelBlock * kHalfBytes;
   const int64_t channels = problem_.geometry.in_channels, bytes = positions_.pixel_bytes();
   const int64_t used = blocked_ ? std::min(RoundUp(channels * kHalfBytes, kBlockBytes), bytes)
@@ -203,7 +203,7 @@ void Convolution::CopyPixels(const char* from, int64_t count, char* to) const {
   }
 }
 
-absl::Status Convolution::Run(const KernelArgs& args, KernelState*) const {
+absl::Status NarrowConvolution::Run(const KernelArgs& args, KernelState*) const {
   const ConvTensors tensors = ConvTensorsOf(args, has_bias_, has_z_);
   const WidenFunction widen = WidenFor(DType::kBFloat16, code_.isa);
   const auto copy = [&](int64_t image, int64_t y, int64_t x, int64_t count, uint8_t* to) {
@@ -309,8 +309,8 @@ absl::Status MatrixProduct::Run(const KernelArgs& args, KernelState*) const {
 
 std::unique_ptr<Kernel> AmxBFloat16Convolution(const ConvProblem& problem, int64_t most_copied,
                                                double relative_time) {
-  if (!Convolution::Fits(problem) || !IsAvailable(problem.processor)) return nullptr;
-  return std::make_unique<Convolution>(problem, most_copied, relative_time);
+  if (!NarrowConvolution::Fits(problem) || !IsAvailable(problem.processor)) return nullptr;
+  return std::make_unique<NarrowConvolution>(problem, most_copied, relative_time);
 }
 
 std::unique_ptr<Kernel> AmxBFloat16MatrixMul(const MatrixMulParam& param,
