@@ -57,6 +57,15 @@ absl::Status OnnxNodeReader::ReadSequenceMap(const NodeProto& node,
     ASHLAR_ASSIGN_OR_RETURN(const std::vector<OnnxVar> outputs,
                             ReadIteration(map, given, i, around));
     for (size_t k = 0; k < results.size(); ++k) {
+      if (import_.unknown(outputs[k])) {  // of something that is missing
+        DefineUnknown(node, false, scope);
+        return absl::OkStatus();
+      }
+      // Readers of a sequence would take fill for elements.
+      if (import_.count(outputs[k]) != nullptr) {
+        Miss(node, false, "the size of an element depends on data", scope);
+        return absl::OkStatus();
+      }
       if (elements_of(outputs[k]) != nullptr) {
         return absl::InvalidArgumentError("an output of the body is a sequence");
       }

@@ -413,5 +413,30 @@ TEST(SequenceMaps, ReadTheirGraphForEachElement) {
   EXPECT_TRUE(FailsWith(model("w").status(), "sequences of 2 and 3 elements"));
 }
 
+// Reads a model whose SequenceMap applies nodes to each row of x, and that joins the results.
+absl::Status ReadMapOfRows(const std::string& nodes) {
+  return ReadText(Model(Op("SplitToSequence", {"x"}, {"rows"}, IntText("keepdims", 0)) +
+                            Op("SequenceMap", {"rows"}, {"made"},
+                               BodyText("body", {"a"}, nodes, {"b"})) +
+                            Op("ConcatFromSequence", {"made"}, {"y"}, IntText("axis", -1)),
+                        Input("x", {2, 3}), {"y"}))
+      .status();
+}
+
+// Regression: fill of the elements became data of the tensor that joined them.
+TEST(SequenceMaps, OfElementsWhoseSizesDependOnDataAreRefused) {
+  const absl::Status refused = ReadMapOfRows(Op("NonZero", {"a"}, {"b"}));
+  EXPECT_TRUE(absl::IsUnimplemented(refused)) << refused;
+  EXPECT_TRUE(FailsWith(refused, "the_SequenceMap"));
+  EXPECT_TRUE(FailsWith(refused, "the size of an element depends on data"));
+}
+
+// Regression: the elements that nothing had made were joined.
+TEST(SequenceMaps, OfMissingOperatorsListThem) {
+  const absl::Status refused = ReadMapOfRows(Op("Absent", {"a"}, {"c"}) + Op("Neg", {"c"}, {"b"}));
+  EXPECT_TRUE(absl::IsUnimplemented(refused)) << refused;
+  EXPECT_TRUE(FailsWith(refused, "Absent (ai.onnx 17)"));
+}
+
 }  // namespace
 }  // namespace ashlar::testing
