@@ -222,9 +222,9 @@ OnnxVars RoiAlign(OnnxNode& node) {
   PoolingParam pool;
   pool.mode = greatest ? PoolingMode::kMax : PoolingMode::kAverage;
   pool.window_h = pool.window_w = pool.stride_h = pool.stride_w = samples;
-  const OnnxVar planning = node.Add<PoolingForward>(pool, {samples_of_boxes});
-  if (!one_image) return planning;
-  return node.Permuted(node.Reshaped(planning, {shape[1], boxes, rows, columns}), {1, 0, 2, 3});
+  const OnnxVar pooled = node.Add<PoolingForward>(pool, {samples_of_boxes});
+  if (!one_image) return pooled;
+  return node.Permuted(node.Reshaped(pooled, {shape[1], boxes, rows, columns}), {1, 0, 2, 3});
 }
 
 // Returns x rounded to whole numbers, halves away from 0.
@@ -324,6 +324,11 @@ OnnxVars MaxRoiPool(OnnxNode& node) {
   }
   const int64_t channels = shape[1], width = shape[3], boxes = node.shape(rois)[0];
   const int64_t rows = pooled[0], columns = pooled[1];
+  if (boxes == 0) {  // else rows of no maxima would be divided by their number
+    std::optional<HostTensor> none =
+        node.NewTensor(node.dtype(x), {boxes, channels, rows, columns});
+    return none ? node.Constant(*std::move(none)) : kNoOnnxVar;
+  }
   const OnnxVars parts =
       node.AddOperator(std::make_shared<const Split>(SplitParam{1, {1, 1, 1, 1, 1}}), {rois});
   std::optional<HostTensor> numbers = node.NewTensor(DType::kInt64, {boxes, 1});

@@ -695,6 +695,17 @@ TEST(OnnxKnownValues, AffineGridOfOnePointIsInTheMiddle) {
   }
 }
 
+// Regression: no boxes ended the process, by a division by 0.
+TEST(OnnxKnownValues, MaxRoiPoolOfNoBoxesIsEmpty) {
+  const Tensors inputs = {{"x", Floats({2, 3, 4, 4}, std::vector<float>(96, 1))},
+                          {"boxes", Floats({0, 5}, {})}};
+  const std::string node =
+      NodeText("MaxRoiPool", "'x', 'boxes'", IntsAttribute("pooled_shape", {2, 3}));
+  const HostTensor y = Value(Computed(node, inputs));
+  EXPECT_EQ(y.dtype(), DType::kFloat32);
+  EXPECT_EQ(y.shape(), (Shape{0, 3, 2, 3}));
+}
+
 // Operators of language models that carry a state from run to run.
 TEST(OnnxKnownValues, StatesOfLanguageModels) {
   const std::string heads = IntAttribute("q_num_heads", 1) + IntAttribute("kv_num_heads", 1);
