@@ -324,8 +324,9 @@ OnnxVars CountedPoints(OnnxNode& node, OnnxImportFunction run) {
   const OnnxCount* const count = node.count(points);
   if (!node.ok()) return kNoOnnxVar;
   if (node.count(x) != nullptr) return node.Unsupported("the size of input 0 depends on data");
+  if (count == nullptr) return run(node);  // an input is within a range
   const int last = node.rank(points) - 1;
-  if (count == nullptr || count->axis == 0 || count->axis == last) {
+  if (count->axis == 0 || count->axis == last) {
     return node.Unsupported("of images or coordinates whose number depends on data");
   }
   const OnnxCount moved = {count->count, count->axis + 1};  // after the channels

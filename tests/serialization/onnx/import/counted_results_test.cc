@@ -312,6 +312,26 @@ const CountedFollower kFollowers[] = {
        }
        return values;
      }},
+    // Sampled at a place that is made of their number, whose range is known.
+    {"node { op_type: 'Size' input: 'v' output: 'n' } "
+     "node { op_type: 'Cast' input: 'n' output: 'f' attribute { name: 'to' type: INT i: 1 } } "
+     "node { op_type: 'Constant' output: 'sixteenth' attribute { name: 'value_float' type: FLOAT "
+     "f: 0.0625 } } "
+     "node { op_type: 'Add' input: 'f' input: 'half' output: 'a' } "
+     "node { op_type: 'Mul' input: 'a' input: 'sixteenth' output: 'p' } "
+     "node { op_type: 'Reshape' input: 'p' input: 'one' output: 'r' } "
+     "node { op_type: 'Concat' input: 'r' input: 'r' output: 'c' attribute { name: 'axis' type: "
+     "INT i: 0 } } "
+     "node { op_type: 'Reshape' input: 'c' input: 'points' output: 'grid' } "
+     "node { op_type: 'Reshape' input: 'x' input: 'pixels' output: 'image' } "
+     "node { op_type: 'GridSample' input: 'image' input: 'grid' output: 's' attribute { name: "
+     "'mode' type: STRING s: 'nearest' } } "
+     "node { op_type: 'Reshape' input: 's' input: 'minus' output: 'y' }",
+     [](const HostTensor& x, const std::vector<int64_t>& places) {
+       const double place = (static_cast<double>(places.size()) + 0.5) / 16;
+       const auto pixel = static_cast<int64_t>(std::nearbyint((place + 1) * 6 - 0.5));
+       return std::vector<double>{x.At(pixel)};
+     }},
     {"node { op_type: 'Transpose' input: 'z' output: 't' } "
      "node { op_type: 'GatherND' input: 'x' input: 't' output: 'y' }",
      ValuesAt},
