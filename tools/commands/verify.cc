@@ -112,7 +112,7 @@ class VerifyCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(measurement.overruns, FindOverruns(std::move(model), request, window,
                                                                measurement.inputs, console));
     measurement.ok = measurement.ok && measurement.overruns.empty() && StaysBelow(measurement);
-    if (window && !no_values_ && !request.target.total) {
+    if (window && !no_values_ && !planning_.request.target.total) {
       console.Note(
           "values are compared with all weights in memory: in a control group that has no room for "
           "them, take --no-values, and `compare --ref FILE.npz` for the values");
