@@ -162,7 +162,9 @@ ConstantChecksums RecordedChecksums(const ModelFile& file) {
   if (!header.ok() || !header->has_checksums) return checksums;
   const absl::StatusOr<Section> section =
       Section::Load(bytes.subspan(header->graph_offset, header->graph_bytes), file.mapping.get());
-  if (!section.ok()) return checksums;
+  if (!section.ok() || !CheckSection("", section->bytes(), header->graph_checksum).ok()) {
+    return checksums;  // written to since it was opened
+  }
   const fbs::Model& model = *flatbuffers::GetRoot<fbs::Model>(section->bytes().data());
   for (const fbs::Node* node : *model.nodes()) {
     const fbs::Extent* const value = node->value();
@@ -180,6 +182,9 @@ absl::Status CheckWeights(const ModelFile& file, const absl::flat_hash_set<const
   ASHLAR_ASSIGN_OR_RETURN(
       const Section section,
       Section::Load(bytes.subspan(header.graph_offset, header.graph_bytes), &mapping));
+  // It may have been written to since it was opened.
+  ASHLAR_RETURN_IF_ERROR(
+      Named(file.name, CheckSection("graph section", section.bytes(), header.graph_checksum)));
   return Named(file.name, CheckConstants(*flatbuffers::GetRoot<fbs::Model>(section.bytes().data()),
                                          bytes.subspan(header.weights_offset, header.weights_bytes),
                                          mapping, unread));
@@ -193,6 +198,8 @@ absl::Status CheckPackedWeights(const ModelFile& file) {
   ASHLAR_ASSIGN_OR_RETURN(const PackedHeader packed, PackedHeaderOf(bytes, header, &mapping));
   ASHLAR_ASSIGN_OR_RETURN(const Section section,
                           Section::Load(PackedFront(bytes, header, packed), &mapping));
+  ASHLAR_RETURN_IF_ERROR(Named(
+      file.name, CheckSection("packed section's index", section.bytes(), header.index_checksum)));
   const uint8_t* const index = section.bytes().data() + sizeof(packed);
   ASHLAR_RETURN_IF_ERROR(
       Named(file.name,
