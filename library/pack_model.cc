@@ -25,12 +25,6 @@ constexpr int kTries = 6;
 // Arenas that are tried if the usual one leaves no window: shares of what arena and window have.
 constexpr double kArenas[] = {0.5, 0.33, 0.67};
 
-// An error of a budget, which names no model.
-absl::Status OfModel(const Model& model, const absl::Status& status) {
-  const std::string& name = model.file.name;
-  return NeededBytes(status) && !name.empty() ? Annotate(status, name) : status;
-}
-
 // Chooses the weights that a budget for them streams best.
 absl::StatusOr<PlanRequest> SettledForWindow(const Graph& graph, const PlanRequest& request) {
   ASHLAR_ASSIGN_OR_RETURN(const Planned planned, PlanGraph(graph, request));
@@ -145,7 +139,7 @@ absl::StatusOr<PackedModel> PackModel(Model& model, PlanRequest request, const N
   const bool has_window = request.target.weights_budget.has_value();
   if (has_window) {
     absl::StatusOr<PlanRequest> settled = SettledForWindow(model.graph, request);
-    if (!settled.ok()) return OfModel(model, settled.status());
+    if (!settled.ok()) return OfModel(model.file.name, settled.status());
     request = *std::move(settled);
     request.target.weights_budget.reset();
   }
@@ -161,7 +155,7 @@ absl::StatusOr<PackedModel> PackModel(Model& model, PlanRequest request, const N
       planned = PlanGraph(model.graph, *settled);
     }
   }
-  if (!planned.ok()) return OfModel(model, planned.status());
+  if (!planned.ok()) return OfModel(model.file.name, planned.status());
   return Executable::ToPacked(*std::move(planned), LettingGoOf(model));
 }
 

@@ -33,11 +33,6 @@ void TellOfStreaming(const NoteListener& note, const Model& model) {
                           ": streams its weights, as the total has no room for all of them"));
 }
 
-// An error of a budget, which names no model.
-absl::Status OfModel(const std::string& name, const absl::Status& status) {
-  return NeededBytes(status) && !name.empty() ? Annotate(status, name) : status;
-}
-
 // FailedPrecondition where weights that were packed before do not fit a budget for the total; of
 // streamed weights ResourceExhausted, because no other plan streams them.
 absl::StatusOr<std::shared_ptr<const Executable>> WithinTotal(
@@ -195,6 +190,10 @@ absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request
 }
 
 }  // namespace
+
+absl::Status OfModel(const std::string& name, const absl::Status& status) {
+  return NeededBytes(status) && !name.empty() ? Annotate(status, name) : status;
+}
 
 const PackedModel* PackedFor(const Model& model, const PlanTarget& target) {
   if (model.packed) return &*model.packed;

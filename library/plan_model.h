@@ -28,6 +28,9 @@ struct PlannedModel {
 absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
                                        const NoteListener& note);
 
+// Names the model's file in an error of a budget, which names none; "": it has no file.
+absl::Status OfModel(const std::string& name, const absl::Status& status);
+
 // Returns the packed part of the model's file that a plan may use; null if there is none.
 const PackedModel* PackedFor(const Model& model, const PlanTarget& target);
 
