@@ -129,24 +129,6 @@ OnnxVars ModOfConstants(OnnxNode& node) {
   return node.Function(as_c ? F::kFmod : F::kMod, {a, b});
 }
 
-OnnxVars ImportDropout(OnnxNode& node) {
-  node.Ignore({"ratio", "seed", "is_test", "consumed_inputs"});
-  if (node.has(2) && node.KnownNumber(2, "training_mode") != 0 &&
-      (!node.has(1) || node.KnownNumber(1, "ratio") != 0)) {
-    return node.Unsupported("training_mode 1");
-  }
-  OnnxVars outputs = node.input(0);
-  if (node.has_output(1)) {
-    // The mask is Bool, or below operator set 10 the input's dtype.
-    const DType dtype = node.version() < 10 ? node.dtype(outputs[0]) : DType::kBool;
-    std::optional<HostTensor> mask = node.NewTensor(dtype, node.shape(outputs[0]).dims());
-    if (!mask) return kNoOnnxVar;
-    for (int64_t i = 0; i < mask->num_elements(); ++i) mask->Set(i, 1);
-    outputs.push_back(node.Constant(*std::move(mask)));
-  }
-  return outputs;
-}
-
 // Exporters write equal weights once, and the others as its identities. If all elements are equal,
 // as in new biases and norms, the weights belong to several layers (training/own_weights.h), and
 // each is found by its own name. Otherwise they are one weight with several names.
@@ -194,7 +176,6 @@ constexpr OnnxRow kArithmeticRows[] = {
     OnnxRow("Cast", 1, 1, Cast).Limits("16-bit floats are rounded, and stay Float32").Rising(),
     OnnxRow("CastLike", 2, 2, CastLike).Limits("as Cast"),
     OnnxRow("Div", 2, 2, Div).Folded(DivOfConstants).Ranged(OnnxRangeRule::kQuotient),
-    OnnxRow("Dropout", 1, 3, ImportDropout).Limits("the input itself"),
     OnnxRow("Identity", 1, 1, Identity).Rising(),
     OnnxRow("Max", 1, OnnxRow::kAny, Several<F::kMax>).Rising(),
     OnnxRow("Mean", 1, OnnxRow::kAny, Mean),

@@ -104,12 +104,8 @@ OnnxVars RangeOfNumbers(OnnxNode& node) {
 OnnxVars EyeLike(OnnxNode& node) {
   const OnnxVar like = node.input(0);
   const int64_t diagonal = node.Int("k", 0);
-  DType dtype = node.dtype(like);
-  if (node.has_attribute("dtype")) {
-    const absl::StatusOr<DType> given = ComputedAs(node.Int("dtype", 0));
-    if (!given.ok()) return node.Fail(given.status());
-    dtype = *given;
-  }
+  const DType dtype = OnnxDTypeOr(node, node.dtype(like));
+  if (!node.ok()) return kNoOnnxVar;
   if (node.rank(like) != 2) return node.Invalid("expected a matrix");
   std::optional<HostTensor> result = node.NewTensor(dtype, node.shape(like).dims());
   if (!result) return kNoOnnxVar;

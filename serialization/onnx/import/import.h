@@ -153,8 +153,12 @@ class OnnxImport {
   bool unknown(OnnxVar var) const { return graph_.at(var).absent && !at(var).sequence; }
   bool foldable(OnnxVar var) const { return at(var).foldable; }
 
-  // Operators added from now on belong to this node of the file.
-  void BeginNode(std::string name) { node_name_ = std::move(name); }
+  // Operators added from now on belong to this node of the file, in this call or iteration.
+  void BeginNode(std::string name, std::string scope = "") {
+    node_name_ = std::move(name);
+    scope_ = std::move(scope);
+  }
+  const std::string& scope() const { return scope_; }
   // Sets the name of a var in the file; an earlier name stays. Floats that are computed from one
   // named constant, element by element, have its name: a weight is found by its name in the file.
   void SetName(OnnxVar var, const std::string& name);
@@ -198,7 +202,7 @@ class OnnxImport {
   std::set<std::string> used_bounds_;
   std::map<std::pair<OnnxVar, std::vector<int64_t>>, OnnxVar> reshaped_;  // by constant and shape
   OnnxVar guard_ = kNoOnnxVar;
-  std::string node_name_;
+  std::string node_name_, scope_;
   const int64_t most_folded_bytes_, most_folded_operations_;
   int64_t folded_bytes_ = 0;
   int64_t folded_operations_ = 0;

@@ -51,6 +51,10 @@ class OnnxNode {
   const std::string& type() const { return proto_.op_type(); }
   int64_t version() const { return version_; }  // of the operator set that the model imports
 
+  // The calls and iterations that the node is in; the name of its first output there.
+  const std::string& scope() const { return import_.scope(); }
+  std::string first_output() const { return proto_.output_size() > 0 ? proto_.output(0) : ""; }
+
   // Inputs and outputs up to the last one present. Outputs without readers may be omitted.
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
   int num_outputs() const { return static_cast<int>(outputs_.size()); }

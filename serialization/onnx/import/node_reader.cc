@@ -116,7 +116,7 @@ absl::Status OnnxNodeReader::ReadNodes(const OnnxNodes& nodes, const OnnxOrder& 
                                        OnnxScope& scope) {
   for (const int i : order.nodes) {
     const NodeProto& node = nodes[i];
-    import_.BeginNode(absl::StrCat(scope.prefix, NameOfOnnx(node)));
+    import_.BeginNode(absl::StrCat(scope.prefix, NameOfOnnx(node)), scope.prefix);
     if (absl::Status status = ReadNode(node, order.read, scope); !status.ok()) {
       return Annotate(status, DescribeOnnx(node));
     }

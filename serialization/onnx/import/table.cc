@@ -15,15 +15,13 @@ constexpr Family kFamilies[] = {OnnxBoxRows, OnnxConvolutionRows, OnnxQuantizati
                                 OnnxQuantizedFunctionRows, OnnxSamplingRows};
 // All rows of these families become operators that have kernels of Float64.
 constexpr Family kFamiliesOfDoubles[] = {
-    OnnxAttentionRows, OnnxBlockRows,   OnnxConstantRows,
-    OnnxContribRows,   OnnxEinsumRows,  OnnxFeatureRows,
-    OnnxFourierRows,   OnnxIndexRows,   OnnxLinearAttentionRows,
-    OnnxLossRows,      OnnxNgramRows,   OnnxNormalisationRows,
-    OnnxOptimizerRows, OnnxOrderRows,   OnnxPaddingRows,
-    OnnxPoolingRows,   OnnxProductRows, OnnxRecurrentRows,
-    OnnxReductionRows, OnnxResizeRows,  OnnxRotaryRows,
-    OnnxSequenceRows,  OnnxShapeRows,   OnnxTensorSequenceRows,
-    OnnxTreeRows,      OnnxUniqueRows,
+    OnnxAttentionRows,       OnnxBlockRows,   OnnxConstantRows,  OnnxContribRows,
+    OnnxEinsumRows,          OnnxFeatureRows, OnnxFourierRows,   OnnxIndexRows,
+    OnnxLinearAttentionRows, OnnxLossRows,    OnnxNgramRows,     OnnxNormalisationRows,
+    OnnxOptimizerRows,       OnnxOrderRows,   OnnxPaddingRows,   OnnxPoolingRows,
+    OnnxProductRows,         OnnxRandomRows,  OnnxRecurrentRows, OnnxReductionRows,
+    OnnxResizeRows,          OnnxRotaryRows,  OnnxSequenceRows,  OnnxShapeRows,
+    OnnxTensorSequenceRows,  OnnxTreeRows,    OnnxUniqueRows,
 };
 // The same of elements alone, with broadcasting.
 constexpr Family kFamiliesOfElements[] = {OnnxActivationRows, OnnxArithmeticRows, OnnxLogicRows};

@@ -108,6 +108,7 @@ absl::Span<const OnnxRow> OnnxPoolingRows();
 absl::Span<const OnnxRow> OnnxProductRows();
 absl::Span<const OnnxRow> OnnxQuantizationRows();
 absl::Span<const OnnxRow> OnnxQuantizedFunctionRows();
+absl::Span<const OnnxRow> OnnxRandomRows();
 absl::Span<const OnnxRow> OnnxRecurrentRows();
 absl::Span<const OnnxRow> OnnxReductionRows();
 absl::Span<const OnnxRow> OnnxResizeRows();

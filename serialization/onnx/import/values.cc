@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "opr/base/strided.h"
+#include "serialization/onnx/tensors.h"
 
 namespace ashlar {
 namespace {
@@ -91,6 +92,13 @@ OnnxVar OnnxCompared(OnnxNode& node, OnnxVar a, OnnxVar b, bool (*integers)(int6
                         exact ? integers(x.IntegerAt(l) ^ sign, y.IntegerAt(r) ^ sign)
                               : numbers(x.At(l), y.At(r));
                   });
+}
+
+DType OnnxDTypeOr(OnnxNode& node, DType fallback) {
+  if (!node.has_attribute("dtype")) return fallback;
+  const absl::StatusOr<DType> given = ComputedAs(node.Int("dtype", 0));
+  if (!given.ok()) node.Fail(given.status());
+  return given.value_or(fallback);
 }
 
 void CopyElement(const HostTensor& from, int64_t j, HostTensor& to, int64_t i) {

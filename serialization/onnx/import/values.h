@@ -21,6 +21,9 @@ bool IsExactAsDouble(const HostTensor& scalar);
 OnnxVar OnnxCompared(OnnxNode& node, OnnxVar a, OnnxVar b, bool (*integers)(int64_t a, int64_t b),
                      bool (*numbers)(double a, double b));
 
+// Returns the dtype that the attribute `dtype` asks for; `fallback` if it is absent.
+DType OnnxDTypeOr(OnnxNode& node, DType fallback);
+
 // Copies one element: to[i] = from[j].
 void CopyElement(const HostTensor& from, int64_t j, HostTensor& to, int64_t i);
 

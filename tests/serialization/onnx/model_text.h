@@ -32,6 +32,11 @@ inline std::string IntsText(const std::string& name, const std::vector<int64_t>&
 inline std::string IntAttribute(const std::string& name, int64_t value) {
   return absl::StrCat("attribute { name: '", name, "' type: INT i: ", value, " } ");
 }
+// The same of a float; an integer is written with all digits.
+template <typename Number>
+std::string FloatAttribute(const char* name, Number value) {
+  return absl::StrCat("attribute { name: '", name, "' type: FLOAT f: ", value, " } ");
+}
 inline std::string IntsAttribute(const char* name, const std::vector<int64_t>& values) {
   return absl::StrCat("attribute { name: '", name, "' type: INTS ints: [",
                       absl::StrJoin(values, ","), "] } ");

@@ -36,7 +36,8 @@ struct NodeResult {
 };
 
 // Runs the case with the host references, and planned on the CPU. It passes if all outputs have the
-// right shape, dtype (Float32 for all floats) and values. The tolerance is 1e-3 of each element +
+// right shape, dtype (Float32 for all floats) and values; numbers of a generator that ONNX does not
+// name are compared by their properties. The tolerance is 1e-3 of each element +
 // 1e-7 (for 16-bit floats 2e-3 and 2e-2 of it). Refused means an Unimplemented error that names the
 // operator.
 NodeResult RunNodeCase(const NodeCase& test, KnownInputs known);

@@ -12,9 +12,6 @@
 namespace ashlar::testing {
 namespace {
 
-std::string FloatAttribute(const char* name, double value) {
-  return absl::StrCat("attribute { name: '", name, "' type: FLOAT f: ", value, " } ");
-}
 std::string TextAttribute(const char* name, const std::string& value) {
   return absl::StrCat("attribute { name: '", name, "' type: STRING s: '", value, "' } ");
 }
