@@ -213,7 +213,7 @@ absl::StatusOr<Model> LoadChanged(const ModelFlags& flags, Console& console, Wei
     const absl::StatusOr<PixelInput> pixels = ParsePixelInput(text);
     if (!pixels.ok()) return usage(pixels.status());
     absl::StatusOr<Model> converted = WithPixelInput(std::move(model), *pixels);
-    if (!converted.ok()) return usage(converted.status());
+    if (!converted.ok()) return usage(Annotate(converted.status(), flags.path));
     model = *std::move(converted);
   }
   if (flags.channels_last) {

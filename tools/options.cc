@@ -253,7 +253,7 @@ void AddModelFlags(CLI::App& app, ModelFlags& flags, const std::string& what) {
   AddRepeated(model, "--then", flags.then, "MODEL",
               "a model that reads the outputs of the one before: both are planned as one");
   AddRepeated(model, "--pixels", flags.pixels, "NAME=480x640,...",
-              "an input takes bytes {N,H,W,C}, which the model converts");
+              "an input takes bytes {N,H,W,C}, or {N,H*3/2,W} of nv12, which the model converts");
   AddRepeated(model, "--state", flags.states, "OUTPUT=INPUT",
               "an output becomes this input of the next run, at first zeros");
   AddParsed(model, "--input-layout", flags.channels_last, ParseLayout, "nchw|nhwc",

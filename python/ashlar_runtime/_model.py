@@ -199,7 +199,9 @@ class Model:
         ----------
         pixels : str
             "[NAME=]PART,...", with parts 480x640 (height and width), rgb, bgr, imagenet,
-            mean:R/G/B and scale:R/G/B: (x - mean) * scale.
+            mean:R/G/B and scale:R/G/B: (x - mean) * scale. With nv12, nv21, i420 or yv12 the
+            input becomes bytes (N, H * 3 / 2, W), of bt601 (default) or bt709, limited (default)
+            or full.
         shapes : mapping of str to shape, optional
             Other shapes of this model's inputs, before.
 

@@ -763,6 +763,10 @@ class RuntimeTest(support.ModelTest):
             session = made.plan(threads=1).session()
             self.assertEqual(session.plan.inputs[0].shape, (2, 8, 6, 3))
             np.testing.assert_array_equal(session(x), expected)
+        frame = np.full((2, 12, 6), 128, dtype=np.uint8)  # grey, of 8 rows
+        frame[:, :8] = x[:, :, :, 0]
+        grey = ashlar.load(onnx).with_pixels("x=nv12,full", shapes={"x": (2, 3, 8, 6)}).compile(threads=1)(frame)
+        np.testing.assert_allclose(grey, np.repeat(frame[:, None, :8], 3, axis=1), atol=1e-4)
         with self.assertRaisesRegex(ashlar.InvalidArgument, "'rbg' is no part of pixels"):
             ashlar.load(onnx).with_pixels("rbg", shapes={"x": (1, 3, 8, 6)})
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -21,10 +22,10 @@ class PixelInputTest : public CommandTest {
  protected:
   static constexpr double kMean[] = {10, 20.5, 30}, kScale[] = {0.5, 0.25, 0.125};
 
-  // Writes a model of images {1,3,6,5} whose output is the input's negative.
-  static void WriteNegative(DType dtype = DType::kFloat32) {
+  // Writes a model of images whose output is the input's negative.
+  static void WriteNegative(const Shape& shape = {1, 3, 6, 5}) {
     GraphMaker maker;
-    const int x = maker.Input("x", {1, 3, 6, 5}, dtype);
+    const int x = maker.Input("x", shape);
     maker.Output(maker.Add<Elemwise>({ScalarFunction::kNegate}, {x}, "y"));
     ASSERT_TRUE(IsOk(WriteModel(std::move(maker).Build(), Path("negative.ash"))));
   }
@@ -33,6 +34,13 @@ class PixelInputTest : public CommandTest {
     HostTensor pixels = RandomTensor(random, DType::kUint8, {images, height, width, 3}, 0, 255);
     EXPECT_TRUE(IsOk(WriteNpy(pixels, Path("pixels.npy"))));
     return pixels;
+  }
+  static HostTensor WriteFrames(int64_t images, int64_t height, int64_t width) {
+    std::mt19937_64 random(12);
+    HostTensor frames =
+        RandomTensor(random, DType::kUint8, {images, height * 3 / 2, width}, 0, 255);
+    EXPECT_TRUE(IsOk(WriteNpy(frames, Path("pixels.npy"))));
+    return frames;
   }
   static HostTensor OutputOf(const std::string& command) {
     const ProcessResult run = Ashlar(command + " --input pixels.npy -o out.npz");
@@ -132,13 +140,160 @@ TEST_F(PixelInputTest, FaultsAreNamed) {
   WriteNegative();
   ExpectEndings(
       "plan negative.ash --pixels ",
-      {{"y=6x5", 2, "--pixels y=6x5: no input 'y'; the model has: x"},
+      {{"y=6x5", 2, "--pixels y=6x5: negative.ash: no input 'y'; the model has: x"},
        {"6", 2, "'6' is no part of pixels; expected a size such as 480x640"},
        {"6x0", 2, "'6x0' is no part"},
        {"x=", 2, "'' is no part"},
        {"mean:1/2", 2, "mean has 2 values, and the input 3 channels"},
        {"scale:a", 2, "'scale:a': expected a number, or one for each channel"},
        {"rgb --pixels rgb", 2, "input 'x' is Uint8{1,6,5,3}, expected floats {N,C,H,W}"}});
+}
+
+// The places of a frame's chroma, which follows its luma.
+struct Layout {
+  const char* name;
+  bool interleaved, v_first;
+  int64_t At(int64_t height, int64_t width, int64_t y, int64_t x, bool v) const {
+    const int64_t second = v != v_first ? 1 : 0, after = height * width;
+    if (interleaved) return after + y / 2 * width + x / 2 * 2 + second;
+    return after + second * after / 4 + y / 2 * (width / 2) + x / 2;
+  }
+};
+constexpr Layout kLayouts[] = {
+    {"nv12", true, false}, {"nv21", true, true}, {"i420", false, false}, {"yv12", false, true}};
+
+// The usual factors of Y - 16 (full: Y), and of V - 128 and U - 128 for red, green (both) and blue,
+// of ITU-R BT.601 and BT.709, to six digits.
+struct Coding {
+  const char* parts;
+  double first, luma, red, green_v, green_u, blue;
+};
+constexpr Coding kCodings[] = {
+    {"", 16, 1.164384, 1.596027, 0.812968, 0.391762, 2.017232},
+    {",bt601,limited", 16, 1.164384, 1.596027, 0.812968, 0.391762, 2.017232},
+    {",bt709", 16, 1.164384, 1.792741, 0.532909, 0.213249, 2.112402},
+    {",full", 0, 1, 1.402, 0.714136, 0.344136, 1.772},
+    {",bt709,full", 0, 1, 1.5748, 0.468124, 0.187324, 1.8556},
+};
+
+// A colour of a pixel; 0 is red.
+double ColourOf(const HostTensor& frame, const Layout& layout, const Coding& coding, int64_t height,
+                int64_t width, int64_t y, int64_t x, int64_t colour) {
+  const double u = frame.At(layout.At(height, width, y, x, false)) - 128;
+  const double v = frame.At(layout.At(height, width, y, x, true)) - 128;
+  const double chroma[] = {coding.red * v, -coding.green_v * v - coding.green_u * u,
+                           coding.blue * u};
+  return std::clamp(coding.luma * (frame.At(y * width + x) - coding.first) + chroma[colour], 0.0,
+                    255.0);
+}
+
+// Frames of the input's size and of others.
+TEST_F(PixelInputTest, FramesOfLumaAndChromaBecomeColours) {
+  constexpr int64_t kHeight = 6, kWidth = 5;
+  WriteNegative({1, 3, kHeight, kWidth});
+  for (const auto& [height, width] : {std::pair<int64_t, int64_t>(6, 4), {10, 12}, {2, 6}}) {
+    for (const Layout& layout : kLayouts) {
+      for (const Coding& coding : kCodings) {
+        const bool bgr = layout.v_first;  // any
+        const std::string parts =
+            absl::StrCat(layout.name, coding.parts, bgr ? ",bgr" : "", ",", height, "x", width);
+        SCOPED_TRACE(parts);
+        const HostTensor frame = WriteFrames(1, height, width);
+        const HostTensor got =
+            OutputOf("run negative.ash --pixels mean:10/20.5/30,scale:0.5/0.25/0.125," + parts);
+        ASSERT_EQ(got.num_elements(), 3 * kHeight * kWidth);
+        for (int64_t i = 0; i < got.num_elements(); ++i) {
+          const int64_t c = i / (kHeight * kWidth);
+          const double value = Sampled(kHeight, height, i / kWidth % kHeight, [&](int64_t y) {
+            return Sampled(kWidth, width, i % kWidth, [&](int64_t x) {
+              return ColourOf(frame, layout, coding, height, width, y, x, bgr ? 2 - c : c);
+            });
+          });
+          ASSERT_NEAR(got.At(i), (kMean[c] - value) * kScale[c], 2e-4) << i;
+        }
+      }
+    }
+  }
+}
+
+// Black, white and the primary colours, as the text of BT.709 quantises them.
+TEST_F(PixelInputTest, FramesOfPrimaryColoursAreThese) {
+  WriteNegative({1, 3, 2, 2});
+  const struct {
+    const char* parts;
+    std::array<int, 3> yuv, rgb;
+  } rows[] = {
+      {"nv12", {16, 128, 128}, {0, 0, 0}},        {"nv12", {235, 128, 128}, {255, 255, 255}},
+      {"nv12", {81, 90, 240}, {255, 0, 0}},       {"nv12", {145, 54, 34}, {0, 255, 0}},
+      {"nv12", {41, 240, 110}, {0, 0, 255}},      {"nv12,bt709", {63, 102, 240}, {255, 0, 0}},
+      {"nv12,bt709", {173, 42, 26}, {0, 255, 0}}, {"nv12,bt709", {32, 240, 118}, {0, 0, 255}},
+      {"nv12,full", {76, 85, 255}, {255, 0, 0}},  {"nv12,full", {255, 128, 128}, {255, 255, 255}},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(absl::StrCat(row.parts, " ", row.yuv[0]));
+    HostTensor frame = HostTensor::Zeros(DType::kUint8, {1, 3, 2});
+    for (int i = 0; i < 4; ++i) frame.Set(i, row.yuv[0]);
+    frame.Set(4, row.yuv[1]);
+    frame.Set(5, row.yuv[2]);
+    ASSERT_TRUE(IsOk(WriteNpy(frame, Path("pixels.npy"))));
+    const HostTensor got = OutputOf(absl::StrCat("run negative.ash --pixels ", row.parts));
+    for (int i = 0; i < 12; ++i) EXPECT_NEAR(-got.At(i), row.rgb[static_cast<size_t>(i / 4)], 2.2);
+  }
+}
+
+TEST_F(PixelInputTest, WrittenModelsTakeFramesAndAnyNumberOfThem) {
+  WriteNegative({1, 3, 6, 4});
+  for (const char* layout : {"nv12", "i420"}) {
+    const HostTensor frames = WriteFrames(3, 6, 4);
+    const std::string pixels = absl::StrCat(" --pixels x=bt709,", layout);
+    const HostTensor expected = OutputOf("run negative.ash --shape x=3x3x6x4" + pixels);
+    ASSERT_EQ(expected.num_elements(), 3 * 3 * 6 * 4);
+    for (const char* file : {"made.ash", "made.onnx"}) {
+      SCOPED_TRACE(absl::StrCat(layout, " ", file));
+      ASSERT_EQ(Ashlar(absl::StrCat("convert negative.ash", pixels, " -o ", file)).exit_code, 0);
+      EXPECT_TRUE(Near(OutputOf(absl::StrCat("run ", file, " --shape x=3x9x4")), expected, 1e-5));
+    }
+  }
+}
+
+// The floats of a frame never exist at once, and tiles compute the same.
+TEST_F(PixelInputTest, FramesArePartOfThePlanAndOfItsTiles) {
+  ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o net.ash -q").exit_code, 0);
+  WriteFrames(1, 256, 320);
+  // Planes of half rows are computed whole.
+  for (const auto& [layout, less] : {std::pair("nv12", 16), {"i420", 3}}) {
+    SCOPED_TRACE(layout);
+    const std::string pixels = absl::StrCat(" --pixels 256x320,imagenet,", layout);
+    const auto arena = [&](const std::string& options) -> int64_t {
+      const ProcessResult plan = Ashlar("plan net.ash --json" + pixels + options + kQuick);
+      EXPECT_EQ(plan.exit_code, 0) << plan.err;
+      if (plan.exit_code != 0) return 0;
+      EXPECT_EQ(plan.Json()["pools"]["input"]["planned_bytes"], 256 * 320 * 3 / 2);
+      return plan.Json()["arena_bytes"];
+    };
+    const std::string least = " --memory-budget min";
+    EXPECT_LT(less * arena(least), arena(""));
+    const HostTensor whole = OutputOf("run net.ash" + pixels + kQuick);
+    EXPECT_TRUE(Near(OutputOf("run net.ash" + pixels + least + kQuick), whole, 1e-5));
+    const ProcessResult verified = Ashlar("verify net.ash" + pixels + least + kQuick);
+    EXPECT_EQ(verified.exit_code, 0) << verified.out << verified.err;
+  }
+}
+
+TEST_F(PixelInputTest, FaultsOfFramesAreNamed) {
+  WriteNegative();
+  ExpectEndings(
+      "plan negative.ash --pixels ",
+      {{"nv12", 2,
+        "--pixels nv12: negative.ash: input 'x': pictures of 6x5, expected an even height and "
+        "width for nv12"},
+       {"nv12,7x4", 2, "input 'x': pictures of 7x4, expected an even height and width for nv12"},
+       {"bt709", 2, "'bt709' without a layout: expected nv12, nv21, i420 or yv12, too"},
+       {"full,rgb", 2, "'full' without a layout: expected nv12, nv21, i420 or yv12, too"},
+       {"nv13", 2, "'nv13' is no part of pixels; expected a size such as 480x640"}});
+  WriteNegative({1, 4, 6, 4});
+  ExpectEndings("plan negative.ash --pixels ",
+                {{"i420", 2, "input 'x' is Float32{1,4,6,4}, expected 3 channels for i420"}});
 }
 
 }  // namespace

@@ -174,8 +174,10 @@ typedef struct ashlar_shape {
 /* Makes a model that takes pixels as cameras and decoders give them: an input of floats {N,C,H,W}
  * becomes bytes {N,H,W,C} of the same name, and the model itself scales, orders and normalises
  * them. `pixels` is "[NAME=]PART,...", with PARTs 480x640 (height and width), rgb, bgr, imagenet,
- * mean:R/G/B and scale:R/G/B: (x - mean) * scale. `shapes` are other shapes of the model's inputs,
- * before; it may be NULL. The model may be released before the new one. */
+ * mean:R/G/B and scale:R/G/B: (x - mean) * scale. With nv12, nv21, i420 or yv12 the input becomes
+ * bytes {N,H*3/2,W}, of bt601 (default) or bt709, limited (default) or full. `shapes` are other
+ * shapes of the model's inputs, before; it may be NULL. The model may be released before the new
+ * one. */
 ASHLAR_API ashlar_status ashlar_model_with_pixels(const ashlar_model* model, const char* pixels,
                                                   const ashlar_shape* shapes, size_t num_shapes,
                                                   ashlar_model** converted);

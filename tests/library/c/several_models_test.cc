@@ -87,6 +87,11 @@ TEST_F(SeveralModelsLibraryTest, AModelTakesPixels) {
     const float value = 20.0f * static_cast<float>(i % 4 * 3 + (2 - i / 4));
     EXPECT_EQ(output[i], -(value - 1) * 2) << i;
   }
+  const Plan frames = Model(tail()).WithPixels("nv12").NewPlan(Threads(1));
+  const std::vector<uint8_t> white = {235, 235, 235, 235, 128, 128};
+  Session of_frames = frames.NewSession();
+  of_frames.Input(white.data(), white.size()).Output(output.data(), output.size()).Run();
+  for (const float value : output) EXPECT_NEAR(value, -255, 1e-3);
   const Model model(tail());
   EXPECT_EQ(StatusOf([&] { model.WithPixels("x=rgbx"); }), ASHLAR_INVALID_ARGUMENT);
   EXPECT_NE(std::string(ashlar_error_message()).find("'rgbx' is no part of pixels"),
