@@ -17,6 +17,12 @@ constexpr int kFeedbackRounds = 2;
 // single dive takes longer.
 constexpr int64_t kLooks = 32;
 constexpr size_t kFewBuffers = 3000;
+// Shares of the remaining work: usually, and if placements that wait hardly pay. They do not if, in
+// problems of so few buffers, the looks without them needed at most so many times the bytes.
+constexpr int64_t kHalf = 2;
+constexpr int64_t kForWaiting = 16, kWithoutWaiting = 4;
+constexpr size_t kVeryFewBuffers = 1600;
+constexpr double kHardlyMore = 1.08;
 
 class Attempts {
  public:
@@ -30,6 +36,7 @@ class Attempts {
     const Lifetimes all = ComputeLifetimes(graph_, model_, schedule.order, workspace_,
                                            options_.alignment, options_.guard_bytes);
     latest_.schedule = std::move(schedule);
+    looks_.clear();
     if (all.problem.buffers.size() <= kFewBuffers) {
       ASHLAR_RETURN_IF_ERROR(TryLifetimes(all, Depth::kLook));
       if (Done()) return absl::OkStatus();
@@ -65,6 +72,9 @@ class Attempts {
     return bytes;
   }
 
+  // Returns whether no smaller plan of the best lifetimes exists, or none is asked for.
+  bool Proven() const { return Done() || best_.plan.proof != memory::Proof::kNone; }
+
   // Plans the best lifetimes by exact search, if it accepts that many groups.
   absl::Status AskExact() {
     latest_ = {};  // frees memory
@@ -83,8 +93,9 @@ class Attempts {
   enum class Depth { kLook, kSearch };
 
   absl::Status TryLifetimes(const Lifetimes& all, Depth depth) {
+    const bool hardly_pay = depth == Depth::kSearch && WaitingHardlyPays(all);
     latest_.lifetimes = all;
-    ASHLAR_RETURN_IF_ERROR(PlanLatest(depth));
+    ASHLAR_RETURN_IF_ERROR(PlanLatest(depth, hardly_pay ? kForWaiting : kHalf));
     const int64_t bound = latest_.plan.lower_bound;
     const size_t relations = all.problem.inside.size();
     for (const bool alike : {false, true}) {
@@ -93,7 +104,7 @@ class Attempts {
       const size_t left = fewer.problem.inside.size();
       if (left == relations || left == latest_.lifetimes.problem.inside.size()) continue;
       latest_.lifetimes = std::move(fewer);
-      ASHLAR_RETURN_IF_ERROR(PlanLatest(depth));
+      ASHLAR_RETURN_IF_ERROR(PlanLatest(depth, hardly_pay ? kWithoutWaiting : kHalf));
     }
     // Waiting storages occur in tilings of many strips, for which little more can be gained.
     const bool waited = latest_.lifetimes.problem.inside.size() < relations;
@@ -103,16 +114,25 @@ class Attempts {
       return absl::OkStatus();
     }
     latest_.lifetimes = std::move(fewer);
-    return PlanLatest(depth);
+    return PlanLatest(depth, kHalf);
   }
 
-  // Plans with half of the remaining work, or with little.
-  absl::Status PlanLatest(Depth depth) {
+  // Returns whether the looks say so, for plans that may be returned: most of the work is for
+  // these.
+  bool WaitingHardlyPays(const Lifetimes& all) const {
+    return options_.exact_too && !options_.reorder && looks_.size() > 1 &&
+           all.problem.buffers.size() <= kVeryFewBuffers &&
+           static_cast<double>(looks_[1]) <= kHardlyMore * static_cast<double>(looks_[0]);
+  }
+
+  // Plans with a share of the remaining work, or with little.
+  absl::Status PlanLatest(Depth depth, int64_t share) {
     memory::PlanOptions planner = options_.planner;
     const int64_t work = planner.limits.work;
     planner.limits.work =
-        depth == Depth::kLook ? work / kLooks : std::max<int64_t>(0, (work - spent_) / 2);
+        depth == Depth::kLook ? work / kLooks : std::max<int64_t>(0, (work - spent_) / share);
     ASHLAR_ASSIGN_OR_RETURN(latest_.plan, memory::PlanMemory(latest_.lifetimes.problem, planner));
+    if (depth == Depth::kLook) looks_.push_back(latest_.plan.plan.arena);
     if (depth == Depth::kSearch) spent_ += latest_.plan.work;
     if (!planned_ || IsBetter()) best_ = latest_;
     planned_ = true;
@@ -131,7 +151,8 @@ class Attempts {
   const StorageModel& model_;
   const absl::Span<const int64_t> workspace_;
   const OrderedPlanOptions& options_;
-  int64_t spent_ = 0;  // work of the planner so far
+  int64_t spent_ = 0;           // work of the planner so far
+  std::vector<int64_t> looks_;  // arenas of this order by looks, with all placements first
   OrderedPlan latest_, best_;
   bool planned_ = false;
 };
@@ -158,7 +179,7 @@ absl::StatusOr<OrderedPlan> PlanInOrder(const Graph& graph, const StorageModel& 
   if (options.reorder && !attempts.Done()) {
     ASHLAR_RETURN_IF_ERROR(attempts.Try(judge(ScheduleMegEngine(graph, model, workspace))));
   }
-  if (options.exact_too && !attempts.Done()) ASHLAR_RETURN_IF_ERROR(attempts.AskExact());
+  if (options.exact_too && !attempts.Proven()) ASHLAR_RETURN_IF_ERROR(attempts.AskExact());
   return std::move(attempts).Take();
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <set>
@@ -47,6 +48,7 @@ struct Look {
   size_t rewrite = 0;
   Tiling tiling;
   int64_t arena = 0, bound = 0;  // bytes
+  size_t operators = 0;
 };
 
 class Stages {
@@ -91,7 +93,7 @@ class Stages {
     }
     for (int64_t multiple = kMultiple; multiple <= work / usual; multiple *= kMultiple) {
       for (const VisitedPlan& plan : smallest) {
-        Look look{plan.rewrite, {}, 0, 0};
+        Look look{plan.rewrite, {}};
         look.tiling.spec = plan.tiles;
         ASHLAR_RETURN_IF_ERROR(
             PlanOne(look, {nullptr, plan.low_workspace, Thoroughness::kChosen, multiple},
@@ -110,7 +112,7 @@ class Stages {
 
  private:
   // Plans the tilings of a rewrite that are expected to be smallest, some at a time, as long as
-  // each may be the smallest of all.
+  // each may be the smallest of all. Plans that an earlier stage looked at and offered are known.
   absl::Status LookAt(size_t rewrite, double limit, std::vector<Look>& looks) {
     TiledPlans& plans = *rewrites_[rewrite];
     const std::vector<Tiling> tilings = plans.least_tilings().Find(limit, least_);
@@ -119,16 +121,24 @@ class Stages {
     for (size_t next = 0; next < count && operators < kMostOperators;) {
       std::vector<TiledPlans::Candidate> some;
       for (; next < count && some.size() < kTogether; ++next) {
-        if (tilings[next].live_bytes < least_) {
+        if (tilings[next].live_bytes >= least_) continue;
+        const auto known = known_.find({rewrite, tilings[next].spec.ToString()});
+        if (known == known_.end()) {
           some.push_back({&tilings[next], true, Thoroughness::kLook});
+        } else if (some.empty()) {
+          looks.push_back(known->second);
+          operators += looks.back().operators;
+        } else {
+          break;
         }
       }
       ASHLAR_ASSIGN_OR_RETURN(auto planned, plans.Plan(some));
       for (size_t i = 0; i < planned.size(); ++i) {
         if (planned[i] == nullptr || planned[i]->extra_flops_ratio > limit) continue;
-        operators += planned[i]->graph.nodes().size();
-        looks.push_back(
-            {rewrite, *some[i].tiling, planned[i]->plan.plan.arena, planned[i]->plan.lower_bound});
+        looks.push_back({rewrite, *some[i].tiling, planned[i]->plan.plan.arena,
+                         planned[i]->plan.lower_bound, planned[i]->graph.nodes().size()});
+        operators += looks.back().operators;
+        known_.try_emplace({rewrite, some[i].tiling->spec.ToString()}, looks.back());
         if (Offer(std::move(planned[i]), rewrite, some[i], /*or_equal=*/false)) {
           best_ = looks.back();
         }
@@ -250,6 +260,7 @@ class Stages {
   Look best_;                                            // of `least_plan_`, before needless tiles
   std::shared_ptr<PlannedGraph> least_plan_, taken_;
   std::vector<VisitedPlan> visited_;
+  std::map<std::pair<size_t, std::string>, Look> known_;  // by rewrite and tiles
 };
 
 }  // namespace
