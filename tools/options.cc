@@ -264,6 +264,23 @@ void AddModelFlags(CLI::App& app, ModelFlags& flags, const std::string& what) {
       ->group(kUnlistedGroup);
 }
 
+std::vector<std::string> ModelArguments(const ModelFlags& flags) {
+  std::vector<std::string> words = {flags.path};
+  const auto add = [&](const char* option, const std::vector<std::string>& values) {
+    for (const std::string& value : values) words.insert(words.end(), {option, value});
+  };
+  add("--shape", flags.shapes);
+  add("--value", flags.values);
+  add("--bound", flags.bounds);
+  if (!flags.outputs.empty()) add("--outputs", {flags.outputs});
+  add("--then", flags.then);
+  add("--pixels", flags.pixels);
+  add("--state", flags.states);
+  if (flags.channels_last) add("--input-layout", {"nhwc"});
+  if (flags.follow_links) words.push_back("--allow-external-symlinks");
+  return words;
+}
+
 void AddInputFlags(CLI::App& app, InputFlags& flags) {
   AddRepeated(app, "--input", flags.files, "NAME=FILE",
               ".npy, .npz, .png, .jpg, .ppm or raw, - for stdin (default: random); several fill a "

@@ -104,6 +104,9 @@ struct ModelFlags {
 void AddModelFlags(CLI::App& app, ModelFlags& flags,
                    const std::string& what = "the model file (.ash, .onnx or .tflite)");
 
+// Returns the path and the options with which a command opens the same model.
+std::vector<std::string> ModelArguments(const ModelFlags& flags);
+
 // The inputs of a model: files, otherwise random numbers.
 struct InputFlags {
   std::vector<std::string> files;   // "name=FILE", or "FILE" if there is one input

@@ -53,8 +53,9 @@ class FitCommand final : public Command {
     const bool fits = cheapest >= 0;
     std::string last;
     if (fits) {
-      last = absl::StrCat("\nfits; the least loss, then the least time:\n  ",
-                          FitCommandText(ways[static_cast<size_t>(cheapest)], model_.path), "\n");
+      last = absl::StrCat(
+          "\nfits; the least loss, then the least time:\n  ",
+          FitCommandText(ways[static_cast<size_t>(cheapest)], ModelArguments(model_)), "\n");
     }
     console.Print(absl::StrCat(FitTable(ways, limits_), "bytes; RAM is arena, inputs, outputs",
                                limits_.flash ? "" : " and weights",
@@ -66,7 +67,7 @@ class FitCommand final : public Command {
     document["flash_limit_bytes"] = limits_.flash ? Json(*limits_.flash) : Json();
     document["ways"] = Json::array();
     for (const FitWay& way : ways) {
-      document["ways"].push_back(FitDocument(way, limits_, model_.path));
+      document["ways"].push_back(FitDocument(way, limits_, ModelArguments(model_)));
     }
     document["disk"] = {{"bytes_per_second", disk.speed.bytes_per_ms * 1e3},
                         {"read_ms", disk.speed.read_ms},

@@ -267,25 +267,25 @@ int CheapestFit(const std::vector<FitWay>& ways) {
   return best != ways.end() && best->fits ? static_cast<int>(best - ways.begin()) : -1;
 }
 
-std::string FitCommandText(const FitWay& way, const std::string& path) {
-  const auto command = [&](std::vector<std::string> words) {
-    words.insert(words.end(), way.execution.begin(), way.execution.end());
-    return ShellText(words);
+std::string FitCommandText(const FitWay& way, const std::vector<std::string>& model) {
+  using Words = std::vector<std::string>;
+  const auto joined = [](Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
   };
-  const auto planning = [&](std::vector<std::string> words) {
-    words.insert(words.end(), way.options.begin(), way.options.end());
-    return command(std::move(words));
+  const auto command = [&](const Words& words) { return ShellText(joined(words, way.execution)); };
+  const auto planning = [&](const Words& words) { return command(joined(words, way.options)); };
+  const auto run = [&](const Words& from) {
+    if (!way.streamed) return planning(joined({"ashlar", "run"}, from));
+    return absl::StrCat(
+        planning(joined(joined({"ashlar", "convert"}, from), {"-o", "streamed.ash", "--pack"})),
+        " && ",
+        command({"ashlar", "run", "streamed.ash", "--weights-budget",
+                 absl::StrCat(way.window_budget)}));
   };
-  const auto run = [&](const std::string& model) {
-    if (!way.streamed) return planning({"ashlar", "run", model});
-    return absl::StrCat(planning({"ashlar", "convert", model, "-o", "streamed.ash", "--pack"}),
-                        " && ",
-                        command({"ashlar", "run", "streamed.ash", "--weights-budget",
-                                 absl::StrCat(way.window_budget)}));
-  };
-  if (way.type != NumberType::kEightBits) return run(path);
-  return absl::StrCat("ashlar quantize ", ShellText({path}), " --calibrate DATA -o int8.ash && ",
-                      run("int8.ash"));
+  if (way.type != NumberType::kEightBits) return run(model);
+  return absl::StrCat(ShellText(joined({"ashlar", "quantize"}, model)),
+                      " --calibrate DATA -o int8.ash && ", run({"int8.ash"}));
 }
 
 std::string FitDiskText(const std::vector<FitWay>& ways, const FitDisk& disk) {
@@ -330,7 +330,8 @@ std::string FitTable(const std::vector<FitWay>& ways, const FitLimits& limits) {
   return table.ToText();
 }
 
-Json FitDocument(const FitWay& way, const FitLimits& limits, const std::string& path) {
+Json FitDocument(const FitWay& way, const FitLimits& limits,
+                 const std::vector<std::string>& model) {
   Json document = {{"numbers", RowOf(way.type).name}};
   if (!way.refused.empty()) {
     document["refused"] = way.refused;
@@ -351,7 +352,7 @@ Json FitDocument(const FitWay& way, const FitLimits& limits, const std::string& 
   document["extra_flops_ratio"] = way.extra_flops_ratio;
   document["loss"] = way.loss ? Json(*way.loss) : Json();
   document["fits"] = way.fits;
-  document["command"] = FitCommandText(way, path);
+  document["command"] = FitCommandText(way, model);
   return document;
 }
 

@@ -74,14 +74,15 @@ absl::StatusOr<std::vector<FitWay>> FindFitWays(const Model& model, const FitLim
 // then the fewest levers. -1 if none fits.
 int CheapestFit(const std::vector<FitWay>& ways);
 
-// Returns the commands that use a way, for a shell.
-std::string FitCommandText(const FitWay& way, const std::string& path);
+// Returns the commands that use a way, for a shell. `model` has the model's path and the options
+// that open it (ModelArguments).
+std::string FitCommandText(const FitWay& way, const std::vector<std::string>& model);
 
 // Says how fast streamed weights are read, and whether that was measured; empty without such a way.
 std::string FitDiskText(const std::vector<FitWay>& ways, const FitDisk& disk);
 
 std::string FitTable(const std::vector<FitWay>& ways, const FitLimits& limits);
-Json FitDocument(const FitWay& way, const FitLimits& limits, const std::string& path);
+Json FitDocument(const FitWay& way, const FitLimits& limits, const std::vector<std::string>& model);
 
 }  // namespace ashlar
 

@@ -143,6 +143,22 @@ TEST_F(FitCommandTest, StreamedWeightsThatDoNotFitAreNamed) {
               ::testing::Not(HasSubstr("streamed")));
 }
 
+// Regression: the command had no option of the model, and was about another model or refused.
+TEST_F(FitCommandTest, CommandsOpenTheModelAsItWasOpened) {
+  const char* const opened = "--shape data=2x3x64x64 --pixels 48x48,imagenet";
+  const ProcessResult result = Fit(absl::StrCat("--ram 1GB ", opened));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json document = result.Json();
+  bool eight_bits = false;
+  for (const json& way : document["ways"]) {
+    if (way.contains("refused")) continue;
+    EXPECT_THAT(way["command"].get<std::string>(), HasSubstr(absl::StrCat("model.ash ", opened)));
+    Check(way, document);
+    eight_bits = eight_bits || way["numbers"] == "8 bits";
+  }
+  EXPECT_TRUE(eight_bits);
+}
+
 TEST_F(FitCommandTest, FaultsAreNamed) {
   ExpectEndings("fit ", {{"model.ash", 2, "--ram"},
                          {"model.ash --ram many", 2, "many"},
