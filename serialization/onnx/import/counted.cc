@@ -294,6 +294,12 @@ OnnxVars CountedTopK(OnnxNode& node, OnnxImportFunction run) {
       }
       node.SetInput(1, node.Constant(std::move(most)));
       k = ElementOf(node, k, 0);
+    } else if (node.ok() && node.constant(k) == nullptr) {  // any data
+      if (node.type_of(k).shape.num_elements() != 1) return node.Invalid("k is not one number");
+      const int64_t most = node.Bound(node.shape(x)[axis]);
+      node.SetInput(1, node.IntVector({most}));
+      k = Checked(node, ElementOf(node, k, 0), node.Integer(most),
+                  node.has_bound() ? "k (--bound)" : "k", true);
     } else {
       k = node.Integer(node.KnownInteger(1, "k"));
     }

@@ -28,6 +28,9 @@ OnnxVars ArgOf(OnnxNode& node) {
 
 OnnxVars TopKOf(OnnxNode& node) {
   const OnnxVar x = node.input(0);
+  if (node.version() >= 10 && node.ok() && node.constant(node.input(1)) == nullptr) {
+    return CountedTopK(node, TopKOf);
+  }
   TopKParam param;
   param.axis = node.Int("axis", -1);
   param.k = node.version() < 10 ? node.Int("k", 0) : node.KnownInteger(1, "k");
@@ -95,7 +98,9 @@ constexpr OnnxRow kOrderRows[] = {
     OnnxRow("CumProd", 2, 2, CumProdOf).Limits("along an axis known before the run"),
     OnnxRow("CumSum", 2, 2, CumSumOf).Limits("along an axis known before the run"),
     OnnxRow("Hardmax", 1, 1, Hardmax),
-    OnnxRow("TopK", 1, 2, TopKOf).Counted(CountedTopK).Limits("k known, or of counts"),
+    OnnxRow("TopK", 1, 2, TopKOf)
+        .Counted(CountedTopK)
+        .Limits("with a count if k is not known before the run"),
 };
 
 }  // namespace

@@ -415,6 +415,47 @@ TEST(CountedResults, ABoundThatIsTooSmallIsAnErrorOfTheRun) {
   EXPECT_TRUE(FailsWith(ReadText(text, options).status(), "'nobody'"));
 }
 
+// Regression: a k that is an input was refused.
+TEST(CountedResults, TopKOfAnInputHasAsManyAsItSays) {
+  const std::string text = absl::StrCat(
+      "ir_version: 8 opset_import { version: 17 } graph { name: 'g' "
+      "node { op_type: 'TopK' input: 'x' input: 'k' output: 'y' output: 'i' "
+      "attribute { name: 'axis' type: INT i: 0 } } input ",
+      ValueText("x", {5, 2}, kOnnxFloat), "input ", ValueText("k", {1}, kOnnxInt64),
+      "output { name: 'y' } output { name: 'i' } }");
+  const Graph graph = Value(ReadText(text));
+  const auto at = [](int64_t k) {
+    const HostTensor x =
+        HostTensor::FromValues<float>(DType::kFloat32, {5, 2}, {1, 9, 5, 2, 3, 7, 4, 4, 2, 8});
+    return InputTensors{{"x", x}, {"k", HostTensor::FromValues<int64_t>(DType::kInt64, {1}, {k})}};
+  };
+  const auto evaluated = [&](const Graph& of, int64_t k) {
+    const InputTensors inputs = at(k);
+    return EvaluateGraph(of, {inputs.begin(), inputs.end()});
+  };
+  const std::vector<double> sorted = {5, 9, 4, 8, 3, 7, 2, 4, 1, 2},
+                            from = {1, 0, 3, 4, 2, 2, 4, 3, 0, 1};
+  for (const int64_t k : {0, 1, 3, 5}) {
+    SCOPED_TRACE(k);
+    const auto results = LoadedModel(graph).Run(at(k));
+    ASSERT_EQ(results.size(), 4u);
+    EXPECT_EQ(results[0].shape(), Shape({5, 2}));
+    EXPECT_EQ(results[2].IntegerAt(0), k);
+    EXPECT_EQ(results[3].IntegerAt(0), k);
+    for (int64_t i = 0; i < 2 * k; ++i) {
+      EXPECT_EQ(results[0].At(i), sorted[static_cast<size_t>(i)]) << i;
+      EXPECT_EQ(results[1].At(i), from[static_cast<size_t>(i)]) << i;
+    }
+  }
+  EXPECT_TRUE(FailsWith(evaluated(graph, 6).status(), "k is 6, expected at most 5"));
+  EXPECT_TRUE(FailsWith(evaluated(graph, -1).status(), "k is -1, expected 0 to 5"));
+  OnnxReadOptions options;
+  options.bounds["y"] = 2;
+  const Graph bounded = Value(ReadText(text, options));
+  EXPECT_EQ(Value(evaluated(bounded, 2))[0].shape(), Shape({2, 2}));
+  EXPECT_TRUE(FailsWith(evaluated(bounded, 3).status(), "k (--bound) is 3, expected at most 2"));
+}
+
 // They would take the count of elements for 6, or fill for elements.
 TEST(CountedResults, OtherReadersAreRefusedByName) {
   for (const char* reader : {"Det", "ReverseSequence", "Softmax", "ArgMax"}) {
