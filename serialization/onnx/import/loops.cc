@@ -6,6 +6,7 @@
 #include "opr/subtensor.h"
 #include "serialization/onnx/import/counted.h"
 #include "serialization/onnx/import/unroll.h"
+#include "serialization/onnx/shown.h"
 
 namespace ashlar {
 
@@ -70,7 +71,9 @@ absl::Status OnnxNodeReader::ReadLoop(const NodeProto& node, const std::vector<O
   loop.most = loop.at.Bound(all);
   if (loop.most == none) {
     Miss(node, false,
-         absl::StrCat("its number of iterations is not known before the run", InputsOf(trips)),
+         absl::StrCat("its number of iterations is not known before the run", InputsOf(trips),
+                      "; --bound ", Shown(node.output(0).empty() ? node.name() : node.output(0)),
+                      "=NUMBER plans for as many"),
          scope);
     return absl::OkStatus();
   }

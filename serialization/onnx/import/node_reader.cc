@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "graph/status.h"
 #include "serialization/onnx/import/quantities.h"
@@ -42,7 +43,7 @@ std::string OnnxNodeReader::InputsOf(OnnxVar of) const {
   std::string text = absl::StrCat(", as it depends on ", kind, absl::StrJoin(inputs, " and "));
   if (!small) return text;
   return absl::StrCat(text, "; the command's --value ", absl::StrJoin(inputs, "=NUMBER --value "),
-                      "=NUMBER makes it known");
+                      "=NUMBER, or `values` of the library, makes it known");
 }
 
 absl::StatusOr<OnnxVar> OnnxNodeReader::Find(const std::string& name, const OnnxScope& scope) {
@@ -245,7 +246,11 @@ absl::Status OnnxNodeReader::ReadOperator(const NodeProto& node, const std::vect
   if (reading.ok() && domain.empty() && !vars.empty()) NoteQuantities(reading, function, vars);
   const absl::Status status = reading.Finish();
   if (absl::IsUnimplemented(status)) {
-    Miss(node, constant, std::string(status.message()), scope);
+    std::string why(status.message());
+    if (row.takes_bound && !reading.has_bound() && absl::EndsWith(why, "known before the run")) {
+      absl::StrAppend(&why, "; --bound ", Shown(node.output(0)), "=NUMBER plans for as many");
+    }
+    Miss(node, constant, why, scope);
     return absl::OkStatus();
   }
   ASHLAR_RETURN_IF_ERROR(status);

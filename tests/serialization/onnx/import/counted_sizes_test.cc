@@ -263,7 +263,7 @@ TEST(CountedSizes, OfDataNeedABound) {
                                         NodeText(row.type, row.inputs, "y"));
     const absl::Status refused = ReadText(text).status();
     EXPECT_TRUE(FailsWith(refused, row.type));
-    EXPECT_TRUE(FailsWith(refused, "is not known before the run"));
+    EXPECT_TRUE(FailsWith(refused, "known before the run; --bound y=NUMBER plans for as many"));
     OnnxReadOptions options;
     options.bounds["y"] = 4;
     const Graph graph = Value(ReadText(text, options));

@@ -93,7 +93,7 @@ TEST(OnnxInputValue, ConditionsNameTheInputsTheyDependOn) {
   EXPECT_TRUE(FailsWith(
       ReadText(ModelText(by_rate)).status(),
       "the condition is not known before the run, as it depends on input sr; the command's "
-      "--value sr=NUMBER makes it known"));
+      "--value sr=NUMBER, or `values` of the library, makes it known"));
   const struct {
     double rate;
     int rank;
@@ -124,7 +124,7 @@ TEST(OnnxInputValue, ANoteSaysThatBothBranchesAreComputed) {
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_THAT(notes[0], HasSubstr("both branches are computed in every run, because the condition "
                                   "is not known before, as it depends on input sr; the command's "
-                                  "--value sr=NUMBER makes it known"));
+                                  "--value sr=NUMBER, or `values` of the library, makes it known"));
   const HostTensor x =
       HostTensor::FromValues<float>(DType::kFloat32, {1, 2, 4, 4}, std::vector<float>(32, 3));
   HostTensor rate = HostTensor::Zeros(DType::kInt64, {});

@@ -266,6 +266,7 @@ TEST(Loops, OfAnUnknownTripCountNeedABound) {
   const absl::Status refused = ReadText(text).status();
   EXPECT_TRUE(FailsWith(refused, "the_Loop"));
   EXPECT_TRUE(FailsWith(refused, "not known before the run, as it depends on input trips"));
+  EXPECT_TRUE(FailsWith(refused, "; --bound y=NUMBER plans for as many"));
   OnnxReadOptions options;
   options.bounds["the_Loop"] = 3;
   const Graph graph = Value(ReadText(text, options));
