@@ -52,6 +52,7 @@ absl::StatusOr<std::optional<Model>> Permuting(const Graph& graph,
 }  // namespace
 
 absl::StatusOr<Model> WithChannelsLast(Model model) {
+  if (model.channels_last) return model;
   ASHLAR_ASSIGN_OR_RETURN(std::optional<Model> before,
                           Permuting(model.graph, model.graph.inputs(), true));
   ASHLAR_ASSIGN_OR_RETURN(std::optional<Model> after,
@@ -65,6 +66,7 @@ absl::StatusOr<Model> WithChannelsLast(Model model) {
   if (after) {
     ASHLAR_ASSIGN_OR_RETURN(model, JoinModels(std::move(model), *std::move(after)));
   }
+  model.channels_last = true;
   return model;
 }
 

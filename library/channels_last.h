@@ -8,7 +8,8 @@
 namespace ashlar {
 
 // Returns the model with {N,H,W,C} in place of each input and output {N,C,H,W}; names stay. The
-// conversion is a part of the graph, so a plan counts its memory and computes it in tiles.
+// conversion is a part of the graph, so a plan counts its memory and computes it in tiles. A model
+// that has its channels last already stays as it is.
 // InvalidArgument if no input or output has four dimensions; UsePlainWeights's errors.
 absl::StatusOr<Model> WithChannelsLast(Model model);
 

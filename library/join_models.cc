@@ -116,6 +116,7 @@ absl::StatusOr<Model> JoinModels(Model first, Model second) {
   }
   std::vector<JoinedInput> links;
   ASHLAR_ASSIGN_OR_RETURN(both.graph, Join(first.graph, second.graph, &links));
+  both.channels_last = first.channels_last && second.channels_last;
   if (!fixed) return both;
   const auto origin = std::make_shared<const JoinedOrigin>(first, second, links);
   both.origin = std::make_shared<const ModelOrigin>(

@@ -51,6 +51,7 @@ struct Model {
   // Set for ONNX and TensorFlow Lite models, and for joined models with one or with fixed
   // dimensions. Otherwise null: then `file` has the dimensions that are fixed.
   std::shared_ptr<const ModelOrigin> origin;
+  bool channels_last = false;      // its images are {N,H,W,C}: a TensorFlow Lite file, or as asked
   std::vector<std::string> notes;  // about values that are computed otherwise than the file says
 };
 

@@ -134,6 +134,7 @@ absl::StatusOr<Model> OpenTflite(absl::Span<const uint8_t> bytes,
   options.shapes = open.shapes;
   options.outputs = open.outputs;
   Model model;
+  model.channels_last = true;
   absl::StatusOr<Graph> graph = ReadTflite(bytes, owner, name, options, &model.reading_bytes);
   if (absl::IsInvalidArgument(graph.status()) && !options.shapes.empty()) {
     options.shapes.clear();  // the file's fault, unless it is a model without them

@@ -34,11 +34,12 @@ absl::StatusOr<std::vector<double>> ParseStatistic(absl::string_view part, absl:
                    "mean:123.7/116.3/103.5"));
 }
 
-// Builds the graph that converts pixels.
+// Builds the graph that converts pixels to floats {N,C,H,W} of a type, or then to {N,H,W,C}.
 class Conversion {
  public:
-  Conversion(const Binding& input, const TensorType& type, const PixelInput& pixels)
-      : input_(input), type_(type), pixels_(pixels) {}
+  Conversion(const Binding& input, const TensorType& type, bool channels_last,
+             const PixelInput& pixels)
+      : input_(input), type_(type), channels_last_(channels_last), pixels_(pixels) {}
 
   absl::StatusOr<Graph> Build() && {
     const int64_t channels = type_.shape[1], height = type_.shape[2], width = type_.shape[3];
@@ -57,6 +58,7 @@ class Conversion {
     if (from_height != height || from_width != width) x = AddResized(x, height, width);
     x = AddStatistic(ScalarFunction::kSub, pixels_.mean, x, "mean");
     x = AddStatistic(ScalarFunction::kMul, pixels_.scale, x, "scale");
+    if (channels_last_) x = Add<Dimshuffle>({{0, 2, 3, 1}}, {x}, "channels_last");
     Add(std::make_shared<const OutputCallback>(OutputParam()), {x}, input_.name);
     ASHLAR_RETURN_IF_ERROR(status_);
     return std::move(builder_).Build();
@@ -181,6 +183,7 @@ class Conversion {
 
   const Binding& input_;
   const TensorType& type_;
+  const bool channels_last_;
   const PixelInput& pixels_;
   GraphBuilder builder_;
   absl::Status status_;
@@ -197,6 +200,12 @@ absl::StatusOr<Binding> FindInput(const Graph& graph, const std::string& name) {
   return absl::InvalidArgumentError(
       name.empty() ? absl::StrCat("expected NAME=..., as the model has the inputs ", names)
                    : absl::StrCat("no input '", name.substr(0, 80), "'; the model has: ", names));
+}
+
+// Tells a photograph's {N,H,W,C} from {N,C,H,W} by its few channels.
+bool AreChannelsLast(const Shape& shape) {
+  const auto few = [](int64_t size) { return size == 1 || size == 3 || size == 4; };
+  return few(shape[3]) && !few(shape[1]);
 }
 
 absl::Status CheckStatistic(absl::string_view name, const std::vector<double>& values,
@@ -273,17 +282,25 @@ absl::StatusOr<PixelInput> ParsePixelInput(absl::string_view text) {
 
 absl::StatusOr<Model> WithPixelInput(Model model, const PixelInput& pixels) {
   ASHLAR_ASSIGN_OR_RETURN(const Binding input, FindInput(model.graph, pixels.input));
-  const TensorType type = model.graph.var(input.var).type;
+  TensorType type = model.graph.var(input.var).type;
   if (!IsFloat(type.dtype) || type.shape.rank() != 4) {
     return absl::InvalidArgumentError(absl::StrCat("input '", input.name, "' is ", type.ToString(),
                                                    ", expected floats {N,C,H,W} for pixels"));
+  }
+  const bool channels_last = model.channels_last || AreChannelsLast(type.shape);
+  if (channels_last) {
+    const Shape given = type.shape;
+    type.shape = {given[0], given[3], given[1], given[2]};
   }
   ASHLAR_RETURN_IF_ERROR(CheckStatistic("mean", pixels.mean, type.shape[1]));
   ASHLAR_RETURN_IF_ERROR(CheckStatistic("scale", pixels.scale, type.shape[1]));
   if (pixels.yuv) ASHLAR_RETURN_IF_ERROR(CheckFrame(input.name, type, pixels));
   Model conversion;
-  ASHLAR_ASSIGN_OR_RETURN(conversion.graph, Conversion(input, type, pixels).Build());
-  return JoinModels(std::move(conversion), std::move(model));
+  ASHLAR_ASSIGN_OR_RETURN(conversion.graph, Conversion(input, type, channels_last, pixels).Build());
+  const bool all_last = model.channels_last;
+  ASHLAR_ASSIGN_OR_RETURN(model, JoinModels(std::move(conversion), std::move(model)));
+  model.channels_last = all_last;
+  return model;
 }
 
 }  // namespace ashlar

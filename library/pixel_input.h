@@ -33,9 +33,9 @@ struct PixelInput {
 absl::StatusOr<PixelInput> ParsePixelInput(absl::string_view text);
 
 // Returns the model with Uint8 {N,H,W,C}, or {N,H*3/2,W}, for the input, whose type must be a float
-// {N,C,H,W}; its name stays. Pictures of other sizes are scaled as `run` scales them: bilinear,
-// with antialiasing. InvalidArgument if there is no such input, or if it has another type;
-// UsePlainWeights's errors.
+// {N,C,H,W}, or {N,H,W,C} of 1, 3 or 4 channels; its name stays. Pictures of other sizes are scaled
+// as `run` scales them: bilinear, with antialiasing. InvalidArgument if there is no such input, or
+// if it has another type; UsePlainWeights's errors.
 absl::StatusOr<Model> WithPixelInput(Model model, const PixelInput& pixels);
 
 }  // namespace ashlar

@@ -206,6 +206,13 @@ absl::StatusOr<Model> LoadChanged(const ModelFlags& flags, Console& console, Wei
       !flags.then.empty() || !flags.pixels.empty() || !flags.states.empty() || flags.channels_last;
   if (changed && use == WeightsUse::kAsItRuns) use = WeightsUse::kPlain;
   ASHLAR_ASSIGN_OR_RETURN(Model model, LoadJoined(flags, console, use));
+  if (flags.channels_last) {
+    absl::StatusOr<Model> last = WithChannelsLast(std::move(model));
+    if (!last.ok()) {
+      return WithExitCode(Annotate(last.status(), "--input-layout nhwc"), ExitCode::kUsage);
+    }
+    model = *std::move(last);
+  }
   for (const std::string& text : flags.pixels) {
     const auto usage = [&](const absl::Status& status) {
       return WithExitCode(Annotate(status, absl::StrCat("--pixels ", text)), ExitCode::kUsage);
@@ -215,13 +222,6 @@ absl::StatusOr<Model> LoadChanged(const ModelFlags& flags, Console& console, Wei
     absl::StatusOr<Model> converted = WithPixelInput(std::move(model), *pixels);
     if (!converted.ok()) return usage(Annotate(converted.status(), flags.path));
     model = *std::move(converted);
-  }
-  if (flags.channels_last) {
-    absl::StatusOr<Model> last = WithChannelsLast(std::move(model));
-    if (!last.ok()) {
-      return WithExitCode(Annotate(last.status(), "--input-layout nhwc"), ExitCode::kUsage);
-    }
-    model = *std::move(last);
   }
   return flags.states.empty() ? std::move(model) : LoadWithStates(std::move(model), flags);
 }

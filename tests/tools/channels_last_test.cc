@@ -155,6 +155,32 @@ TEST_F(ChannelsLastTest, ImagesOfBytesAreNotCopied) {
   ExpectSameArenaAndBits(folder + "/kws.onnx", bytes({1, 49, 10, 1}));
 }
 
+// Regression: the bytes {N,H,W,C} of pixels were permuted once more.
+TEST_F(ChannelsLastTest, PixelsStayAsCamerasGiveThem) {
+  WriteScaled(DType::kFloat32);
+  std::mt19937_64 random(9);
+  ASSERT_TRUE(
+      IsOk(WriteNpy(RandomTensor(random, DType::kUint8, {kN, kH, kW, kC}, 0, 255), Path("x.npy"))));
+  const auto output = [](const std::string& options) {
+    const ProcessResult run =
+        Ashlar("run scaled.ash --pixels imagenet --input x.npy -o y.npz" + options);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return testing::Value(ReadNpz(Path("y.npz")))[0].second;
+  };
+  EXPECT_TRUE(Near(output(" --input-layout nhwc"), Last(output("")), 0));
+}
+
+// Regression: images {N,H,W,C} were taken for {N,C,H,W}.
+TEST_F(ChannelsLastTest, TensorFlowLiteModelsStayAsTheyAre) {
+  const std::string model = SharedData("data/tflite/conv_1x1.float32.tflite");
+  const auto document = [&](const std::string& options) {
+    const ProcessResult run = Ashlar("run " + model + " --json -q" + options);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return run.Json()["outputs"];
+  };
+  EXPECT_EQ(document(" --input-layout nhwc"), document(""));
+}
+
 TEST_F(ChannelsLastTest, AModelWithoutImagesIsRefused) {
   GraphMaker maker;
   maker.Output(maker.Add<Elemwise>({ScalarFunction::kNegate}, {maker.Input("x", {2, 3})}, "y"));

@@ -89,6 +89,21 @@ TEST_F(PixelInputTest, AreScaledOrderedAndNormalised) {
   }
 }
 
+// Regression: height was taken for channels, in TensorFlow Lite and in Keras's ONNX files.
+TEST_F(PixelInputTest, ModelsMayTakeChannelsLast) {
+  WriteNegative({2, 3, 6, 5});
+  WritePixels(2, 9, 7);
+  const std::string pixels = " --pixels 9x7,bgr,imagenet";
+  const HostTensor planes = OutputOf("run negative.ash" + pixels);
+  WriteNegative({2, 6, 5, 3});
+  const HostTensor last = OutputOf("run negative.ash" + pixels);
+  ASSERT_EQ(last.shape(), Shape({2, 6, 5, 3}));
+  for (int64_t i = 0; i < last.num_elements(); ++i) {
+    const int64_t n = i / 90, place = i / 3 % 30, c = i % 3;
+    EXPECT_NEAR(last.At(i), planes.At(n * 90 + c * 30 + place), 1e-5) << i;
+  }
+}
+
 TEST_F(PixelInputTest, WrittenModelsTakePixelsAndAnyNumberOfImages) {
   WriteNegative();
   const std::string pixels = " --pixels x=9x7,imagenet";
