@@ -376,7 +376,82 @@ def decoder(net):
     return [net.unary("LOGISTIC", net.transpose_conv(y, 2), fixed=(1 / 256, -128 if net.dtype == "int8" else 0))]
 
 
-NETWORKS = {f.__name__: f for f in (resnet8, ds_cnn, autoencoder, mobilenet_v1, mobilenet_v2, mobilenet_v3, decoder)}
+def efficientdet(net):
+    """An EfficientDet-Lite: a backbone, two layers of its feature pyramid, and heads."""
+    def separable(x, channels, stride=1, activation="relu6"):
+        return net.conv(net.depthwise(x, 3, stride, None), channels, 1, 1, activation)
+
+    x = net.conv(net.input("image", [1, 64, 64, 3]), 8, 3, 2, "relu6")
+    levels = []
+    for channels in (16, 24, 32, 40):
+        x = separable(net.conv(x, 3 * channels, 1, 1, "relu6"), channels, 2)
+        levels.append(net.conv(x, 24, 1, 1, None))
+    for _ in range(2):
+        down = [levels[-1]]  # from small to large images
+        for level in reversed(levels[:-1]):
+            up = net.resize("RESIZE_NEAREST_NEIGHBOR", down[-1], net.shape(level)[1:3])
+            down.append(separable(net.binary("ADD", level, up), 24))
+        down.reverse()
+        out = [down[0]]
+        for i, level in enumerate(levels[1:], 1):
+            pooled = net.pool("MAX_POOL_2D", out[-1], 3, 2, "SAME")
+            both = net.binary("ADD", net.binary("ADD", level, down[i]), pooled) if i < len(levels) - 1 else net.binary("ADD", level, pooled)
+            out.append(separable(both, 24))
+        levels = out
+    outputs = []
+    for size, fixed in ((9 * 5, (1 / 256, -128 if net.dtype == "int8" else 0)), (9 * 4, None)):
+        parts = []
+        for level in levels:
+            y = separable(separable(level, 24), size, 1, None)
+            parts.append(net.reshape(y, [1, net.shape(y)[1] * net.shape(y)[2] * 9, size // 9]))
+        y = net.concat(parts, 1)
+        outputs.append(net.unary("LOGISTIC", y, fixed=fixed) if fixed else y)
+    return outputs
+
+
+def yolo(net):
+    """A YOLOv8 as its TensorFlow Lite export has it: SiLU, halves of channels, pools in a row, boxes as expected values."""
+    sigmoid = {"fixed": (1 / 256, -128 if net.dtype == "int8" else 0)}
+
+    def silu(x, channels, kernel=3, stride=1):
+        x = net.conv(x, channels, kernel, stride, None)
+        return net.binary("MUL", x, net.unary("LOGISTIC", x, **sigmoid))
+
+    def half(x, second):
+        n, h, w, c = net.shape(x)
+        at = c // 2 if second else 0
+        bounds = ([0, 0, 0, at], [n, h, w, at + c // 2], [1, 1, 1, 1])
+        return net.moved("STRIDED_SLICE", x, [n, h, w, c // 2], [net.builder.constant(b) for b in bounds], "StridedSliceOptions")
+
+    def halves(x, channels):
+        x = silu(x, channels, 1)
+        a, b = half(x, False), half(x, True)
+        return silu(net.concat([a, b, net.binary("ADD", b, silu(silu(b, channels // 2), channels // 2))], 3), channels, 1)
+
+    x = silu(silu(net.input("images", [1, 64, 64, 3]), 8, 3, 2), 16, 3, 2)
+    a = halves(silu(halves(x, 16), 32, 3, 2), 32)
+    x = silu(halves(silu(a, 32, 3, 2), 32), 16, 1)
+    pools = [x]
+    for _ in range(3):
+        pools.append(net.pool("MAX_POOL_2D", pools[-1], 5, 1, "SAME"))
+    b = silu(net.concat(pools, 3), 32, 1)
+    up = net.resize("RESIZE_NEAREST_NEIGHBOR", b, net.shape(a)[1:3])
+    small = halves(net.concat([up, a], 3), 32)
+    large = halves(net.concat([silu(small, 32, 3, 2), b], 3), 32)
+    boxes, scores = [], []
+    for level in (small, large):
+        places = net.shape(level)[1] * net.shape(level)[2]
+        boxes.append(net.reshape(net.conv(silu(level, 32), 4 * 16, 1, 1, None), [1, places, 4, 16]))
+        scores.append(net.reshape(net.conv(silu(level, 16), 5, 1, 1, None), [1, places, 5]))
+    offsets = net.softmax(net.concat(boxes, 1))
+    n, places = net.shape(offsets)[:2]
+    expected = net.reshape(net.conv(offsets, 1, 1, 1, None), [n, places, 4])
+    scores = net.unary("LOGISTIC", net.concat(scores, 1), **sigmoid)
+    turn = [net.builder.constant([0, 2, 1])]
+    return [net.moved("TRANSPOSE", y, [1, net.shape(y)[2], places], turn, "TransposeOptions") for y in (expected, scores)]
+
+
+NETWORKS = {f.__name__: f for f in (resnet8, ds_cnn, autoencoder, mobilenet_v1, mobilenet_v2, mobilenet_v3, decoder, efficientdet, yolo)}
 
 
 # Single operators: a function of the network that is given one image.
