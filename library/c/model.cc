@@ -9,6 +9,7 @@
 #include "library/c/border.h"
 #include "library/c/objects.h"
 #include "library/c/plan_options.h"
+#include "library/channels_last.h"
 #include "library/join_models.h"
 #include "library/pixel_input.h"
 #include "library/state_links.h"
@@ -57,6 +58,12 @@ absl::StatusOr<ashlar::OpenOptions> OptionsOf(const ashlar_open_options* given) 
     }
     options.bounds[bound.name] = bound.most;
   }
+  if (read.num_values > 0) ASHLAR_RETURN_IF_ERROR(CheckGiven(read.values, "values"));
+  for (const ashlar_input_value& value : absl::MakeConstSpan(read.values, read.num_values)) {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(value.input, "the input of a value"));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(value.numbers, value.input));
+    options.values[value.input].assign(value.numbers, value.numbers + value.num_numbers);
+  }
   return options;
 }
 
@@ -66,11 +73,15 @@ absl::StatusOr<std::unique_ptr<ashlar_model>> Made(absl::StatusOr<ashlar::Model>
   if (!onnx && !options.bounds.empty()) {
     return ashlar::c::InvalidArgument("bounds are of ONNX models");
   }
+  if (!onnx && !options.values.empty()) {
+    return ashlar::c::InvalidArgument("values are of inputs of ONNX models");
+  }
   if (!onnx && !options.files.empty()) {
     return ashlar::c::InvalidArgument("files of external data are of ONNX models");
   }
   auto made = std::make_unique<ashlar_model>();
   made->bounds = options.bounds;
+  made->values = options.values;
   made->files = options.files;
   if (opened.ok()) {
     made->model = *std::move(opened);
@@ -128,7 +139,11 @@ absl::StatusOr<ashlar::OnnxSignature> SignatureOf(const ashlar_model& model) {
 absl::Status Declare(ashlar_model& model) {
   if (model.is_onnx()) {
     ASHLAR_ASSIGN_OR_RETURN(const ashlar::OnnxSignature signature, SignatureOf(model));
-    Declare(signature.inputs, model.inputs, model.names);
+    std::vector<ashlar::OnnxTensor> inputs;  // that are not constants
+    for (const ashlar::OnnxTensor& input : signature.inputs) {
+      if (model.values.count(input.name) == 0) inputs.push_back(input);
+    }
+    Declare(inputs, model.inputs, model.names);
     Declare(signature.outputs, model.outputs, model.names);
     return absl::OkStatus();
   }
@@ -237,6 +252,21 @@ ashlar_status ashlar_model_with_pixels(const ashlar_model* model, const char* pi
     absl::StatusOr<ashlar::Model> made_of = ashlar::WithPixelInput(std::move(opened), *parsed);
     if (!made_of.ok()) return of_pixels(made_of.status());
     *converted = NewModel(*std::move(made_of));
+    return absl::OkStatus();
+  });
+}
+
+ashlar_status ashlar_model_with_channels_last(const ashlar_model* model, const ashlar_shape* shapes,
+                                              size_t num_shapes, ashlar_model** converted) {
+  return Call([&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(model, "model"));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(converted, "converted"));
+    ashlar_plan_options options = {};
+    options.shapes = shapes;
+    options.num_shapes = num_shapes;
+    ASHLAR_ASSIGN_OR_RETURN(ashlar::Model opened, ModelFor(*model, options));
+    ASHLAR_ASSIGN_OR_RETURN(ashlar::Model made_of, ashlar::WithChannelsLast(std::move(opened)));
+    *converted = NewModel(std::move(made_of));
     return absl::OkStatus();
   });
 }

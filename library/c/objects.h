@@ -25,7 +25,8 @@ struct ashlar_model {
   std::optional<ashlar::ModelSource> source;  // of an ONNX model, read again for other shapes
   absl::Span<const uint8_t> bytes;            // the same for a model in memory, the caller's
   std::map<std::string, int64_t> bounds;      // of OpenOptions, for readings to come
-  ashlar::FilesInMemory files;                // the same
+  std::map<std::string, std::vector<double>> values;  // the same
+  ashlar::FilesInMemory files;                        // the same
   absl::Status needs_shapes;  // the reason why it has no graph before shapes are given
 
   // Notes about values, of all readings of the file so far. A deque keeps their addresses.

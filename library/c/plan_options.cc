@@ -139,6 +139,7 @@ absl::StatusOr<Model> ModelFor(const ashlar_model& model, const ashlar_plan_opti
   OpenOptions open;
   open.shapes = shapes;
   open.bounds = model.bounds;
+  open.values = model.values;
   open.files = model.files;
   open.note = Log;
   absl::StatusOr<Model> opened = !model.is_onnx() ? WithShapes(model.model, shapes)

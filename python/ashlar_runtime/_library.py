@@ -103,9 +103,13 @@ class File(ctypes.Structure):
     _fields_ = [("name", c_char_p), ("bytes", c_void_p), ("bytes_size", c_size_t), ("release", RELEASE), ("context", c_void_p)]
 
 
+class InputValue(ctypes.Structure):
+    _fields_ = [("input", c_char_p), ("numbers", POINTER(c_double)), ("num_numbers", c_size_t)]
+
+
 class OpenOptions(Sized):
     _fields_ = [("size", c_size_t), ("bounds", POINTER(Bound)), ("num_bounds", c_size_t), ("files", POINTER(File)),
-                ("num_files", c_size_t)]
+                ("num_files", c_size_t), ("values", POINTER(InputValue)), ("num_values", c_size_t)]
 
 
 class Progress(Sized):
@@ -200,6 +204,7 @@ SIGNATURES: Dict[str, List[Any]] = {
     "plan_steps": [c_void_p, POINTER(POINTER(Step)), POINTER(c_size_t)],
     "plan_export": [c_void_p, c_char_p, WRITE, c_void_p],
     "plan_load": [c_void_p],
+    "model_with_channels_last": [c_void_p, POINTER(Shape), c_size_t, POINTER(c_void_p)],
     "model_with_states": [c_void_p, c_char_p, POINTER(Shape), c_size_t, POINTER(c_void_p)],
     "plan_states": [c_void_p, POINTER(POINTER(Tensor)), POINTER(c_size_t)],
     "session_profile": [c_void_p, POINTER(c_double), POINTER(c_double), c_size_t],

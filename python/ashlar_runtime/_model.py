@@ -30,6 +30,9 @@ BUFFER_DTYPE = np.dtype([("id", "i8"), ("lower", "i8"), ("upper", "i8"), ("size"
                          ("offset", "i8"), ("inside", "i8"), ("inside_offset", "i8"), ("name", "O")])
 
 
+Numbers = Union[float, Sequence[float], "np.ndarray[Any, Any]"]
+
+
 class StepInfo(NamedTuple):
     """A step of a plan: its operator, its kernel ("" if nothing runs), live bytes and workspace."""
     name: str
@@ -57,10 +60,16 @@ def _copied(source: Union[bytes, bytearray, memoryview]) -> "np.ndarray[Any, Any
     return block
 
 
-def _open_options(bounds: Optional[Mapping[str, int]], files: Optional[Mapping[str, Array]]) -> c.OpenOptions:
+def _open_options(bounds: Optional[Mapping[str, int]], files: Optional[Mapping[str, Array]],
+                  values: Optional[Mapping[str, Numbers]] = None) -> c.OpenOptions:
     listed = [c.Bound(name.encode(), most) for name, most in (bounds or {}).items()]
     held = as_files(files)
-    return c.OpenOptions(bounds=(c.Bound * len(listed))(*listed), num_bounds=len(listed), files=held, num_files=len(held))
+    given = []
+    for name, value in (values or {}).items():
+        numbers = np.ravel(value).astype(np.float64).tolist()
+        given.append(c.InputValue(name.encode(), (ctypes.c_double * len(numbers))(*numbers), len(numbers)))
+    return c.OpenOptions(bounds=(c.Bound * len(listed))(*listed), num_bounds=len(listed), files=held, num_files=len(held),
+                         values=(c.InputValue * len(given))(*given), num_values=len(given))
 
 
 class Model:
@@ -81,6 +90,9 @@ class Model:
     files : mapping of str to array, optional
         Of an ONNX model in memory: its external data, by the location that the model has for it.
         The arrays are read in place; those whose values are packed are released then.
+    values : mapping of str to float or sequence, optional
+        Of an ONNX model: numbers for inputs that become constants, such as a sampling rate:
+        {"sr": 16000}.
 
     Raises
     ------
@@ -95,8 +107,9 @@ class Model:
     _warned = 0  # notes that were warned of
 
     def __init__(self, source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview],
-                 bounds: Optional[Mapping[str, int]] = None, files: Optional[Mapping[str, Array]] = None) -> None:
-        options = _open_options(bounds, files)
+                 bounds: Optional[Mapping[str, int]] = None, files: Optional[Mapping[str, Array]] = None,
+                 values: Optional[Mapping[str, Numbers]] = None) -> None:
+        options = _open_options(bounds, files, values)
         if isinstance(source, (bytes, bytearray, memoryview)):
             self._open_block(_copied(source), options)
         else:
@@ -107,7 +120,7 @@ class Model:
                 if os.path.exists(self.path):
                     raise
                 raise c.MissingFile(str(error)) from None
-        self._opened_as = Model, (source, None if bounds is None else dict(bounds), None if files is None else dict(files))
+        self._opened_as = Model, (source, *(None if given is None else dict(given) for given in (bounds, files, values)))
         self._warn_of_notes(stacklevel=4)
 
     @property
@@ -211,6 +224,22 @@ class Model:
         """
         return self._with("pixels", pixels, shapes, (Model.with_pixels, (self, pixels, shapes)))
 
+    def with_channels_last(self, shapes: Optional[Mapping[str, Union[str, Sequence[int]]]] = None) -> "Model":
+        """Make a model of images (N, H, W, C), for its inputs and outputs (N, C, H, W).
+
+        Plans count the conversion. A TensorFlow Lite model stays as it is.
+
+        Parameters
+        ----------
+        shapes : mapping of str to shape, optional
+            Other shapes of this model's inputs, before.
+
+        Returns
+        -------
+        Model
+        """
+        return self._with("channels_last", None, shapes, (Model.with_channels_last, (self, shapes)))
+
     def with_states(self, states: Mapping[str, str], shapes: Optional[Mapping[str, Union[str, Sequence[int]]]] = None) -> "Model":
         """Make a model with state between runs.
 
@@ -232,14 +261,15 @@ class Model:
         links = " ".join(f"{output}={name}" for output, name in states.items())
         return self._with("states", links, shapes, (Model.with_states, (self, states, shapes)))
 
-    def _with(self, what: str, text: str, shapes: Optional[Mapping[str, Union[str, Sequence[int]]]], opened_as: Tuple[Any, Tuple[Any, ...]]) -> "Model":
+    def _with(self, what: str, text: Optional[str], shapes: Optional[Mapping[str, Union[str, Sequence[int]]]], opened_as: Tuple[Any, Tuple[Any, ...]]) -> "Model":
         """Convert the model by the library's function model_with_`what`. `opened_as`: the call that repeats this."""
         given = _plan_options(shapes=shapes)
         converted = Model.__new__(Model)
-        converted.path = f"{self.path} with {what} {text}"
+        converted.path = f"{self.path} with {what} {text or ''}".rstrip()
         converted._parts = (self,)
         converted._opened_as = opened_as
-        converted._handle = c.Handle("model", f"model_with_{what}", self._handle.pointer, text.encode(), given.shapes, given.num_shapes)
+        converted._handle = c.Handle("model", f"model_with_{what}", self._handle.pointer, *([] if text is None else [text.encode()]), given.shapes,
+                                     given.num_shapes)
         converted._warned = len(converted.notes)
         return converted
 
@@ -807,7 +837,7 @@ def shared_arena(*plans: Plan) -> "np.ndarray[Any, Any]":
 
 def load(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview],
          bounds: Optional[Mapping[str, int]] = None, states: Optional[Mapping[str, str]] = None,
-         files: Optional[Mapping[str, Array]] = None) -> Model:
+         files: Optional[Mapping[str, Array]] = None, values: Optional[Mapping[str, Numbers]] = None) -> Model:
     """Open a model.
 
     Parameters
@@ -823,10 +853,13 @@ def load(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview],
     files : mapping of str to array, optional
         Of an ONNX model in memory: its external data, by the location that the model has for it.
         The arrays are read in place; those whose values are packed are released then.
+    values : mapping of str to float or sequence, optional
+        Of an ONNX model: numbers for inputs that become constants, such as a sampling rate:
+        {"sr": 16000}.
 
     Returns
     -------
     Model
     """
-    model = Model(source, bounds, files)
+    model = Model(source, bounds, files, values)
     return model.with_states(states) if states else model

@@ -770,6 +770,31 @@ class RuntimeTest(support.ModelTest):
         with self.assertRaisesRegex(ashlar.InvalidArgument, "'rbg' is no part of pixels"):
             ashlar.load(onnx).with_pixels("rbg", shapes={"x": (1, 3, 8, 6)})
 
+    def test_images_may_have_channels_last(self):
+        onnx = support.onnx_relu(os.path.join(self.folder.name, "planes.onnx"), "n", 3, "height", "width")
+        model = ashlar.load(onnx).with_channels_last(shapes={"x": (2, 3, 5, 4)})
+        x = np.random.default_rng(5).standard_normal((2, 5, 4, 3), dtype=np.float32)
+        for made in (model, pickle.loads(pickle.dumps(model)), model.with_channels_last()):
+            np.testing.assert_array_equal(made.compile(threads=1)(x), np.maximum(x, 0))
+        pixels = model.with_pixels("mean:100").compile(threads=1)
+        x = np.random.default_rng(6).integers(0, 256, (2, 5, 4, 3), dtype=np.uint8)
+        np.testing.assert_array_equal(pixels(x), np.maximum(x.astype(np.float32) - 100, 0))
+
+    def test_an_input_may_become_a_constant(self):
+        path = str(pathlib.Path(__file__).parent.parent.parent / "tests" / "data" / "models" / "streaming.onnx")
+        whole = ashlar.load(path)
+        random = np.random.default_rng(7)
+        feed = {i.name: random.standard_normal(i.shape).astype(i.dtype) for i in whole.plan(threads=1).inputs}
+        expected = whole.compile(threads=1)(feed)
+        memory = feed.pop("memory")
+        known = ashlar.load(path, values={"memory": memory})
+        self.assertEqual({i.name for i in known.inputs}, set(feed))
+        for made in (known, pickle.loads(pickle.dumps(known))):
+            for name, value in made.compile(threads=1)(feed).items():
+                np.testing.assert_allclose(value, expected[name], atol=1e-6, err_msg=name)
+        with self.assertRaisesRegex(ashlar.InvalidArgument, "got a value of 1 number"):
+            ashlar.load(path, values={"memory": 3}).plan()
+
     def test_models_say_what_they_take(self):
         self.assertEqual(self.model.inputs, self.model.plan(threads=1).inputs)
         self.assertEqual(self.model.outputs, self.model.plan(threads=1).outputs)

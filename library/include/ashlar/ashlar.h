@@ -96,6 +96,12 @@ typedef struct ashlar_bound { /* the most places to plan for, of a value whose s
   int64_t most;               /* more in a run is an error that names the node */
 } ashlar_bound;
 
+typedef struct ashlar_input_value { /* an input that becomes a constant, such as a sampling rate */
+  const char* input;
+  const double* numbers; /* one for each element */
+  size_t num_numbers;
+} ashlar_input_value;
+
 typedef struct ashlar_file { /* external data of an ONNX model, in memory; read in place */
   const char* name;          /* the location that the model's tensors have for it */
   const void* bytes;
@@ -112,6 +118,8 @@ typedef struct ashlar_open_options {
   size_t num_bounds;
   const ashlar_file* files; /* of an ONNX model in memory */
   size_t num_files;
+  const ashlar_input_value* values; /* of an ONNX model */
+  size_t num_values;
 } ashlar_open_options;
 
 /* The same with options, which may be NULL. */
@@ -181,6 +189,14 @@ typedef struct ashlar_shape {
 ASHLAR_API ashlar_status ashlar_model_with_pixels(const ashlar_model* model, const char* pixels,
                                                   const ashlar_shape* shapes, size_t num_shapes,
                                                   ashlar_model** converted);
+
+/* Makes a model of images {N,H,W,C}: its inputs and outputs of four dimensions {N,C,H,W} have their
+ * channels last. A TensorFlow Lite model has them last already, and the new one is the same.
+ * Returns ASHLAR_INVALID_ARGUMENT if nothing has four dimensions. `shapes` are as above. */
+ASHLAR_API ashlar_status ashlar_model_with_channels_last(const ashlar_model* model,
+                                                         const ashlar_shape* shapes,
+                                                         size_t num_shapes,
+                                                         ashlar_model** converted);
 
 typedef struct ashlar_progress { /* of planning, so far */
   size_t size;                   /* of this struct, in the library's version */

@@ -288,6 +288,11 @@ class Model {
     Check(ashlar_model_open(path.c_str(), &model));
     model_.reset(model, ashlar_model_release);
   }
+  Model(const std::string& path, const ashlar_open_options& options) {
+    ashlar_model* model = nullptr;
+    Check(ashlar_model_open_with(path.c_str(), &options, &model));
+    model_.reset(model, ashlar_model_release);
+  }
   // Opens an ONNX model with the most places to plan for, of values whose sizes depend on data.
   Model(const std::string& path, const std::vector<ashlar_bound>& bounds) {
     ashlar_open_options options = Sized<ashlar_open_options>();
@@ -315,6 +320,12 @@ class Model {
     ashlar_model* converted = nullptr;
     Check(
         ashlar_model_with_pixels(get(), pixels.c_str(), shapes.data(), shapes.size(), &converted));
+    return Model(converted);
+  }
+  // Returns this model with images {N,H,W,C} (ashlar_model_with_channels_last).
+  Model WithChannelsLast(const std::vector<ashlar_shape>& shapes = {}) const {
+    ashlar_model* converted = nullptr;
+    Check(ashlar_model_with_channels_last(get(), shapes.data(), shapes.size(), &converted));
     return Model(converted);
   }
   // Returns this model with outputs kept for the next run: "h_out=h_in c_out=c_in"

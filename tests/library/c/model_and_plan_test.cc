@@ -131,6 +131,30 @@ TEST_F(PlanLibraryTest, HasTheCountsOfItsOutputs) {
   ashlar_model_release(model);
 }
 
+TEST_F(ModelLibraryTest, AnInputMayBecomeAConstant) {
+  const std::string path = SharedData("data/models/streaming.onnx");
+  const double numbers[] = {0.5, 1, 1.5, 2, 2.5, 3};
+  ashlar_input_value value = {"memory", numbers, 6};
+  ashlar_open_options options = Sized<ashlar_open_options>();
+  options.values = &value;
+  options.num_values = 1;
+  const Model whole(path), known(path, options);
+  const size_t inputs = whole.NewPlan(Threads(1)).Inputs().size();
+  EXPECT_EQ(known.NewPlan(Threads(1)).Inputs().size(), inputs - 1);
+  const ashlar_tensor* declared = nullptr;
+  size_t count = 0;
+  ASSERT_EQ(ashlar_model_inputs(known.get(), &declared, &count), ASHLAR_OK);
+  EXPECT_EQ(count, inputs - 1);
+  for (size_t i = 0; i < count; ++i) EXPECT_NE(std::string(declared[i].name), "memory");
+  const auto fails = [&](const char* input, size_t size) {
+    value = {input, numbers, size};
+    return StatusOf([&] { Model(path, options).NewPlan(Threads(1)); });
+  };
+  EXPECT_EQ(fails("memory", 5), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_EQ(fails("nobody", 6), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_EQ(StatusOf([&] { Model(path_, options); }), ASHLAR_INVALID_ARGUMENT) << "no ONNX file";
+}
+
 // Files in memory are the library's from the call on, so it releases them even if it refuses them.
 TEST_F(ModelLibraryTest, ReleasesFilesThatItDoesNotRead) {
   const std::string onnx = ReadWhole(SharedData("data/models/non_zero.onnx"));

@@ -103,6 +103,24 @@ TEST_F(SeveralModelsLibraryTest, AModelTakesPixels) {
             ASHLAR_INVALID_ARGUMENT);
 }
 
+TEST_F(SeveralModelsLibraryTest, AModelMayHaveChannelsLast) {
+  GraphMaker maker;
+  const int x = maker.Input("x", {1, 3, 1, 2});
+  HostTensor weights = HostTensor::Zeros(DType::kFloat32, {1, 3, 1, 1});
+  for (int64_t c = 0; c < 3; ++c) weights.Set(c, static_cast<double>(c));
+  maker.Output(maker.Add<Elemwise>({ScalarFunction::kMul}, {x, maker.Constant(weights)}, "y"));
+  ASSERT_TRUE(IsOk(WriteModel(std::move(maker).Build(), tail())));
+  const Plan plan = Model(tail()).WithChannelsLast().NewPlan(Threads(1));
+  EXPECT_EQ(plan.Inputs().first->shape[3], 3);
+  EXPECT_EQ(plan.Outputs().first->shape[3], 3);
+  Session session = plan.NewSession();
+  const std::vector<float> input = {1, 2, 3, 4, 5, 6};
+  std::vector<float> output(6, -1);
+  session.Input(input.data(), input.size()).Output(output.data(), output.size()).Run();
+  EXPECT_EQ(output, (std::vector<float>{0, 2, 6, 0, 5, 12}));
+  EXPECT_EQ(StatusOf([&] { Model(path_).WithChannelsLast().WithChannelsLast(); }), ASHLAR_OK);
+}
+
 TEST_F(SeveralModelsLibraryTest, WhatDoesNotFitIsRefused) {
   WriteTail(kOutputs + 1);
   const Model first(path_), second(tail());
