@@ -333,7 +333,7 @@ TEST_F(CudaSession, WhatDoesNotFitIsFoundAtPlanning) {
                            " are needed: arena ", arena, ", weights ", weights)));
   // Tiled, it fits the budget that the message names.
   PlanRequest parts = OnGpu();
-  parts.target.budget = MemoryBudget{.bytes = arena - 1};
+  parts.target.budget = MemoryBudget{.bytes = arena - 1, .max_extra_flops = 0};
   EXPECT_TRUE(FailsWith(status, absl::StrCat("the arena may have ", arena - 1)));
   EXPECT_TRUE(IsOk(PlanGraph(Network(1), parts).status()));
   device_.capacity = capacity;
