@@ -1,6 +1,6 @@
 # Cross build for 64-bit Arm. It uses Debian's compilers (g++-aarch64-linux-gnu) and its arm64
 # libraries, unpacked into a folder (scripts/aarch64_libraries.sh). Programs run under
-# qemu-aarch64-static.
+# qemu-aarch64-static, with that folder's C library: zlib lies beside it.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
@@ -12,4 +12,5 @@ foreach(kind LIBRARY INCLUDE PACKAGE)
   set(CMAKE_FIND_ROOT_PATH_MODE_${kind} ONLY)
 endforeach()
 set(CMAKE_CROSSCOMPILING_EMULATOR
-    qemu-aarch64-static -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=${root}/usr/lib/aarch64-linux-gnu)
+    qemu-aarch64-static -L ${root}
+    -E LD_LIBRARY_PATH=${root}/usr/lib/aarch64-linux-gnu:${root}/lib/aarch64-linux-gnu)
