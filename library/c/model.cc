@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "graph/status.h"
@@ -100,6 +101,19 @@ ashlar_model* NewModel(ashlar::Model model) {
   made->model = std::move(model);
   made->AddNotes(made->model.notes);
   return made.release();
+}
+
+// Makes a model of `model` with other shapes of its inputs, by `convert`.
+absl::Status MakeConverted(const ashlar_model& model, const ashlar_shape* shapes, size_t num_shapes,
+                           absl::FunctionRef<absl::StatusOr<ashlar::Model>(ashlar::Model)> convert,
+                           ashlar_model** converted) {
+  ashlar_plan_options options = {};
+  options.shapes = shapes;
+  options.num_shapes = num_shapes;
+  ASHLAR_ASSIGN_OR_RETURN(ashlar::Model opened, ModelFor(model, options));
+  ASHLAR_ASSIGN_OR_RETURN(ashlar::Model made_of, convert(std::move(opened)));
+  *converted = NewModel(std::move(made_of));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -240,19 +254,17 @@ ashlar_status ashlar_model_with_pixels(const ashlar_model* model, const char* pi
     ASHLAR_RETURN_IF_ERROR(CheckGiven(model, "model"));
     ASHLAR_RETURN_IF_ERROR(CheckGiven(pixels, "pixels"));
     ASHLAR_RETURN_IF_ERROR(CheckGiven(converted, "converted"));
-    ashlar_plan_options options = {};
-    options.shapes = shapes;
-    options.num_shapes = num_shapes;
     const auto of_pixels = [&](const absl::Status& status) {
       return ashlar::Annotate(status, absl::StrCat("pixels ", pixels));
     };
     const absl::StatusOr<ashlar::PixelInput> parsed = ashlar::ParsePixelInput(pixels);
     if (!parsed.ok()) return of_pixels(parsed.status());
-    ASHLAR_ASSIGN_OR_RETURN(ashlar::Model opened, ModelFor(*model, options));
-    absl::StatusOr<ashlar::Model> made_of = ashlar::WithPixelInput(std::move(opened), *parsed);
-    if (!made_of.ok()) return of_pixels(made_of.status());
-    *converted = NewModel(*std::move(made_of));
-    return absl::OkStatus();
+    const auto convert = [&](ashlar::Model opened) -> absl::StatusOr<ashlar::Model> {
+      absl::StatusOr<ashlar::Model> made_of = ashlar::WithPixelInput(std::move(opened), *parsed);
+      if (!made_of.ok()) return of_pixels(made_of.status());
+      return made_of;
+    };
+    return MakeConverted(*model, shapes, num_shapes, convert, converted);
   });
 }
 
@@ -261,13 +273,7 @@ ashlar_status ashlar_model_with_channels_last(const ashlar_model* model, const a
   return Call([&]() -> absl::Status {
     ASHLAR_RETURN_IF_ERROR(CheckGiven(model, "model"));
     ASHLAR_RETURN_IF_ERROR(CheckGiven(converted, "converted"));
-    ashlar_plan_options options = {};
-    options.shapes = shapes;
-    options.num_shapes = num_shapes;
-    ASHLAR_ASSIGN_OR_RETURN(ashlar::Model opened, ModelFor(*model, options));
-    ASHLAR_ASSIGN_OR_RETURN(ashlar::Model made_of, ashlar::WithChannelsLast(std::move(opened)));
-    *converted = NewModel(std::move(made_of));
-    return absl::OkStatus();
+    return MakeConverted(*model, shapes, num_shapes, ashlar::WithChannelsLast, converted);
   });
 }
 
@@ -278,20 +284,18 @@ ashlar_status ashlar_model_with_states(const ashlar_model* model, const char* st
     ASHLAR_RETURN_IF_ERROR(CheckGiven(model, "model"));
     ASHLAR_RETURN_IF_ERROR(CheckGiven(states, "states"));
     ASHLAR_RETURN_IF_ERROR(CheckGiven(converted, "converted"));
-    ashlar_plan_options options = {};
-    options.shapes = shapes;
-    options.num_shapes = num_shapes;
     std::vector<ashlar::StateLink> links;
     for (absl::string_view text : absl::StrSplit(states, ' ', absl::SkipEmpty())) {
       const absl::StatusOr<ashlar::StateLink> link = ashlar::ParseStateLink(text);
       if (!link.ok()) return ashlar::Annotate(link.status(), "states");
       links.push_back(*link);
     }
-    ASHLAR_ASSIGN_OR_RETURN(ashlar::Model opened, ModelFor(*model, options));
-    absl::StatusOr<ashlar::Model> made_of = ashlar::WithStates(std::move(opened), links);
-    if (!made_of.ok()) return ashlar::Annotate(made_of.status(), "states");
-    *converted = NewModel(*std::move(made_of));
-    return absl::OkStatus();
+    const auto convert = [&](ashlar::Model opened) -> absl::StatusOr<ashlar::Model> {
+      absl::StatusOr<ashlar::Model> made_of = ashlar::WithStates(std::move(opened), links);
+      if (!made_of.ok()) return ashlar::Annotate(made_of.status(), "states");
+      return made_of;
+    };
+    return MakeConverted(*model, shapes, num_shapes, convert, converted);
   });
 }
 
