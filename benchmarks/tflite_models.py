@@ -468,6 +468,7 @@ def two(shape_a, shape_b, apply):
 
 
 SQUARE = [1, 9, 11, 5]
+LARGE = [1, 64, 64, 48]  # enough sums that some lie near a half
 CASES = {
     "conv_1x1": of_image([2, 7, 5, 13], lambda n, x: n.conv(x, 21, 1, 1, None)),
     "conv_3x3_same": of_image(SQUARE, lambda n, x: n.conv(x, 8)),
@@ -486,6 +487,9 @@ CASES = {
     "add_relu": two(SQUARE, SQUARE, lambda n, a, b: n.binary("ADD", a, b, "relu")),
     "add_broadcast": two(SQUARE, [1, 1, 1, 5], lambda n, a, b: n.binary("ADD", a, b)),
     "sub": two(SQUARE, SQUARE, lambda n, a, b: n.binary("SUB", a, b)),
+    "add_large": two(LARGE, LARGE, lambda n, a, b: n.binary("ADD", a, b)),
+    "sub_large": two(LARGE, LARGE, lambda n, a, b: n.binary("SUB", a, b)),
+    "sub_broadcast": two([1, 1, 1, 5], SQUARE, lambda n, a, b: n.binary("SUB", a, b, "relu6", SQUARE)),
     "mul": two(SQUARE, SQUARE, lambda n, a, b: n.binary("MUL", a, b)),
     "mul_broadcast": two(SQUARE, [1, 1, 1, 5], lambda n, a, b: n.binary("MUL", a, b, "relu")),
     "average_pool": of_image([1, 8, 8, 7], lambda n, x: n.pool("AVERAGE_POOL_2D", x, 2)),

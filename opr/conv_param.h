@@ -40,6 +40,7 @@ struct ConvBiasParam : ConvolutionParam {
   ScalarParameters parameters = {};  // of the activation
   OutputType output = {};            // for integers
   OutputType addend = {};            // the type of sums before z is added
+  bool fixed_point_sum = false;      // adds z as ElemwiseMultiType's parameter of this name says
   double src_low = 0, src_high = 0;  // bounds of src, if the first is smaller; padding stays 0
 
   bool clamps_src() const { return src_low < src_high; }
@@ -52,6 +53,7 @@ struct ConvBiasParam : ConvolutionParam {
     for (int i = 0; i < row.num_parameters; ++i) v.Optional(row.parameters[i], parameters[i], 0.0);
     output.Visit(v);
     addend.Visit(v, {"addend_dtype", "addend_scale", "addend_zero_point"});
+    v.Optional("fixed_point_sum", fixed_point_sum, false);
     v.Optional("src_low", src_low, 0.0);
     v.Optional("src_high", src_high, 0.0);
   }

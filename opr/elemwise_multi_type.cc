@@ -1,6 +1,8 @@
 #include "opr/elemwise_multi_type.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -35,6 +37,18 @@ int32_t Rounded(float value, const TensorType& output) {
                   LeastOf(output.dtype), MostOf(output.dtype));
 }
 
+// Returns the output's integer of the sum of two integers, computed in doubles, which are exact.
+double AddedExactly(const ElemwiseParam& param, const FixedPointSum& fixed,
+                    absl::Span<const HostTensor> inputs, double a, double b,
+                    const TensorType& output) {
+  a -= inputs[0].quantization().zero_point();
+  b -= inputs[1].quantization().zero_point();
+  double steps = std::floor(std::ldexp(a * fixed.a + b * fixed.b, -fixed.shift) + 0.5);
+  if (param.mode == ScalarFunction::kFuseAddRelu) steps = std::max(steps, 0.0);
+  return std::clamp<double>(steps + output.quantization.zero_point(), LeastOf(output.dtype),
+                            MostOf(output.dtype));
+}
+
 bool IsBytes(const TensorType& type) {
   return IsQuantizedTo8Bits(type.dtype) && type.quantization.scales().size() == 1;
 }
@@ -56,6 +70,24 @@ absl::Status CheckTable(const ElemwiseMultiTypeParam& param, DType output) {
   return absl::OkStatus();
 }
 
+// Returns InvalidArgument unless fixed-point numbers can add the inputs.
+absl::Status CheckFixedPointSum(const ElemwiseMultiTypeParam& param,
+                                absl::Span<const InputInfo> inputs, float scale) {
+  if (!param.fixed_point_sum) return absl::OkStatus();
+  const bool adds =
+      param.mode == ScalarFunction::kAdd || param.mode == ScalarFunction::kFuseAddRelu;
+  if (!adds || !IsBytes(inputs[1].type)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "fixed_point_sum is for sums of two 8-bit tensors, mode is ", RowOf(param.mode).name,
+        adds ? absl::StrCat(", input 1 is ", inputs[1].type.ToString()) : ""));
+  }
+  const float a = inputs[0].type.quantization.scale(), b = inputs[1].type.quantization.scale();
+  if (FixedPointSum::Between(a, b, scale)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("fixed_point_sum of scales ", a, " and ", b, " to ", scale,
+                   ", expected both from 1/1024 to below 256 of the output's"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<TensorType>> ElemwiseMultiType::Infer(
@@ -74,6 +106,7 @@ absl::StatusOr<std::vector<TensorType>> ElemwiseMultiType::Infer(
   }
   ASHLAR_ASSIGN_OR_RETURN(TensorType output, QuantizedType(param().output, shape));
   ASHLAR_RETURN_IF_ERROR(CheckTable(param(), output.dtype));
+  ASHLAR_RETURN_IF_ERROR(CheckFixedPointSum(param(), inputs, output.quantization.scale()));
   return std::vector<TensorType>{std::move(output)};
 }
 
@@ -95,23 +128,38 @@ absl::StatusOr<std::vector<HostTensor>> ElemwiseMultiType::Evaluate(
   for (size_t k = 0; k < inputs.size(); ++k) {
     strides[k] = BroadcastStrides(inputs[k].shape(), type.shape);
   }
+  FixedPointSum fixed;
+  if (inputs.size() == 2) {
+    fixed = FixedSum(inputs[0].quantization(), inputs[1].quantization(), type.quantization);
+  }
   Shape shape = type.shape;
   JoinDimensions(shape, strides);
   int64_t at = 0;
-  ForEachRow(shape, strides, std::numeric_limits<int64_t>::max(),
-             [&](const std::array<int64_t, 3>& offsets, int64_t n) {
-               for (int64_t i = 0; i < n; ++i) {
-                 float values[3] = {};
-                 for (size_t k = 0; k < inputs.size(); ++k) {
-                   const int64_t step = strides[k].back();
-                   values[k] = Dequantized(inputs[k].At(offsets[k] + i * step), inputs[k].dtype(),
-                                           inputs[k].quantization());
-                 }
-                 output.Set(at++,
-                            Rounded(InFloat32(param(), values[0], values[1], values[2]), type));
-               }
-             });
+  ForEachRow(
+      shape, strides, std::numeric_limits<int64_t>::max(),
+      [&](const std::array<int64_t, 3>& offsets, int64_t n) {
+        for (int64_t i = 0; i < n; ++i) {
+          const auto number = [&](size_t k) {
+            return inputs[k].At(offsets[k] + i * strides[k].back());
+          };
+          if (!fixed.absent()) {
+            output.Set(at++, AddedExactly(param(), fixed, inputs, number(0), number(1), type));
+            continue;
+          }
+          float values[3] = {};
+          for (size_t k = 0; k < inputs.size(); ++k) {
+            values[k] = Dequantized(number(k), inputs[k].dtype(), inputs[k].quantization());
+          }
+          output.Set(at++, Rounded(InFloat32(param(), values[0], values[1], values[2]), type));
+        }
+      });
   return std::vector<HostTensor>{std::move(output)};
+}
+
+FixedPointSum ElemwiseMultiType::FixedSum(const Quantization& a, const Quantization& b,
+                                          const Quantization& output) const {
+  if (!param().fixed_point_sum) return {};
+  return FixedPointSum::Between(a.scale(), b.scale(), output.scale()).value_or(FixedPointSum());
 }
 
 std::array<uint8_t, 256> ElemwiseMultiType::Table(const TensorType& input,

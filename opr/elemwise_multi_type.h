@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "opr/base/fixed_point_sum.h"
 #include "opr/base/output_type.h"
 #include "opr/elemwise.h"
 
@@ -15,12 +16,15 @@ struct ElemwiseMultiTypeParam : ElemwiseParam {
   // The output's integers by the only input's, from the least, for a function that another program
   // rounds in a way of its own; the mode is then IDENTITY. Empty: the mode says the function.
   std::vector<int64_t> table = {};
+  // Two 8-bit tensors are added in fixed-point numbers (fixed_point_sum.h), not in Float32.
+  bool fixed_point_sum = false;
 
   template <typename V>
   void Visit(V& v) {
     ElemwiseParam::Visit(v);
     output.Visit(v);
     v.Optional("table", table, std::vector<int64_t>());
+    v.Optional("fixed_point_sum", fixed_point_sum, false);
   }
 };
 
@@ -35,6 +39,10 @@ class ElemwiseMultiType final
   StorageRules storage_rules(const Site& site) const override;
   Aliasing aliasing(const Site& site) const override;
   int64_t Computation(const Site& site) const override;
+
+  // Returns the factors of the sum of two tensors, absent if it is computed in Float32.
+  FixedPointSum FixedSum(const Quantization& a, const Quantization& b,
+                         const Quantization& output) const;
 
   // Returns the output's bytes of a function of one input, by the input's byte.
   std::array<uint8_t, 256> Table(const TensorType& input, const TensorType& output) const;

@@ -48,12 +48,14 @@ ConvBiasParam WithoutSum(const ConvBiasParam& param) {
   ConvBiasParam convolution = param;
   convolution.output = std::exchange(convolution.addend, {});
   convolution.nonlineMode = ScalarFunction::kIdentity;
+  convolution.fixed_point_sum = false;
   return convolution;
 }
 
 ElemwiseMultiTypeParam SumOf(const ConvBiasParam& param) {
   const bool rectified = param.nonlineMode == ScalarFunction::kRelu;
-  return {{rectified ? ScalarFunction::kFuseAddRelu : ScalarFunction::kAdd}, param.output};
+  const ScalarFunction mode = rectified ? ScalarFunction::kFuseAddRelu : ScalarFunction::kAdd;
+  return {{mode}, param.output, {}, param.fixed_point_sum};
 }
 
 std::vector<float> SumScales(const Quantization& src, const Quantization& filter) {
@@ -98,6 +100,9 @@ absl::StatusOr<std::vector<TensorType>> InferQuantizedConv(const ConvBiasParam& 
   const bool joins = JoinsSums(inputs) && param.addend.absent();
   if (!joins && (inputs.size() > ConvBiasInputs::kZ || !param.addend.absent()))
     return InferSum(param, geometry, inputs);
+  if (param.fixed_point_sum) {
+    return absl::InvalidArgumentError("fixed_point_sum is true, expected false without z");
+  }
   const TensorType &src = inputs[ConvBiasInputs::kSrc].type,
                    &filter = inputs[ConvBiasInputs::kFilter].type;
   const int64_t channels = geometry.groups * geometry.out_channels;

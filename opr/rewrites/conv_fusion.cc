@@ -138,9 +138,13 @@ std::optional<Replacement> FuseQuantizedSum(const ConvBiasParam& param,
   if (!geometry.ok() || (geometry->in_channels == 1 && geometry->out_channels == 1)) {
     return std::nullopt;
   }
+  if (consumer.inputs.size() != 2) return std::nullopt;
+  const TensorType& z = consumer.inputs[1 - consumer.via].type;
+  if (!IsQuantizedTo8Bits(z.dtype) || z.shape != geometry->output()) return std::nullopt;
   ConvBiasParam fused = param;
   fused.addend = param.output;
   fused.output = sum->param().output;
+  fused.fixed_point_sum = sum->param().fixed_point_sum;
   if (sum->param().mode == ScalarFunction::kFuseAddRelu) {
     fused.nonlineMode = ScalarFunction::kRelu;
   } else if (sum->param().mode != ScalarFunction::kAdd) {

@@ -48,6 +48,8 @@ KernelList SumKernel(const ElemwiseMultiType& op, const KernelRequest& request) 
   params.of_a = ByteTypeOf(request.inputs[0]);
   params.of_b = ByteTypeOf(request.inputs[1]);
   params.of_out = ByteTypeOf(output);
+  params.fixed = op.FixedSum(request.inputs[0].quantization, request.inputs[1].quantization,
+                             output.quantization);
   if (op.param().mode == ScalarFunction::kFuseAddRelu) {
     params.of_out.least = params.of_out.zero_point;
   }

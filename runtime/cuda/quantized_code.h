@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "opr/base/fixed_point_sum.h"
 #include "opr/base/scalar_functions.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/window.h"
@@ -90,6 +91,7 @@ ASHLAR_HD void ByteTableAt(const ByteTableParams& p, int64_t number) {
 struct ByteSumParams {
   Walk<3> walk;
   ByteType of_a, of_b, of_out;
+  FixedPointSum fixed;  // if not absent, adds in integers
   const void *a = nullptr, *b = nullptr;
   void* out = nullptr;
 };
@@ -97,8 +99,17 @@ struct ByteSumParams {
 ASHLAR_HD void ByteSumAt(const ByteSumParams& p, int64_t number) {
   int64_t at[3];
   Locate(p.walk, number, at);
-  const float sum = RoundedSum(RealAt(p.of_a, p.a, at[1]), RealAt(p.of_b, p.b, at[2]));
-  static_cast<uint8_t*>(p.out)[at[0]] = ByteOf(p.of_out, RoundedQuotient(sum, p.of_out.scale));
+  float steps;
+  if (p.fixed.shift > 0) {
+    const int32_t x = IntegerAt(p.of_a, p.a, at[1]) - p.of_a.zero_point;
+    const int32_t y = IntegerAt(p.of_b, p.b, at[2]) - p.of_b.zero_point;
+    const int32_t sum = x * p.fixed.a + y * p.fixed.b + (1 << (p.fixed.shift - 1));
+    steps = static_cast<float>(sum >> p.fixed.shift);
+  } else {
+    const float sum = RoundedSum(RealAt(p.of_a, p.a, at[1]), RealAt(p.of_b, p.b, at[2]));
+    steps = RoundedQuotient(sum, p.of_out.scale);
+  }
+  static_cast<uint8_t*>(p.out)[at[0]] = ByteOf(p.of_out, steps);
 }
 
 // The parameters of out = function(in...). Input 0 and the output have 8 bits; others may be

@@ -12,8 +12,8 @@
 namespace ashlar {
 
 // Registers a table of 256 bytes for each function of one tensor, a sum, optionally rectified, of
-// two 8-bit tensors of one shape, and `function` for others that HasByteFunction names; null: the
-// device has no kernel for these.
+// two 8-bit tensors of one shape or in fixed-point numbers, and `function` for others that
+// HasByteFunction names; null: the device has no kernel for these.
 template <typename Table, typename Sum, typename Function = std::nullptr_t>
 void RegisterByteFunctions(KernelRegistry& registry, const Table& table, const Sum& sum,
                            const Function& function = nullptr) {
@@ -23,7 +23,8 @@ void RegisterByteFunctions(KernelRegistry& registry, const Table& table, const S
     if (Arity(mode) == 1) return table(op, request);
     const bool adds = mode == ScalarFunction::kAdd || mode == ScalarFunction::kFuseAddRelu;
     const TensorType& other = request.inputs[1];
-    if (adds && other.dtype != DType::kFloat32 && other.shape == request.outputs[0].shape) {
+    const bool alike = other.dtype != DType::kFloat32 && other.shape == request.outputs[0].shape;
+    if (adds && (alike || op.param().fixed_point_sum)) {
       return sum(op, request);
     }
     if constexpr (!std::is_null_pointer_v<Function>) {

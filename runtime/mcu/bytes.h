@@ -3,6 +3,8 @@
 #define ASHLAR_RUNTIME_MCU_BYTES_H_
 
 #include "graph/shape.h"
+#include "opr/base/fixed_point_sum.h"
+#include "runtime/mcu/c99/fixed_factors.h"
 
 namespace ashlar::mcu {
 
@@ -30,6 +32,10 @@ void SetRounding(int32_t least, int32_t most, int32_t zero_point, ShapeStruct& s
 template <typename ShapeStruct>
 void SetRounding(const TensorType& output, ShapeStruct& shape) {
   SetRounding(LeastOf(output.dtype), MostOf(output.dtype), output.quantization.zero_point(), shape);
+}
+
+inline ashlar_fixed_factors FixedFactorsOf(const FixedPointSum& sum) {
+  return {sum.a, sum.b, sum.shift};
 }
 
 }  // namespace ashlar::mcu

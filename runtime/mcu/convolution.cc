@@ -126,6 +126,9 @@ ashlar_conv8_sum_shape SumShapeOf(const ashlar_conv8_shape& convolution, const T
   shape.sum_scale = addend.quantization.scale();
   shape.z_scale = z.quantization.scale();
   shape.scale = dst.quantization.scale();
+  shape.fixed =
+      FixedFactorsOf(ElemwiseMultiType(SumOf(param))
+                         .FixedSum(addend.quantization, z.quantization, dst.quantization));
   SetRounding(rectified ? zero_point : LeastOf(dst.dtype), MostOf(dst.dtype), zero_point, shape);
   return shape;
 }

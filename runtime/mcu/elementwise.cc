@@ -35,6 +35,8 @@ absl::StatusOr<KernelList> SumKernel(const ElemwiseMultiType& op, const KernelRe
   shape.a_scale = a.quantization.scale();
   shape.b_scale = b.quantization.scale();
   shape.scale = output.quantization.scale();
+  shape.fixed = FixedFactorsOf(op.FixedSum(request.inputs[0].quantization,
+                                           request.inputs[1].quantization, output.quantization));
   const int32_t zero_point = output.quantization.zero_point();
   const bool rectified = op.param().mode == ScalarFunction::kFuseAddRelu;
   SetRounding(rectified ? zero_point : LeastOf(output.dtype), MostOf(output.dtype), zero_point,

@@ -61,10 +61,11 @@ ASHLAR_FIELDS(ashlar_conv8_shape) {
 ASHLAR_FIELDS(ashlar_conv8_part_shape) {
   ASHLAR_FIELD(convolution), ASHLAR_FIELD(z), ASHLAR_FIELD(unfinished);
 }
+ASHLAR_FIELDS(ashlar_fixed_factors) { ASHLAR_FIELD(a), ASHLAR_FIELD(b), ASHLAR_FIELD(shift); }
 ASHLAR_FIELDS(ashlar_conv8_sum_shape) {
   ASHLAR_FIELD(convolution), ASHLAR_FIELD(z), ASHLAR_FIELD(z_flip), ASHLAR_FIELD(z_zero_point),
-      ASHLAR_FIELD(sum_scale), ASHLAR_FIELD(z_scale), ASHLAR_FIELD(scale), ASHLAR_FIELD(low),
-      ASHLAR_FIELD(high), ASHLAR_FIELD(zero_point);
+      ASHLAR_FIELD(sum_scale), ASHLAR_FIELD(z_scale), ASHLAR_FIELD(scale), ASHLAR_FIELD(fixed),
+      ASHLAR_FIELD(low), ASHLAR_FIELD(high), ASHLAR_FIELD(zero_point);
 }
 #define ASHLAR_POOL_FIELDS                                                       \
   ASHLAR_FIELD(batch), ASHLAR_FIELD(channels), ASHLAR_FIELD(h), ASHLAR_FIELD(w), \
@@ -79,8 +80,8 @@ ASHLAR_FIELDS(ashlar_table8_shape) { ASHLAR_FIELD(walk), ASHLAR_FIELD(src), ASHL
 ASHLAR_FIELDS(ashlar_add8_shape) {
   ASHLAR_FIELD(walk), ASHLAR_FIELD(a), ASHLAR_FIELD(b), ASHLAR_FIELD(dst), ASHLAR_FIELD(a_flip),
       ASHLAR_FIELD(a_zero_point), ASHLAR_FIELD(b_flip), ASHLAR_FIELD(b_zero_point),
-      ASHLAR_FIELD(a_scale), ASHLAR_FIELD(b_scale), ASHLAR_FIELD(scale), ASHLAR_FIELD(low),
-      ASHLAR_FIELD(high), ASHLAR_FIELD(zero_point);
+      ASHLAR_FIELD(a_scale), ASHLAR_FIELD(b_scale), ASHLAR_FIELD(scale), ASHLAR_FIELD(fixed),
+      ASHLAR_FIELD(low), ASHLAR_FIELD(high), ASHLAR_FIELD(zero_point);
 }
 ASHLAR_FIELDS(ashlar_quantize8_shape) {
   ASHLAR_FIELD(walk), ASHLAR_FIELD(src), ASHLAR_FIELD(dst), ASHLAR_FIELD(scale), ASHLAR_FIELD(low),

@@ -301,6 +301,7 @@ void AddQuantizedLayer(Cases& cases, const Layer& layer, ConvBiasParam param, bo
   } else if (residual == Residual::kApart || residual == Residual::kInPlace) {
     const bool signed_z = cases.Pick(0, 1) != 0;
     param.addend = {param.output.dtype, param.output.scale / 2, zero_point()};
+    param.fixed_point_sum = cases.Pick(0, 1) != 0;
     test.inputs.push_back(QuantizedTensor(
         cases, signed_z ? DType::kQuantizedS8 : DType::kQuantized8Asymm, output,
         {static_cast<float>(param.addend.scale)}, static_cast<int32_t>(cases.Pick(0, 127))));

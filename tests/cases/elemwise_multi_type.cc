@@ -26,6 +26,15 @@ void AddCases<ElemwiseMultiType>(Cases& cases) {
       AddQuantized(cases, test, {true, true});
       test.in_place = 1;
       AddQuantized(cases, test, {true, true});
+      test.op = Make<ElemwiseMultiType>({{function}, output, {}, /*fixed_point_sum=*/true});
+      AddQuantized(cases, test, {true, true});
+      for (const Shape& smaller : {Shape{1, 5, 1, 1}, Shape{7}, Shape{1}}) {
+        AddQuantized(cases,
+                     {absl::StrCat(RowOf(function).name, " of ", smaller.ToString()),
+                      test.op,
+                      {a, QuantizedTensor(cases, DType::kQuantizedS8, smaller, {0.3f}, 5)}},
+                     {true, smaller.rank() == 4});
+      }
     }
   }
   // Functions of operands that broadcast, and of floats: a slope, a scale and a shift by channel.
@@ -91,11 +100,14 @@ void AddCases<ElemwiseMultiType>(Cases& cases) {
     return tensor.As(DType::kQuantized8Asymm,
                      Value(Quantization::Make(DType::kQuantized8Asymm, {0.1f}, 77)));
   };
-  AddQuantized(cases,
-               {"all pairs",
-                Make<ElemwiseMultiType>({{ScalarFunction::kAdd}, {DType::kQuantizedS8, 0.2f, 9}}),
-                {bytes(0), bytes(8)}},
-               {false, false});
+  for (const bool fixed : {false, true}) {
+    AddQuantized(cases,
+                 {"all pairs",
+                  Make<ElemwiseMultiType>(
+                      {{ScalarFunction::kAdd}, {DType::kQuantizedS8, 0.2f, 9}, {}, fixed}),
+                  {bytes(0), bytes(8)}},
+                 {false, false});
+  }
 }
 
 }  // namespace ashlar::testing

@@ -88,6 +88,11 @@ static int compare(int depthwise, int sum) {
   all.sum_scale = 0.25f;
   all.z_scale = 0.5f;
   all.scale = 0.75f;
+  if (random_below(2) != 0) {
+    all.fixed.a = (1 << 20) + random_below(1 << 20);
+    all.fixed.b = random_below(1 << 21);
+    all.fixed.shift = 20 + random_below(4);
+  }
   all.zero_point = s->zero_point;
   all.low = s->low;
   all.high = s->high;

@@ -132,7 +132,9 @@ absl::StatusOr<KernelList> QuantizedConvolutionKernels(const ConvBiasForward& op
     const RoundingSteps of_addend = RoundingOf(problem.to);
     problem.sum = TileSum(of_addend.low, of_addend.high, addend.quantization.scale(),
                           z.quantization.scale(), z.quantization.zero_point(),
-                          z.dtype == DType::kQuantizedS8, dst.quantization.scale());
+                          z.dtype == DType::kQuantizedS8, dst.quantization.scale(),
+                          ElemwiseMultiType(SumOf(op.param()))
+                              .FixedSum(addend.quantization, z.quantization, dst.quantization));
     problem.z = StridesOf(z);
   }
   KernelList kernels;

@@ -40,16 +40,27 @@ struct SumCall {
   Scaled of_a, of_b, of_y;
   RoundingSteps rounding;  // with of_y's zero point
   float inverse;           // 1 / scale of y; 0: divide instead
+  FixedPointSum fixed;     // if not absent, adds in integers
 };
 
+inline int32_t StepsOf(const Scaled& of, uint8_t byte) { return (byte ^ of.flip) - of.zero_point; }
+
 inline float SumOf(const SumCall& call, uint8_t a, uint8_t b) {
-  const int32_t left = (a ^ call.of_a.flip) - call.of_a.zero_point;
-  const int32_t right = (b ^ call.of_b.flip) - call.of_b.zero_point;
+  const int32_t left = StepsOf(call.of_a, a), right = StepsOf(call.of_b, b);
   return static_cast<float>(left) * call.of_a.scale + static_cast<float>(right) * call.of_b.scale;
 }
 
 inline uint8_t ByteOf(const SumCall& call, float steps) {
   return static_cast<uint8_t>(Rounded(steps, call.rounding) ^ call.of_y.flip);
+}
+
+// The sum in fixed-point numbers.
+inline uint8_t FixedByteOf(const SumCall& call, uint8_t a, uint8_t b) {
+  const int32_t steps = call.fixed.Of(StepsOf(call.of_a, a), StepsOf(call.of_b, b));
+  const int32_t low = static_cast<int32_t>(call.rounding.low);
+  const int32_t high = static_cast<int32_t>(call.rounding.high);
+  const int32_t clamped = std::min(std::max(steps, low), high) + call.rounding.zero_point;
+  return static_cast<uint8_t>(clamped ^ call.of_y.flip);
 }
 
 // Computes at most kSummed adjacent elements by multiplying with the inverse. If any result is near
@@ -59,6 +70,11 @@ template <typename Count>
 void AddSome(const SumCall& call, int64_t first, Count n) {
   const uint8_t *const a = call.a + first, *const b = call.b + first;
   uint8_t made[kSummed];  // separate, because y may be a or b
+  if (!call.fixed.absent()) {
+    for (int64_t i = 0; i < n; ++i) made[i] = FixedByteOf(call, a[i], b[i]);
+    std::copy_n(made, n, call.y + first);
+    return;
+  }
   int near_half = call.inverse == 0;
   for (int64_t i = 0; i < n; ++i) {
     const float steps = SumOf(call, a[i], b[i]) * call.inverse;
@@ -82,8 +98,10 @@ void AddRow(const SumCall& call) {
     return;
   }
   for (int64_t i = 0; i < call.n; ++i) {
-    const float sum = SumOf(call, call.a[i * call.step_a], call.b[i * call.step_b]);
-    call.y[i * call.step_y] = ByteOf(call, sum / call.of_y.scale);
+    const uint8_t a = call.a[i * call.step_a], b = call.b[i * call.step_b];
+    call.y[i * call.step_y] = call.fixed.absent()
+                                  ? ByteOf(call, SumOf(call, a, b) / call.of_y.scale)
+                                  : FixedByteOf(call, a, b);
   }
 }
 
@@ -105,7 +123,9 @@ KernelList SumKernel(const ElemwiseMultiType& op, const KernelRequest& request) 
       Scaled(request.inputs[1]),
       of_y,
       RoundingBetween(rectified ? of_y.zero_point : least, least + 255, of_y.zero_point),
-      InverseOf(of_y.scale)};
+      InverseOf(of_y.scale),
+      op.FixedSum(request.inputs[0].quantization, request.inputs[1].quantization,
+                  output.quantization)};
   const auto row = Versions<AddRow>::For(request.processor.isa);
   const auto loops = LoopsOver<3>(output, request.inputs, request.threads);
   return OnlyKernel(absl::StrCat("int8:sum:", Name(request.processor.isa)),

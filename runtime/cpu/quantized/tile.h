@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "opr/base/fixed_point_sum.h"
 #include "runtime/device/processor.h"
 
 namespace ashlar::cpu {
@@ -61,12 +62,13 @@ inline int32_t Rounded(float steps, const RoundingSteps& rounding) {
 // The tensor that is added to the rounded sums of a convolution, if any. With a = the rounded sum
 // in steps from its zero point:
 //   y = rint((a * a_scale + (z - zero point) * z_scale) / y_scale)
-// in Float32, rounded after each operation, as ElemwiseMultiType does.
+// in Float32, rounded after each operation, or in fixed-point numbers, as ElemwiseMultiType does.
 struct TileSum {
   float low, high;  // bounds of a
   float a_scale, z_scale, y_scale;
-  uint8_t z_flip;      // signed bytes are read as unsigned ones 128 larger,
-  float z_zero_point;  // and so is their zero point
+  FixedPointSum fixed;  // if not absent, replaces the scales
+  uint8_t z_flip;       // signed bytes are read as unsigned ones 128 larger,
+  float z_zero_point;   // and so is their zero point
   // a * of_a + z * of_z + shift approximates that quotient. If it is at most `surely` from an
   // integer, the exact quotient rounds to the same integer.
   float of_a, of_z, shift, surely;
@@ -83,16 +85,18 @@ struct TileSum {
     return sum;
   }
   // About twelve intermediate results are rounded. Each is at most 255 * (of_a + of_z) steps.
-  TileSum(float least, float most, float a, float z, int32_t zero_point, bool is_signed, float y)
+  TileSum(float least, float most, float a, float z, int32_t zero_point, bool is_signed, float y,
+          const FixedPointSum& fixed = {})
       : low(least),
         high(most),
         a_scale(a),
         z_scale(z),
         y_scale(y),
+        fixed(fixed),
         z_flip(is_signed ? 0x80 : 0),
         z_zero_point(static_cast<float>(zero_point + z_flip)),
-        of_a(a / y),
-        of_z(z / y),
+        of_a(fixed.absent() ? a / y : std::ldexp(static_cast<float>(fixed.a), -fixed.shift)),
+        of_z(fixed.absent() ? z / y : std::ldexp(static_cast<float>(fixed.b), -fixed.shift)),
         shift(-z_zero_point * of_z),
         surely(of_a + of_z < kMost ? 0.5f - 0x1p-21f * 256 * (of_a + of_z) : -1) {}
 
@@ -103,6 +107,9 @@ struct TileSum {
   // Returns steps of y, from `a` in Float32.
   float StepsOf(float a, uint8_t z) const {
     const float b = static_cast<float>(z ^ z_flip) - z_zero_point;
+    if (!fixed.absent()) {
+      return static_cast<float>(fixed.Of(static_cast<int32_t>(a), static_cast<int32_t>(b)));
+    }
     return (a * a_scale + b * z_scale) / y_scale;
   }
 };

@@ -43,6 +43,21 @@ __attribute__((always_inline)) inline typename V::Vector RoundedBytes(
   return V::Bytes(steps, rounding);
 }
 
+// Returns FixedPointSum::Of of each lane, by the same formula: a call could be shared between
+// instruction sets. Few sums are so near a half that this is needed.
+template <typename V>
+__attribute__((noinline)) typename V::Floats FixedSums(typename V::Floats a, typename V::Floats b,
+                                                       const FixedPointSum& sum) {
+  float left[V::kLanes], right[V::kLanes];
+  __builtin_memcpy(left, &a, sizeof(left));
+  __builtin_memcpy(right, &b, sizeof(right));
+  for (int i = 0; i < V::kLanes; ++i) {
+    const int32_t x = static_cast<int32_t>(left[i]), y = static_cast<int32_t>(right[i]);
+    left[i] = static_cast<float>((x * sum.a + y * sum.b + (1 << (sum.shift - 1))) >> sum.shift);
+  }
+  return V::LoadFloats(left);
+}
+
 // The same with a tensor added (TileSum). `z` has one pointer per vector, `lanes` the number of its
 // bytes that exist.
 template <typename V, int kVectors>
@@ -60,9 +75,12 @@ __attribute__((always_inline)) inline typename V::Vector SummedBytes(
   }
   if (V::AnyAbove(farthest, sum.surely)) {
     for (int i = 0; i < 4; ++i) {
+      const auto from_zero = b[i] - V::All(sum.z_zero_point);
       const auto exact =
-          a[i] * V::All(sum.a_scale) + (b[i] - V::All(sum.z_zero_point)) * V::All(sum.z_scale);
-      steps[i] = V::Min(V::All(rounding.high), exact / V::All(sum.y_scale));
+          sum.fixed.absent()
+              ? (a[i] * V::All(sum.a_scale) + from_zero * V::All(sum.z_scale)) / V::All(sum.y_scale)
+              : FixedSums<V>(a[i], from_zero, sum.fixed);
+      steps[i] = V::Min(V::All(rounding.high), exact);
     }
   }
   return V::Bytes(steps, rounding);

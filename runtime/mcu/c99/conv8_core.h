@@ -15,12 +15,16 @@ static inline uint8_t ashlar_conv8_byte(const ashlar_conv8_shape* s,
                                         const ashlar_conv8_sum_shape* sum, float steps,
                                         const uint8_t* z) {
   const int32_t rounded = ashlar_round8(steps, s->low, s->high);
-  float left, right;
+  int32_t other;
   if (sum == NULL) return (uint8_t)(rounded + s->zero_point);
-  left = (float)rounded * sum->sum_scale;
-  right = (float)((*z ^ sum->z_flip) - sum->z_zero_point) * sum->z_scale;
-  return (uint8_t)(ashlar_round8((left + right) / sum->scale, sum->low, sum->high) +
-                   sum->zero_point);
+  other = (*z ^ sum->z_flip) - sum->z_zero_point;
+  if (sum->fixed.shift > 0) {
+    steps = ashlar_fixed_sum(&sum->fixed, rounded, other);
+  } else {
+    const float left = (float)rounded * sum->sum_scale, right = (float)other * sum->z_scale;
+    steps = (left + right) / sum->scale;
+  }
+  return (uint8_t)(ashlar_round8(steps, sum->low, sum->high) + sum->zero_point);
 }
 
 // Computes all channels of a pixel. `z`: what `sum` adds, or the sums of the part before.

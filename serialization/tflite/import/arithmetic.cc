@@ -155,14 +155,36 @@ std::vector<TfliteVar> Operands(TfliteNode& node, absl::Span<const int> inputs,
   return operands;
 }
 
-// Returns the sum of two tensors of 8 bits and one shape in one operator; none if they are not.
+// Returns a var whose steps from its zero point are the opposites: the bits of its integers and of
+// its zero point are inverted.
+TfliteVar Opposite(TfliteNode& node, TfliteVar x) {
+  if (!node.ok()) return kNoTfliteVar;
+  const DType dtype = node.type(x).dtype;
+  OutputType output = OutputTypeOf(node.type(x));
+  const int64_t ends = LeastOf(dtype) + MostOf(dtype);
+  output.zero_point = ends - output.zero_point;
+  std::vector<int64_t> opposites;
+  for (int64_t i = LeastOf(dtype); i <= MostOf(dtype); ++i) opposites.push_back(ends - i);
+  return node.Looked(x, output, std::move(opposites));
+}
+
+// Returns the sum of 8-bit tensors in one operator, in fixed-point numbers as LiteRT adds if it
+// does; none if their shapes or scales have no such sum.
 TfliteVar IntegerSum(TfliteNode& node, TfliteLayout layout, const OutputType& output,
-                     Activation activation) {
-  const TfliteVar a = node.Operand(0, layout), b = node.Operand(1, layout);
-  if (!node.ok() || node.shape(a) != node.shape(b)) return kNoTfliteVar;
+                     bool subtracts, Activation activation) {
+  TfliteVar a = node.Operand(0, layout), b = node.Operand(1, layout);
+  if (!node.ok()) return kNoTfliteVar;
+  const float of_a = node.type(a).quantization.scale(), of_b = node.type(b).quantization.scale();
+  const bool fixed =
+      FixedPointSum::Between(of_a, of_b, static_cast<float>(output.scale)).has_value();
+  if (!fixed && (subtracts || node.shape(a) != node.shape(b))) return kNoTfliteVar;
+  const absl::StatusOr<Shape> shape = Broadcast(node.shape(a), node.shape(b));
+  if (!shape.ok() || (*shape != node.shape(a) && *shape != node.shape(b))) return kNoTfliteVar;
+  if (subtracts) b = Opposite(node, b);
+  if (node.ok() && node.shape(a) != *shape) std::swap(a, b);
   const bool relu = activation == Activation::RELU;
-  const TfliteVar sum =
-      node.Add<ElemwiseMultiType>({{relu ? F::kFuseAddRelu : F::kAdd, {}}, output}, {a, b});
+  const TfliteVar sum = node.Add<ElemwiseMultiType>(
+      {{relu ? F::kFuseAddRelu : F::kAdd, {}}, output, {}, fixed}, {a, b});
   return relu ? sum : node.Activated(sum, activation);
 }
 
@@ -187,7 +209,9 @@ void Binary(TfliteNode& node) {
   const std::optional<OutputType> output = node.QuantizedOutput(0);
   const bool integers = output && node.IsQuantizedInput(0) && node.IsQuantizedInput(1);
   TfliteVar y = kNoTfliteVar;
-  if (integers && function == F::kAdd) y = IntegerSum(node, layout, *output, activation);
+  if (integers && (function == F::kAdd || function == F::kSub)) {
+    y = IntegerSum(node, layout, *output, function == F::kSub, activation);
+  }
   if (integers && function == F::kMul) y = IntegerProduct(node, layout, *output, activation);
   if (node.ok() && y == kNoTfliteVar) {
     y = node.Activated(node.Function(function, Operands(node, {0, 1}, layout)), activation);

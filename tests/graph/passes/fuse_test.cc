@@ -273,8 +273,8 @@ class FuseQuantizedSumsTest : public FuseTest {
         param, {x, known(DType::kQuantizedS8, shape, 0.02f, 127),
                 known(DType::kQuantizedS32, {1, 3, 1, 1}, 0.01f * 0.02f, 900)});
   }
-  int Sum(int a, int b, ScalarFunction mode = ScalarFunction::kAdd) {
-    return make_.Add<ElemwiseMultiType>({{mode}, kSum}, {a, b});
+  int Sum(int a, int b, ScalarFunction mode = ScalarFunction::kAdd, bool fixed = false) {
+    return make_.Add<ElemwiseMultiType>({{mode}, kSum, {}, fixed}, {a, b});
   }
   // Returns the types after the sum in floats, which must be the same to the bit.
   std::vector<std::string> Types(int sum) {
@@ -289,11 +289,13 @@ class FuseQuantizedSumsTest : public FuseTest {
 TEST_F(FuseQuantizedSumsTest, EitherOperandOfASum) {
   for (const bool first : {false, true}) {
     for (const ScalarFunction mode : {ScalarFunction::kAdd, ScalarFunction::kFuseAddRelu}) {
-      make_ = GraphMaker();
-      x_ = make_.Input("x", {2, 3, 5, 6});
-      const int bytes = Bytes(), conv = ConvOfBytes(bytes);
-      EXPECT_THAT(Types(first ? Sum(conv, bytes, mode) : Sum(bytes, conv, mode)),
-                  ElementsAre("TypeCvt", "ConvBiasForward", "TypeCvt"));
+      for (const bool fixed : {false, true}) {
+        make_ = GraphMaker();
+        x_ = make_.Input("x", {2, 3, 5, 6});
+        const int bytes = Bytes(), conv = ConvOfBytes(bytes);
+        EXPECT_THAT(Types(first ? Sum(conv, bytes, mode, fixed) : Sum(bytes, conv, mode, fixed)),
+                    ElementsAre("TypeCvt", "ConvBiasForward", "TypeCvt"));
+      }
     }
   }
 }
@@ -320,6 +322,9 @@ TEST_F(FuseQuantizedSumsTest, LeavesWhatRoundsOtherwiseOrHasOtherReaders) {
   ConvBiasParam depthwise;
   depthwise.sparse = SparseMode::kGroup;
   EXPECT_THAT(Types(Sum(ConvOfBytes(bytes, depthwise), bytes)), left);
+  bytes = again();
+  EXPECT_THAT(Types(Sum(ConvOfBytes(bytes), make_.Constant(RandomTensor(random_, {3, 1, 1})))),
+              left);
   bytes = again();
   const int twice = ConvOfBytes(bytes);
   EXPECT_THAT(Types(Sum(twice, twice)), left);

@@ -101,6 +101,7 @@ void AddLayer(Cases& cases, const Layer& layer, bool from_planes, bool adds) {
   test.constant = {false, true, false};
   if (adds) {
     param.addend = {dtype, param.output.scale / 2, 3};
+    param.fixed_point_sum = cases.Pick(0, 1) != 0;
     test.inputs.push_back(QuantizedTensor(cases, dtype, geometry->output(),
                                           {static_cast<float>(param.addend.scale)}, 5));
     test.formats.push_back(Format::kNHWC);
