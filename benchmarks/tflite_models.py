@@ -515,6 +515,14 @@ CASES = {
     "resize_bilinear": of_image([1, 5, 6, 4], lambda n, x: n.resize("RESIZE_BILINEAR", x, (10, 12))),
     "resize_bilinear_half": of_image([1, 5, 6, 4], lambda n, x: n.resize("RESIZE_BILINEAR", x, (10, 12), halfPixelCenters=True)),
     "resize_bilinear_corners": of_image([1, 5, 6, 4], lambda n, x: n.resize("RESIZE_BILINEAR", x, (9, 11), alignCorners=True)),
+    "resize_bilinear_odd": of_image([1, 17, 23, 5], lambda n, x: n.resize("RESIZE_BILINEAR", x, (29, 39))),
+    "resize_bilinear_odd_half": of_image([1, 17, 23, 5], lambda n, x: n.resize("RESIZE_BILINEAR", x, (29, 39), halfPixelCenters=True)),
+    "resize_bilinear_odd_corners": of_image([1, 17, 23, 5], lambda n, x: n.resize("RESIZE_BILINEAR", x, (29, 39), alignCorners=True)),
+    "resize_bilinear_down": of_image([1, 31, 29, 3], lambda n, x: n.resize("RESIZE_BILINEAR", x, (12, 17))),
+    "resize_bilinear_down_half": of_image([1, 31, 29, 3], lambda n, x: n.resize("RESIZE_BILINEAR", x, (12, 17), halfPixelCenters=True)),
+    "resize_bilinear_down_corners": of_image([1, 31, 29, 3], lambda n, x: n.resize("RESIZE_BILINEAR", x, (12, 17), alignCorners=True)),
+    "resize_bilinear_between": of_image([1, 24, 20, 3], lambda n, x: n.conv(
+        n.resize("RESIZE_BILINEAR", n.conv(x, 8, 3, 2), (31, 25), halfPixelCenters=True), 6)),
     "transpose": of_image([2, 3, 4, 5], lambda n, x: n.moved("TRANSPOSE", x, [2, 5, 3, 4], [n.builder.constant([0, 3, 1, 2])], "TransposeOptions")),
     "strided_slice": of_image(SQUARE, lambda n, x: n.moved(
         "STRIDED_SLICE", x, [1, 4, 5], [n.builder.constant(v) for v in ([0, 1, 0, 2], [1, 9, 10, 3], [1, 2, 2, 1])],

@@ -2,10 +2,12 @@
 #ifndef ASHLAR_OPR_RESIZE_H_
 #define ASHLAR_OPR_RESIZE_H_
 
+#include <memory>
+#include <utility>
 #include <vector>
 
-#include "opr/base/regions.h"
-#include "opr/resize_param.h"
+#include "opr/base/base.h"
+#include "opr/resize_operator.h"
 
 namespace ashlar {
 
@@ -16,19 +18,18 @@ namespace ashlar {
 // - The region is a Float32 vector in [0, 1]: its starts by axis, then its ends.
 //
 // Linear and cubic accept floats, kNearest any dtype. Output: x's dtype.
-class Resize final : public OperatorWithParam<ResizeParam> {
+class Resize final : public OperatorWithParam<ResizeParam, ResizeOperator> {
  public:
   ASHLAR_OPERATOR("Resize", "resize")
-  InputUse input_use(int input) const override {
-    return input == 0 ? InputUse::kDeviceValue : InputUse::kHostValue;
-  }
-  StorageRules storage_rules(const Site& site) const override;
-  int64_t Computation(const Site& site) const override;
-  ASHLAR_CUTS_OUTPUT_AND_INPUT()
-  bool CropsInput(int input) const override;
   // For floats, products with matrices of weights.
   absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
                                            absl::Span<const int> inputs) const override;
+
+ protected:
+  const ResizeParam& resize() const override { return param(); }
+  OperatorPtr With(ResizeParam given) const override {
+    return std::make_shared<const Resize>(std::move(given));
+  }
 };
 
 }  // namespace ashlar

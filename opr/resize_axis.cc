@@ -26,6 +26,7 @@ double Rounded(const ResizeParam& param, double x) {
 }
 
 double CoordinateOf(const ResizeParam& param, const ResizeAxis& axis, int64_t output) {
+  if (axis.fixed_point) return FixedPointPosition(FixedPointPositionsOf(param, axis), output);
   const double o = static_cast<double>(output), in = static_cast<double>(axis.whole_input);
   const double out = static_cast<double>(axis.whole_output);
   switch (param.coordinates) {
@@ -205,6 +206,8 @@ absl::StatusOr<std::vector<ResizeAxis>> ResizeAxesOf(const ResizeParam& param,
     if (!seen.insert(axis.axis).second) {
       return absl::InvalidArgumentError(absl::StrCat("axis ", axis.axis, " is resized twice"));
     }
+    axis.fixed_point =
+        param.mode == ResizeMode::kLinear && IsQuantizedTo8Bits(inputs[0].type.dtype);
     axis.whole_input = axis.input = shape[axis.axis];
     // For a tile: the pixels of the whole.
     const size_t whole = kPartNumbers * axes.size() + kPartNumbers - 1;
@@ -221,6 +224,17 @@ absl::StatusOr<std::vector<ResizeAxis>> ResizeAxesOf(const ResizeParam& param,
   ASHLAR_RETURN_IF_ERROR(SetRoi(param, inputs, axes));
   ASHLAR_RETURN_IF_ERROR(SetPart(param, axes));
   return axes;
+}
+
+FixedPointPositions FixedPointPositionsOf(const ResizeParam& param, const ResizeAxis& axis) {
+  const auto rounded = [](double x) { return static_cast<double>(static_cast<float>(x)); };
+  if (param.coordinates == ResizeCoordinates::kAlignCorners && axis.whole_output > 1) {
+    return {rounded(static_cast<double>(axis.whole_input - 1) /
+                    static_cast<double>(axis.whole_output - 1))};
+  }
+  const double step = rounded(1 / axis.scale);
+  const bool halves = param.coordinates == ResizeCoordinates::kHalfPixel;
+  return {step, halves ? rounded(0.5 * step - 0.5) : 0};
 }
 
 Range NeededBy(const ResizeParam& param, const ResizeAxis& axis, const Range& outputs) {
@@ -264,7 +278,8 @@ ResizeTaps TapsOf(const ResizeParam& param, const ResizeAxis& axis) {
   for (int64_t o = 0; o < axis.output; ++o) {
     const double x = CoordinateOf(param, axis, axis.output_begin + o);
     const int64_t first = FirstOf(param, filter, x);
-    const double fraction = x - std::floor(x);
+    const double fraction =
+        axis.fixed_point ? FixedPointWeight(x) / double{kFixedPointOne} : x - std::floor(x);
     const bool outside =
         param.coordinates == ResizeCoordinates::kTfCropAndResize && (x < 0 || x > most);
     double sum = 0;

@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 #include "graph/region.h"
 #include "graph/site.h"
+#include "opr/base/fixed_point_resize.h"
 #include "opr/resize_param.h"
 
 namespace ashlar {
@@ -21,6 +22,7 @@ struct ResizeAxis {
   int64_t output_begin = 0, output = 0;
   double scale = 1;                   // outputs over inputs, as given
   double roi_begin = 0, roi_end = 1;  // for kTfCropAndResize
+  bool fixed_point = false;           // positions and weights are ResizeBytes'
 };
 
 // Returns the axes of `param.axes`, in that order. Errors are InvalidArgument and name the
@@ -32,6 +34,9 @@ absl::StatusOr<std::vector<ResizeAxis>> ResizeAxesOf(const ResizeParam& param,
 Range NeededBy(const ResizeParam& param, const ResizeAxis& axis, const Range& outputs);
 // Returns the range from the first to the last output of the whole that needs `inputs`.
 Range NeedingOf(const ResizeParam& param, const ResizeAxis& axis, const Range& inputs);
+
+// Returns the positions of the whole's outputs, for ResizeBytes.
+FixedPointPositions FixedPointPositionsOf(const ResizeParam& param, const ResizeAxis& axis);
 
 // For each wanted output `taps` inputs, counted from the first given input, and their weights; tap
 // t of output o is at t * output + o. If the first index is -1, the output is outside and equals

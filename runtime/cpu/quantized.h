@@ -4,6 +4,7 @@
 
 #include "opr/conv_bias.h"
 #include "opr/pooling.h"
+#include "opr/resize_bytes.h"
 #include "runtime/device/kernel.h"
 
 namespace ashlar::cpu {
@@ -16,6 +17,10 @@ absl::StatusOr<KernelList> QuantizedConvolutionKernels(const ConvBiasForward& op
 // Implements opr/quantized_pooling.h, for images of any format.
 absl::StatusOr<KernelList> QuantizedPoolingKernels(const PoolingForward& op,
                                                    const KernelRequest& request);
+
+// ResizeBytes, for images of any format.
+absl::StatusOr<KernelList> QuantizedResizeKernels(const ResizeBytes& op,
+                                                  const KernelRequest& request);
 
 // TypeCvt between Float32 and 8-bit integers with one scale. The source may have any format, the
 // target any that is not blocked.

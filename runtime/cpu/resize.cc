@@ -3,48 +3,17 @@
 #include "opr/resize.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "graph/status.h"
-#include "opr/resize_axis.h"
+#include "opr/resize_bytes.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
-#include "runtime/cpu/parallel.h"
+#include "runtime/cpu/quantized.h"
+#include "runtime/cpu/resize_planes.h"
 
 namespace ashlar::cpu {
 namespace {
-
-// The taps of one axis (opr/resize_axis.h), in the precision of the kernel.
-struct Taps {
-  int64_t taps = 1, outputs = 1;
-  std::vector<int32_t> index = {0};
-  std::vector<float> weight = {1};
-};
-
-Taps AllOf(int64_t size) {
-  Taps taps{1, size, std::vector<int32_t>(static_cast<size_t>(size)),
-            std::vector<float>(static_cast<size_t>(size), 1.0f)};
-  for (int64_t i = 0; i < size; ++i) taps.index[static_cast<size_t>(i)] = static_cast<int32_t>(i);
-  return taps;
-}
-
-Taps TapsFor(const ResizeParam& param, const ResizeAxis& axis) {
-  ResizeTaps exact = TapsOf(param, axis);
-  return {exact.taps, axis.output, std::move(exact.index),
-          std::vector<float>(exact.weight.begin(), exact.weight.end())};
-}
-
-// The planes of [rows, columns] groups of `lanes` adjacent elements. Strides are in elements.
-struct Planes {
-  int64_t images = 1, groups = 1;  // groups: of channels
-  int64_t lanes = 1;
-  struct {
-    int64_t image = 0, group = 0, row = 0;
-  } from, to;
-  int64_t columns = 1;  // columns of the input
-  Taps h, w;
-};
 
 // Computes row[i] as the sum over the taps of weight * element i of the tap's row.
 void BlendRows(const float* plane, int64_t pitch, const int32_t* index, const float* weight,
@@ -148,21 +117,6 @@ void CopyRow(const Planes& p, const T* plane, int64_t output, T* to) {
   }
 }
 
-// Calls body(offset of the plane in the input, row of the output, its offset, thread).
-template <typename Body>
-void ForEachRowOf(const Planes& p, int threads, const Body& body) {
-  const int64_t rows = p.images * p.groups * p.h.outputs;
-  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / (p.w.outputs * p.lanes));
-  ParallelPieces(threads, (rows + grain - 1) / grain, [&](int64_t piece, int thread) {
-    for (int64_t i = piece * grain; i < std::min((piece + 1) * grain, rows); ++i) {
-      const int64_t row = i % p.h.outputs, group = i / p.h.outputs % p.groups;
-      const int64_t image = i / p.h.outputs / p.groups;
-      body(image * p.from.image + group * p.from.group, row,
-           image * p.to.image + group * p.to.group + row * p.to.row, thread);
-    }
-  });
-}
-
 template <typename T>
 KernelList NearestKernel(const Planes& p, int threads, Isa isa) {
   const auto copy = Versions<CopyRow<T>>::For(isa);
@@ -184,56 +138,6 @@ KernelList NearestKernelOf(const Planes& p, DType dtype, int threads, Isa isa) {
     default:
       return NearestKernel<uint64_t>(p, threads, isa);
   }
-}
-
-// Returns the planes if one axis or two adjacent axes change. Elements after these axes move
-// together.
-std::optional<Planes> PlanesOf(const ResizeParam& param, const std::vector<ResizeAxis>& axes,
-                               const TensorType& x, const TensorType& y) {
-  const Shape& shape = x.shape;
-  int first = shape.rank(), last = -1;
-  for (const ResizeAxis& axis : axes) {
-    first = std::min(first, axis.axis);
-    last = std::max(last, axis.axis);
-  }
-  if (axes.empty() || last - first > 1) return std::nullopt;
-  // A single axis is combined with the next one, or the last axis with the one before, so that rows
-  // are longer.
-  if (first == last && last + 1 == shape.rank() && last > 0) --first;
-  if (first == last && last + 1 < shape.rank()) ++last;
-  if (x.format != Format::kDefault) first = 2, last = 3;
-  Planes p;
-  p.h = first == last ? Taps() : AllOf(shape[first]);
-  p.w = AllOf(shape[last]);
-  for (const ResizeAxis& axis : axes) {
-    const Taps taps = TapsFor(param, axis);
-    if (std::any_of(taps.index.begin(), taps.index.end(), [](int32_t i) { return i < 0; })) {
-      return std::nullopt;
-    }
-    (axis.axis == last ? p.w : p.h) = taps;
-  }
-  p.columns = shape[last];
-  if (IsBlocked(x.format)) {
-    const ImageStrides from = StridesOf(x), to = StridesOf(y);
-    p.images = shape[0];
-    p.groups = ChannelBlocks(shape[1]);
-    p.lanes = kChannelBlock;
-    p.from = {from.n, from.c, from.h};
-    p.to = {to.n, to.c, to.h};
-    return p;
-  }
-  if (x.format == Format::kNHWC) {
-    p.images = shape[0];
-    p.lanes = shape[1];
-  } else {
-    for (int i = 0; i < std::min(first, last); ++i) p.images *= shape[i];
-    for (int i = last + 1; i < shape.rank(); ++i) p.lanes *= shape[i];
-  }
-  p.from.row = shape[last] * p.lanes;
-  p.from.image = p.from.row * (first == last ? 1 : shape[first]);
-  p.to.row = p.w.outputs * p.lanes;
-  p.to.image = p.to.row * p.h.outputs;
-  return p;
 }
 
 // A resize of any axes, element by element.
@@ -325,6 +229,9 @@ absl::StatusOr<KernelList> MakeResize(const Resize& op, const KernelRequest& req
 
 }  // namespace
 
-void RegisterResizeKernels(KernelRegistry& registry) { registry.Register<Resize>(MakeResize); }
+void RegisterResizeKernels(KernelRegistry& registry) {
+  registry.Register<Resize>(MakeResize);
+  registry.Register<ResizeBytes>(QuantizedResizeKernels);
+}
 
 }  // namespace ashlar::cpu

@@ -30,6 +30,7 @@
   FAMILY(Quantized)                  \
   FAMILY(Reduce)                     \
   FAMILY(Relayout)                   \
+  FAMILY(ResizeBytes)                \
   FAMILY(RowWise)                    \
   FAMILY(TypeCvt)                    \
   FAMILY(Update)

@@ -6,6 +6,8 @@
 
 #include "graph/status.h"
 #include "opr/resize_axis.h"
+#include "opr/resize_bytes.h"
+#include "runtime/mcu/bytes.h"
 #include "runtime/mcu/code_kernel.h"
 #include "runtime/mcu/kernels.h"
 #include "runtime/mcu/walk.h"
@@ -13,7 +15,8 @@
 namespace ashlar::mcu {
 namespace {
 
-absl::StatusOr<std::vector<ResizeAxis>> AxesOf(const Resize& op, const KernelRequest& request) {
+template <typename Op>
+absl::StatusOr<std::vector<ResizeAxis>> AxesOf(const Op& op, const KernelRequest& request) {
   return ResizeAxesOf(op.param(), request.infos());
 }
 
@@ -104,8 +107,46 @@ absl::StatusOr<KernelList> MakeResize(const Resize& op, const KernelRequest& req
                     {CodeTable::Of<int32_t>(DType::kInt32, places)});
 }
 
+// Appends the numbers of `ashlar_resize8`.
+void AppendPlaces(const ResizeAxis& axis, const ResizeTaps& taps, std::vector<int32_t>& places) {
+  const auto outputs = static_cast<size_t>(axis.output);
+  for (size_t o = 0; o < outputs; ++o) {
+    const double weight = taps.weight[outputs + o] * kFixedPointOne;
+    const bool both = taps.index[outputs + o] > taps.index[o];  // not beyond an edge
+    places.push_back(taps.index[o] * 4096 + (both ? static_cast<int32_t>(weight) : 0));
+  }
+}
+
+absl::StatusOr<KernelList> MakeResizeBytes(const ResizeBytes& op, const KernelRequest& request) {
+  constexpr int64_t kMost = 1 << 19;  // an index and a weight share 32 bits
+  const TensorType &input = request.inputs[0], &output = request.outputs[0];
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, AxesOf(op, request));
+  const ResizeAxis &h = axes[0], &w = axes[1];
+  if (input.format != output.format || h.input > kMost || w.input > kMost) {
+    return absl::UnimplementedError(
+        absl::StrCat("resizing of ", input.ToString(), " to ", output.ToString()));
+  }
+  const bool last = input.format == Format::kNHWC;
+  const Shape& shape = input.shape;
+  ashlar_resize8_shape call = {};
+  call.outer = static_cast<int32_t>(last ? shape[0] : shape[0] * shape[1]);
+  call.y = static_cast<int32_t>(h.output);
+  call.y_input = static_cast<int32_t>(h.input);
+  call.x = static_cast<int32_t>(w.output);
+  call.x_input = static_cast<int32_t>(w.input);
+  call.inner = static_cast<int32_t>(last ? shape[1] : 1);
+  call.src_flip = FlipOf(input);
+  std::vector<int32_t> places;
+  for (const ResizeAxis& axis : axes) AppendPlaces(axis, TapsOf(op.param(), axis), places);
+  return OnlyKernel({ASHLAR_CODE_CALL(resize8, call, Input(0), Table(0), Output(0))},
+                    {CodeTable::Of<int32_t>(DType::kInt32, places)});
+}
+
 }  // namespace
 
-void RegisterResizeKernels(KernelRegistry& registry) { registry.Register<Resize>(MakeResize); }
+void RegisterResizeKernels(KernelRegistry& registry) {
+  registry.Register<Resize>(MakeResize);
+  registry.Register<ResizeBytes>(MakeResizeBytes);
+}
 
 }  // namespace ashlar::mcu

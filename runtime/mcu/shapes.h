@@ -30,6 +30,7 @@ extern "C" {
 #include "runtime/mcu/c99/pool_shape.h"
 #include "runtime/mcu/c99/quantize8.h"
 #include "runtime/mcu/c99/reduce.h"
+#include "runtime/mcu/c99/resize8.h"
 #include "runtime/mcu/c99/softmax.h"
 #include "runtime/mcu/c99/table8.h"
 #include "runtime/mcu/c99/ternary.h"
@@ -134,6 +135,10 @@ ASHLAR_FIELDS(ashlar_interpolate_shape) {
   ASHLAR_FIELD(outer), ASHLAR_FIELD(y), ASHLAR_FIELD(y_input), ASHLAR_FIELD(y_taps),
       ASHLAR_FIELD(middle), ASHLAR_FIELD(x), ASHLAR_FIELD(x_input), ASHLAR_FIELD(x_taps),
       ASHLAR_FIELD(inner), ASHLAR_FIELD(outside);
+}
+ASHLAR_FIELDS(ashlar_resize8_shape) {
+  ASHLAR_FIELD(outer), ASHLAR_FIELD(y), ASHLAR_FIELD(y_input), ASHLAR_FIELD(x),
+      ASHLAR_FIELD(x_input), ASHLAR_FIELD(inner), ASHLAR_FIELD(src_flip);
 }
 ASHLAR_FIELDS(ashlar_reduce_shape) {
   ASHLAR_FIELD(outer), ASHLAR_FIELD(axis), ASHLAR_FIELD(inner), ASHLAR_FIELD(function),

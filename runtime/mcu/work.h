@@ -86,6 +86,9 @@ CodeWork WorkOf(const ShapeStruct& s) {
   } else if constexpr (requires { s.middle; }) {
     work.results = 1.0 * s.outer * s.y * s.middle * s.x * s.inner;
     work.products = work.results * s.y_taps * s.x_taps;
+  } else if constexpr (requires { s.x; }) {  // bytes that are resized
+    work.pixels = 1.0 * s.outer * s.y * s.x;
+    work.results = work.pixels * s.inner;
   } else {
     work.pixels = 1.0 * s.outer * s.inner;
     work.results = 1.0 * s.outer * s.axis * s.inner;

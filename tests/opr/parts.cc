@@ -22,7 +22,7 @@ double At(const HostTensor& tensor, const Region& region, int64_t i) {
 
 Part RandomPart(Random& random, const Operator& op, const std::vector<HostTensor>& inputs,
                 const HostTensor& whole) {
-  const OwnedSite site{InfosOf(inputs), {{DType::kFloat32, whole.shape()}}};
+  const OwnedSite site{InfosOf(inputs), {InfoOf(whole).type}};
   Region wanted = WholeRegion(whole.shape());
   for (int axis : {2, 3}) {
     wanted[axis].begin = Pick(random, 0, whole.shape()[axis] - 1);
@@ -38,7 +38,7 @@ void ExpectPartOfTheWhole(Random& random, const Operator& op, const std::vector<
     given[axis].begin = std::max<int64_t>(given[axis].begin - Pick(random, 0, more), 0);
     given[axis].end = std::min(given[axis].end + Pick(random, 0, more), inputs[0].shape()[axis]);
   }
-  HostTensor crop = HostTensor::Zeros(DType::kFloat32, ShapeOf(given));
+  HostTensor crop = HostTensor::ZerosLike(inputs[0], ShapeOf(given));
   for (int64_t i = 0; i < crop.num_elements(); ++i) crop.Set(i, At(inputs[0], given, i));
 
   std::vector<Region> regions = {given};

@@ -9,8 +9,8 @@
 
 namespace ashlar::testing {
 
-// A slice of output 0. Output 0 and input 0 are Float32 and cut along dimensions 2 and 3; other
-// inputs are given whole.
+// A slice of output 0. Output 0 and input 0 have one type and are cut along dimensions 2 and 3;
+// other inputs are given whole.
 struct Part {
   OwnedSite site;
   Region wanted;  // of the output

@@ -8,6 +8,7 @@
 #include "runtime/cuda/pooling_backward_code.h"
 #include "runtime/cuda/pooling_rows_code.h"
 #include "runtime/cuda/quantized_code.h"
+#include "runtime/cuda/resize_bytes_code.h"
 #include "runtime/cuda/toolkit/grid.h"
 
 namespace ashlar::cuda {
@@ -49,6 +50,7 @@ ASHLAR_ELEMENTS(ByteConvert, walk.extents)
 ASHLAR_ELEMENTS(BytePool, extents)
 ASHLAR_ELEMENTS(ByteRequantize, extents)
 ASHLAR_ELEMENTS(ByteFunction, walk.extents)
+ASHLAR_ELEMENTS(ByteResize, extents)
 ASHLAR_ELEMENTS(ByteSum, walk.extents)
 ASHLAR_ELEMENTS(ByteTable, walk.extents)
 ASHLAR_ELEMENTS(ByteWindows, extents)

@@ -35,6 +35,7 @@ constexpr Row kRows[] = {
     {"RelayoutFormat", OnnxRelayout},
     {"Reshape", OnnxReshape},
     {"Resize", OnnxResize},
+    {"ResizeBytes", OnnxResizeBytes},
     {"ScatterElements", OnnxScatterElements},
     {"ScatterND", OnnxScatterND},
     {"Softmax", OnnxSoftmax},

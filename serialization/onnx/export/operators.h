@@ -123,6 +123,7 @@ absl::StatusOr<OnnxValues> OnnxReduce(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxRelayout(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxReshape(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxResize(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxResizeBytes(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxScatterElements(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxScatterND(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxSoftmax(OnnxEmitter& emitter);

@@ -11,6 +11,7 @@
 #include "opr/base/host_value.h"
 #include "opr/grid_sample.h"
 #include "opr/resize_axis.h"
+#include "opr/resize_bytes.h"
 #include "serialization/onnx/export/operators.h"
 
 namespace ashlar {
@@ -77,13 +78,10 @@ std::string Sizes(OnnxEmitter& emitter, const std::vector<int>& axes) {
   return emitter.Add("Concat", {kept, resized}, {{"axis", int64_t{0}}});
 }
 
-}  // namespace
-
-absl::StatusOr<OnnxValues> OnnxResize(OnnxEmitter& emitter) {
+absl::StatusOr<OnnxValues> Resized(OnnxEmitter& emitter, const ResizeParam& param) {
   static constexpr const char* kModes[] = {"nearest", "linear", "cubic"};
   static constexpr const char* kRoundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
                                                "ceil"};
-  const ResizeParam& param = emitter.op<Resize>().param();
   const char* const coordinates = kCoordinates[static_cast<size_t>(param.coordinates)];
   const bool newer = param.antialias || param.rounds_sizes ||
                      param.coordinates == ResizeCoordinates::kHalfPixelSymmetric;
@@ -136,6 +134,17 @@ absl::StatusOr<OnnxValues> OnnxResize(OnnxEmitter& emitter) {
     attributes.push_back({"axes", std::vector<int64_t>(axes.begin(), axes.end())});
   }
   return emitter.Add("Resize", inputs, attributes);
+}
+
+}  // namespace
+
+absl::StatusOr<OnnxValues> OnnxResize(OnnxEmitter& emitter) {
+  return Resized(emitter, emitter.op<Resize>().param());
+}
+
+// ONNX resizes the real numbers.
+absl::StatusOr<OnnxValues> OnnxResizeBytes(OnnxEmitter& emitter) {
+  return Resized(emitter, emitter.op<ResizeBytes>().param());
 }
 
 absl::StatusOr<OnnxValues> OnnxGridSample(OnnxEmitter& emitter) {

@@ -1,16 +1,17 @@
 // Imports resizing of images.
 #include "opr/resize.h"
 
+#include "opr/resize_bytes.h"
 #include "serialization/tflite/import/table.h"
 
 namespace ashlar {
 namespace {
 
-using F = ScalarFunction;
 using tflite::BuiltinOperator;
 
 constexpr int64_t kMostPixels = 1 << 20;  // of a side; kernels have tables of that size
 
+template <typename Op>
 TfliteVar Resized(TfliteNode& node, TfliteVar x, ResizeParam param) {
   const std::vector<int64_t> size = node.Ints(1, "the size");
   if (!node.ok()) return kNoTfliteVar;
@@ -21,7 +22,7 @@ TfliteVar Resized(TfliteNode& node, TfliteVar x, ResizeParam param) {
     }
   }
   param.axes = {2, 3};
-  return node.Add<Resize>(param, {x, node.IntVector(size)});
+  return node.Add<Op>(param, {x, node.IntVector(size)});
 }
 
 void ResizeBilinear(TfliteNode& node) {
@@ -33,15 +34,10 @@ void ResizeBilinear(TfliteNode& node) {
                       : options->half_pixel_centers() ? ResizeCoordinates::kHalfPixel
                                                       : ResizeCoordinates::kAsymmetric;
   if (!node.QuantizedOutput(0) || !node.IsQuantizedInput(0)) {
-    return node.Result(0, Resized(node, node.Floats(0, TfliteLayout::kImage), param),
-                       TfliteLayout::kImage);
+    const TfliteVar x = node.Floats(0, TfliteLayout::kImage);
+    return node.Result(0, Resized<Resize>(node, x, param), TfliteLayout::kImage);
   }
-  // Interpolates the integers, and rounds a half up.
-  const TfliteVar x = node.Image(0), steps = Resized(node, node.Centred(x), param);
-  const TfliteVar rounded =
-      node.Function(F::kFloor, {node.Function(F::kAdd, {steps, node.Scalar(0.5)})});
-  if (!node.ok()) return;
-  node.Result(0, node.FromSteps(rounded, OutputTypeOf(node.type(x))), TfliteLayout::kImage);
+  node.Result(0, Resized<ResizeBytes>(node, node.Image(0), param), TfliteLayout::kImage);
 }
 
 void ResizeNearest(TfliteNode& node) {
@@ -54,7 +50,7 @@ void ResizeNearest(TfliteNode& node) {
                                                       : ResizeCoordinates::kAsymmetric;
   param.rounding = options->align_corners() ? ResizeRounding::kPreferCeil : ResizeRounding::kFloor;
   const TensorType type = node.type(x);
-  node.Result(0, node.Reinterpreted(Resized(node, node.Stored(x), param), type),
+  node.Result(0, node.Reinterpreted(Resized<Resize>(node, node.Stored(x), param), type),
               TfliteLayout::kImage);
 }
 

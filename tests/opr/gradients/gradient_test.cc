@@ -41,7 +41,7 @@ const std::set<std::string>& WithoutGradient() {
   static const auto* const types = new std::set<std::string>{
       // Whole numbers.
       "ArgReduce", "BitCast", "CheckCount", "ElemwiseMultiType", "GetVarShape", "IndicesWithin",
-      "IntegerElemwise", "NonMaxSuppression", "NonZero",
+      "IntegerElemwise", "NonMaxSuppression", "NonZero", "ResizeBytes",
       // Inputs and outputs.
       "Host2DeviceCopy", "ImmutableTensor", "InputCallback", "OutputCallback",
       // States and their updates.
