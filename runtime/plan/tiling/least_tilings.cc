@@ -218,13 +218,25 @@ std::optional<int64_t> LeastTilings::EstimateOf(size_t i, size_t j, int64_t imag
 // `given`; returns false if there is none. `skips`: SegmentEstimates.
 bool LeastTilings::TryHopeful(const Split& split, int64_t below, double max_extra_flops, bool skips,
                               const TilingWay* given) {
+  while (auto trials = HopefulTrials(split, below, max_extra_flops, skips, given)) {
+    if (trials->empty()) continue;  // no tiles fit these segments
+    Try(*std::move(trials));
+    return true;
+  }
+  return false;
+}
+
+// Returns the trials of the segments on that path that were not tried yet; nullopt if there is no
+// path with any.
+std::optional<std::vector<TilingTrial>> LeastTilings::HopefulTrials(
+    const Split& split, int64_t below, double max_extra_flops, bool skips, const TilingWay* given) {
   struct Step {
     size_t begin = 0;
     bool reached = false, hoped = false;
     double cost = 0, extra_flops = 0;
   };
   const int64_t images = ways_.images() / split.parts, bytes = below - split.waiting;
-  if (bytes <= 0) return false;
+  if (bytes <= 0) return std::nullopt;
   std::vector<Step> steps(split.last + 1);
   steps[0].reached = true;
   const double parts = static_cast<double>(split.parts);
@@ -261,8 +273,9 @@ bool LeastTilings::TryHopeful(const Split& split, int64_t below, double max_extr
       }
     }
   }
-  if (!steps[split.last].reached) return false;
+  if (!steps[split.last].reached) return std::nullopt;
   std::vector<TilingTrial> trials;
+  bool any = false;
   for (size_t j = split.last; j > 0; j = steps[j].begin) {
     if (!steps[j].hoped) continue;
     for (const bool recompute : {false, true}) {
@@ -271,6 +284,7 @@ bool LeastTilings::TryHopeful(const Split& split, int64_t below, double max_extr
       const std::optional<int64_t> estimate = EstimateOf(i, j, images, recompute, skips);
       if (!estimate || *estimate >= bytes) continue;
       tried_.insert({i, j, images, recompute});
+      any = true;
       const bool lines =
           estimates_->OfLines(i, j, /*rolling=*/false, skips).value() * images < bytes;
       for (TilingTrial& trial :
@@ -279,9 +293,8 @@ bool LeastTilings::TryHopeful(const Split& split, int64_t below, double max_extr
       }
     }
   }
-  const bool any = !trials.empty();
-  Try(std::move(trials));
-  return any;
+  if (!any) return std::nullopt;
+  return trials;
 }
 
 const TilingWay* LeastTilings::LargestOf(const Found& found) const {

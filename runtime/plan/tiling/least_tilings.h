@@ -73,6 +73,9 @@ class LeastTilings {
   std::optional<int64_t> EstimateOf(size_t i, size_t j, int64_t images, bool recompute, bool skips);
   bool TryHopeful(const Split& split, int64_t below, double max_extra_flops, bool skips,
                   const TilingWay* given = nullptr);
+  std::optional<std::vector<TilingTrial>> HopefulTrials(const Split& split, int64_t below,
+                                                        double max_extra_flops, bool skips,
+                                                        const TilingWay* given);
   const TilingWay* LargestOf(const Found& found) const;
   bool Refine(const Found& found, double max_extra_flops);
   void Try(std::vector<TilingTrial> trials);
