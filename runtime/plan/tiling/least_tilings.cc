@@ -8,8 +8,8 @@
 namespace ashlar {
 namespace {
 
-// Limits on the operators of all tiled segments that one call evaluates: between other cuts, and in
-// total.
+// Limits on the operators of all tiled segments that one call evaluates with the usual work:
+// between other cuts, and in total.
 constexpr int64_t kMostHoped = 300000, kMostEvaluated = 450000;
 // A call that has evaluated more operators turns to estimates with the rows of skips first.
 constexpr int64_t kMostOptimistic = 100000;
@@ -39,7 +39,8 @@ int64_t ValueOf(const TilingWay& way) { return std::max(way.bytes, way.placed); 
 
 }  // namespace
 
-LeastTilings::LeastTilings(const TilingProblem& problem) : problem_(problem), ways_(problem) {
+LeastTilings::LeastTilings(const TilingProblem& problem, int64_t multiple)
+    : problem_(problem), multiple_(multiple), ways_(problem) {
   estimates_.emplace(problem.graph, problem.order, ways_.cuts());
   if (ways_.cuts().size() >= 2) FindSplits();
 }
@@ -206,12 +207,31 @@ bool LeastTilings::PlaceAgain(const Found& found) {
   return !ways.empty();
 }
 
-std::optional<int64_t> LeastTilings::EstimateOf(size_t i, size_t j, int64_t images, bool recompute,
+std::vector<LeastTilings::Hope> LeastTilings::HopesWithin(double max_extra_flops) const {
+  if (max_extra_flops == 0) return {Hope::kLines};
+  if (multiple_ == 1) return {Hope::kLines, Hope::kTiles};
+  return {Hope::kLines, Hope::kTiles, Hope::kAgain};
+}
+
+// Strips that compute all rows again keep as little as tiles.
+std::optional<int64_t> LeastTilings::EstimateOf(size_t i, size_t j, int64_t images, Hope hope,
                                                 bool skips) {
-  if (tried_.contains({i, j, images, recompute})) return std::nullopt;
-  const std::optional<int64_t> bytes =
-      recompute ? estimates_->OfTiles(i, j) : estimates_->OfLines(i, j, /*rolling=*/true, skips);
+  if (tried_.contains({i, j, images, hope})) return std::nullopt;
+  const std::optional<int64_t> bytes = hope == Hope::kLines
+                                           ? estimates_->OfLines(i, j, /*rolling=*/true, skips)
+                                           : estimates_->OfTiles(i, j);
   return bytes ? std::optional(*bytes * images) : std::nullopt;
+}
+
+std::vector<TilingTrial> LeastTilings::TrialsOf(size_t i, size_t j, int64_t images, Hope hope,
+                                                bool lines) const {
+  if (hope != Hope::kAgain) {
+    return FirstTrials(problem_.graph, ways_.cuts(), i, j, images, hope == Hope::kTiles, lines);
+  }
+  // The most strips, of which the most operators compute again.
+  std::vector<TilingTrial> trials = ways_.AgainTrialsOf(i, j, images);
+  if (trials.size() > 1) trials.erase(trials.begin(), trials.end() - 1);
+  return trials;
 }
 
 // Evaluates the segments on the most promising path that may need less than `below`, apart from
@@ -255,6 +275,7 @@ std::optional<std::vector<TilingTrial>> LeastTilings::HopefulTrials(
                : kEvaluation * extra;
   };
   const std::vector<const TilingWay*>& ways = Between(0, split.last, images);
+  const std::vector<Hope> hopes = HopesWithin(max_extra_flops);
   size_t next = 0;
   for (size_t j = 1; j <= split.last; ++j) {
     for (; next < ways.size() && ways[next]->end == j; ++next) {
@@ -264,9 +285,8 @@ std::optional<std::vector<TilingTrial>> LeastTilings::HopefulTrials(
       reach(way.begin, j, false, flops_cost(extra), extra);
     }
     for (size_t i = 0; i < j; ++i) {
-      for (const bool recompute : {false, true}) {
-        if (recompute && max_extra_flops == 0) continue;
-        const std::optional<int64_t> estimate = EstimateOf(i, j, images, recompute, skips);
+      for (const Hope hope : hopes) {
+        const std::optional<int64_t> estimate = EstimateOf(i, j, images, hope, skips);
         if (!estimate || *estimate >= bytes) continue;
         const double share = static_cast<double>(*estimate) / static_cast<double>(bytes);
         reach(i, j, true, kEvaluation + std::pow(share, kPower), 0);
@@ -278,17 +298,15 @@ std::optional<std::vector<TilingTrial>> LeastTilings::HopefulTrials(
   bool any = false;
   for (size_t j = split.last; j > 0; j = steps[j].begin) {
     if (!steps[j].hoped) continue;
-    for (const bool recompute : {false, true}) {
+    for (const Hope hope : hopes) {
       const size_t i = steps[j].begin;
-      if (recompute && max_extra_flops == 0) continue;
-      const std::optional<int64_t> estimate = EstimateOf(i, j, images, recompute, skips);
+      const std::optional<int64_t> estimate = EstimateOf(i, j, images, hope, skips);
       if (!estimate || *estimate >= bytes) continue;
-      tried_.insert({i, j, images, recompute});
+      tried_.insert({i, j, images, hope});
       any = true;
       const bool lines =
           estimates_->OfLines(i, j, /*rolling=*/false, skips).value() * images < bytes;
-      for (TilingTrial& trial :
-           FirstTrials(problem_.graph, ways_.cuts(), i, j, images, recompute, lines)) {
+      for (TilingTrial& trial : TrialsOf(i, j, images, hope, lines)) {
         trials.push_back(std::move(trial));
       }
     }
@@ -373,7 +391,7 @@ std::vector<Tiling> LeastTilings::Find(double max_extra_flops, int64_t below) {
   while (const std::optional<Found> least = Least(max_extra_flops)) {
     if (Place(*least)) continue;
     if (least->live_bytes < below) tilings.push_back(Made(*least));
-    if (operators_ >= kMostEvaluated) break;
+    if (operators_ >= multiple_ * kMostEvaluated) break;
     const int64_t bytes = std::min(below, least->bytes);
     const auto try_hopeful = [&](bool skips) {
       return TryHopeful(least->split, bytes, max_extra_flops, skips) ||
@@ -384,7 +402,7 @@ std::vector<Tiling> LeastTilings::Find(double max_extra_flops, int64_t below) {
     // Small graphs try all segments that may be smaller; large ones soon the likely ones first,
     // which are some of these.
     const bool more =
-        operators_ < kMostHoped &&
+        operators_ < multiple_ * kMostHoped &&
         ((operators_ > kMostOptimistic && try_hopeful(/*skips=*/true)) || try_hopeful(false));
     if (more || Refine(*least, max_extra_flops)) continue;
     const bool hopeless =

@@ -8,7 +8,9 @@
 // evaluated needs its live bytes. Segments of the smallest path are placed: then each needs the
 // arena that it has by itself.
 //
-// The work is counted, in operators of tiled segments.
+// The work is counted, in operators of tiled segments. A search with a multiple of the usual work
+// also tries segments of which operators compute rows again (again_trials.h) before one is the
+// largest of a path; with the usual work that costs more small plans than it finds.
 #ifndef ASHLAR_RUNTIME_PLAN_TILING_LEAST_TILINGS_H_
 #define ASHLAR_RUNTIME_PLAN_TILING_LEAST_TILINGS_H_
 
@@ -29,7 +31,8 @@ namespace ashlar {
 
 class LeastTilings {
  public:
-  explicit LeastTilings(const TilingProblem& problem);
+  // `multiple`: of the usual work.
+  explicit LeastTilings(const TilingProblem& problem, int64_t multiple = 1);
 
   // Returns tilings that recompute at most `max_extra_flops` and are expected to need less than
   // `below` bytes, the smallest first. The next call uses the evaluations of this one.
@@ -49,8 +52,11 @@ class LeastTilings {
     int64_t bytes = 0, live_bytes = 0;
     double extra_flops = 0, ms = 0;
   };
-  // Two cuts, the number of images, and whether tiles that recompute were tried, not lines.
-  using Tried = std::tuple<size_t, size_t, int64_t, bool>;
+  // Candidates for a segment: strips that keep rows, tiles that recompute, and strips of which
+  // operators do.
+  enum class Hope { kLines, kTiles, kAgain };
+  // Two cuts, the number of images, and the candidates.
+  using Tried = std::tuple<size_t, size_t, int64_t, Hope>;
 
   void FindSplits();
   const std::vector<const TilingWay*>& Between(size_t first, size_t last, int64_t images);
@@ -70,7 +76,10 @@ class LeastTilings {
   std::optional<Found> Least(double max_extra_flops);
   bool Place(const Found& found);
   bool PlaceAgain(const Found& found);
-  std::optional<int64_t> EstimateOf(size_t i, size_t j, int64_t images, bool recompute, bool skips);
+  std::vector<Hope> HopesWithin(double max_extra_flops) const;
+  std::optional<int64_t> EstimateOf(size_t i, size_t j, int64_t images, Hope hope, bool skips);
+  std::vector<TilingTrial> TrialsOf(size_t i, size_t j, int64_t images, Hope hope,
+                                    bool lines) const;
   bool TryHopeful(const Split& split, int64_t below, double max_extra_flops, bool skips,
                   const TilingWay* given = nullptr);
   std::optional<std::vector<TilingTrial>> HopefulTrials(const Split& split, int64_t below,
@@ -82,6 +91,7 @@ class LeastTilings {
   Tiling Made(const Found& found) const;
 
   const TilingProblem problem_;
+  const int64_t multiple_;
   TilingWays ways_;
   std::optional<SegmentEstimates> estimates_;
   std::vector<Split> splits_;

@@ -30,9 +30,10 @@ constexpr double kNearlyLeast = 1.05;
 // Plans made at the same time: a fixed number, not the number of cores, because results must not
 // depend on it. A plan of a large graph takes tens of megabytes.
 constexpr size_t kTogether = 2;
-// If more planning time is asked for, so many plans are made with each multiple of the usual work.
-constexpr size_t kMoreWork = 4;
+// If at least this multiple of the usual work is asked for, tilings are searched with it, too, and
+// so many plans are made with each of its powers.
 constexpr int64_t kMultiple = 4;
+constexpr size_t kMoreWork = 4;
 
 // Returns the names of the kernels, by node.
 std::vector<std::string> KernelsOf(const PlannedGraph& planned) {
@@ -53,10 +54,66 @@ struct Look {
 
 class Stages {
  public:
+  // `multiple`: of the usual work of searches for tilings.
   Stages(const Graph& graph, absl::Span<const std::unique_ptr<TiledPlans>> rewrites,
-         double max_extra_flops)
-      : graph_(graph), rewrites_(rewrites), max_extra_flops_(max_extra_flops) {}
+         double max_extra_flops, int64_t multiple)
+      : graph_(graph),
+        rewrites_(rewrites),
+        max_extra_flops_(max_extra_flops),
+        multiple_(multiple) {}
 
+  absl::Status RunAll() {
+    double before = -1;
+    for (const double limit : kLimits) {
+      if (before >= max_extra_flops_) break;
+      before = limit;
+      ASHLAR_RETURN_IF_ERROR(Run(limit));
+    }
+    return absl::OkStatus();
+  }
+
+  // Takes the plans of other stages.
+  void Add(Stages other) {
+    visited_.insert(visited_.end(), other.visited_.begin(), other.visited_.end());
+    if (other.taken_ == nullptr) return;
+    if (taken_ == nullptr || IsSmaller(PlanPoint::Of(*other.taken_), PlanPoint::Of(*taken_))) {
+      taken_ = std::move(other.taken_);
+    }
+  }
+
+  // Plans the smallest plans within the limit again, with more and more work, up to `most` times
+  // the usual.
+  absl::Status WorkOn(int64_t most) {
+    std::vector<VisitedPlan> smallest;
+    for (const VisitedPlan& plan : visited_) {
+      const auto place =
+          std::find_if(smallest.begin(), smallest.end(), [&](const VisitedPlan& other) {
+            return IsSmaller(plan.point, other.point) || plan.tiles == other.tiles;
+          });
+      if (place != smallest.end() && place->tiles == plan.tiles) continue;
+      smallest.insert(place, plan);
+      if (smallest.size() > kMoreWork) smallest.pop_back();
+    }
+    for (int64_t multiple = kMultiple; multiple <= most; multiple *= kMultiple) {
+      for (const VisitedPlan& plan : smallest) {
+        Look look{plan.rewrite, {}};
+        look.tiling.spec = plan.tiles;
+        ASHLAR_RETURN_IF_ERROR(
+            PlanOne(look, {nullptr, plan.low_workspace, Thoroughness::kChosen, multiple},
+                    max_extra_flops_, /*or_equal=*/false));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  SmallestPlan Take() {
+    least_plan_.reset();
+    SmallestPlan smallest{nullptr, std::move(visited_)};
+    if (taken_ != nullptr) smallest.plan = std::make_unique<PlannedGraph>(std::move(*taken_));
+    return smallest;
+  }
+
+ private:
   absl::Status Run(double limit) {
     const std::shared_ptr<PlannedGraph> before = least_plan_;
     std::vector<Look> looks;
@@ -77,45 +134,11 @@ class Stages {
     return absl::OkStatus();
   }
 
-  // Plans the smallest plans within the limit again, with more and more work.
-  absl::Status WorkOn(int64_t work) {
-    const int64_t usual = rewrites_[0]->usual_work();
-    if (usual <= 0) return absl::OkStatus();  // the planner searches for nothing
-    std::vector<VisitedPlan> smallest;
-    for (const VisitedPlan& plan : visited_) {
-      const auto place =
-          std::find_if(smallest.begin(), smallest.end(), [&](const VisitedPlan& other) {
-            return IsSmaller(plan.point, other.point) || plan.tiles == other.tiles;
-          });
-      if (place != smallest.end() && place->tiles == plan.tiles) continue;
-      smallest.insert(place, plan);
-      if (smallest.size() > kMoreWork) smallest.pop_back();
-    }
-    for (int64_t multiple = kMultiple; multiple <= work / usual; multiple *= kMultiple) {
-      for (const VisitedPlan& plan : smallest) {
-        Look look{plan.rewrite, {}};
-        look.tiling.spec = plan.tiles;
-        ASHLAR_RETURN_IF_ERROR(
-            PlanOne(look, {nullptr, plan.low_workspace, Thoroughness::kChosen, multiple},
-                    max_extra_flops_, /*or_equal=*/false));
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  SmallestPlan Take() {
-    least_plan_.reset();
-    SmallestPlan smallest{nullptr, std::move(visited_)};
-    if (taken_ != nullptr) smallest.plan = std::make_unique<PlannedGraph>(std::move(*taken_));
-    return smallest;
-  }
-
- private:
   // Plans the tilings of a rewrite that are expected to be smallest, some at a time, as long as
   // each may be the smallest of all. Plans that an earlier stage looked at and offered are known.
   absl::Status LookAt(size_t rewrite, double limit, std::vector<Look>& looks) {
     TiledPlans& plans = *rewrites_[rewrite];
-    const std::vector<Tiling> tilings = plans.least_tilings().Find(limit, least_);
+    const std::vector<Tiling> tilings = plans.least_tilings(multiple_).Find(limit, least_);
     const size_t count = std::min(tilings.size(), kPlanned);
     size_t operators = 0;
     for (size_t next = 0; next < count && operators < kMostOperators;) {
@@ -256,6 +279,7 @@ class Stages {
   const Graph& graph_;  // before the passes
   const absl::Span<const std::unique_ptr<TiledPlans>> rewrites_;
   const double max_extra_flops_;
+  const int64_t multiple_;
   int64_t least_ = std::numeric_limits<int64_t>::max();  // bytes, of all stages
   Look best_;                                            // of `least_plan_`, before needless tiles
   std::shared_ptr<PlannedGraph> least_plan_, taken_;
@@ -268,14 +292,17 @@ class Stages {
 absl::StatusOr<SmallestPlan> SmallestOf(const Graph& graph,
                                         absl::Span<const std::unique_ptr<TiledPlans>> rewrites,
                                         double max_extra_flops, int64_t work) {
-  Stages stages(graph, rewrites, max_extra_flops);
-  double before = -1;
-  for (const double limit : kLimits) {
-    if (before >= max_extra_flops) break;
-    before = limit;
-    ASHLAR_RETURN_IF_ERROR(stages.Run(limit));
+  Stages stages(graph, rewrites, max_extra_flops, /*multiple=*/1);
+  ASHLAR_RETURN_IF_ERROR(stages.RunAll());
+  const int64_t usual = rewrites[0]->usual_work();
+  if (usual <= 0) return stages.Take();  // the planner searches for nothing
+  if (work / usual >= kMultiple) {
+    // It starts anew, so that each of both alone never takes more bytes with a higher limit.
+    Stages more(graph, rewrites, max_extra_flops, kMultiple);
+    ASHLAR_RETURN_IF_ERROR(more.RunAll());
+    stages.Add(std::move(more));
   }
-  ASHLAR_RETURN_IF_ERROR(stages.WorkOn(work));
+  ASHLAR_RETURN_IF_ERROR(stages.WorkOn(work / usual));
   return stages.Take();
 }
 

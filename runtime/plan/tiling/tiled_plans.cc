@@ -146,9 +146,11 @@ const FoundTilings& TiledPlans::tilings(double max_extra_flops) {
   return search->second.found();
 }
 
-LeastTilings& TiledPlans::least_tilings() {
-  if (!least_) least_.emplace(Problem(std::numeric_limits<double>::infinity()));
-  return *least_;
+LeastTilings& TiledPlans::least_tilings(int64_t multiple) {
+  const auto known = least_.find(multiple);
+  if (known != least_.end()) return known->second;
+  const TilingProblem problem = Problem(std::numeric_limits<double>::infinity());
+  return least_.try_emplace(multiple, problem, multiple).first->second;
 }
 
 void TiledPlans::ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const {

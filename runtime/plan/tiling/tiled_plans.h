@@ -66,8 +66,8 @@ class TiledPlans {
   // another. The first call for a limit searches.
   const FoundTilings& tilings(double max_extra_flops);
   const FoundTilings& tilings() { return tilings(max_extra_flops()); }
-  // The search for the smallest tilings.
-  LeastTilings& least_tilings();
+  // The search for the smallest tilings with a multiple of the usual work.
+  LeastTilings& least_tilings(int64_t multiple);
   // A lower bound for plans of the untiled graph, bytes; 0 if none is known.
   int64_t untiled_bound() const { return order_.bound_bytes; }
   int operators() const { return CountOperators(rewritten_.graph); }
@@ -103,7 +103,7 @@ class TiledPlans {
   // Frees the cached tiled graphs, which are large.
   void Forget() {
     tiled_.clear();
-    least_.reset();
+    least_.clear();
     costs_.Forget();
   }
   // Plans the untiled graph.
@@ -128,8 +128,8 @@ class TiledPlans {
   const Schedule order_;
   const ArenaModel arena_;
   TilingCosts costs_;
-  std::map<double, TilingSearch> searches_;  // by the limit of operations
-  std::optional<LeastTilings> least_;
+  std::map<double, TilingSearch> searches_;             // by the limit of operations
+  std::map<int64_t, LeastTilings> least_;               // by the multiple of work
   absl::flat_hash_map<std::string, TiledGraph> tiled_;  // of the last candidates, by tiles
 };
 

@@ -124,17 +124,18 @@ std::vector<TilingTrial> TilingWays::Refinements(const Ends& ends) {
   std::vector<TilingTrial> trials =
       RefinedTrials(problem_.graph, cuts_, i, j, images, problem_.rolling);
   if (problem_.max_extra_flops > 0) {
-    const TileKind kind = problem_.rolling ? TileKind::kRolling : TileKind::kLines;
-    for (TilingTrial& trial :
-         AgainTrials(problem_.graph, problem_.order, cuts_, i, j, images, kind,
-                     problem_.max_extra_flops * flops_ / static_cast<double>(images_))) {
-      trials.push_back(std::move(trial));
-    }
+    for (TilingTrial& trial : AgainTrialsOf(i, j, images)) trials.push_back(std::move(trial));
   }
   if (!segments_.contains(ends)) {
     trials.insert(trials.begin(), FirstTrial(problem_.graph, cuts_, i, j, images));
   }
   return trials;
+}
+
+std::vector<TilingTrial> TilingWays::AgainTrialsOf(size_t i, size_t j, int64_t images) const {
+  const TileKind kind = problem_.rolling ? TileKind::kRolling : TileKind::kLines;
+  return AgainTrials(problem_.graph, problem_.order, cuts_, i, j, images, kind,
+                     problem_.max_extra_flops * flops_ / static_cast<double>(images_));
 }
 
 // Returns the storage of a graph between two cuts (GraphBetween) for so many images. In a slice of

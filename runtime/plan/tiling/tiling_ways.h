@@ -125,6 +125,8 @@ class TilingWays {
   // Returns further candidates between two cuts; at the first call for new ends also the first
   // candidate. Returns nothing for ends that were refined before.
   std::vector<TilingTrial> Refinements(const Ends& ends);
+  // Returns segments between two cuts in strips of which operators compute rows again.
+  std::vector<TilingTrial> AgainTrialsOf(size_t i, size_t j, int64_t images) const;
 
   // Returns the untiled option from a cut to the next.
   const TilingWay& Whole(size_t cut, int64_t images);
