@@ -16,6 +16,7 @@
 #include "opr/reduce.h"
 #include "opr/relayout_format.h"
 #include "opr/resize.h"
+#include "opr/resize_bytes.h"
 #include "opr/softmax.h"
 #include "runtime/cpu/conv/conv_problem.h"
 #include "runtime/cpu/conv/time.h"
@@ -313,6 +314,15 @@ double Resizing(const WorkRequest& request) {
   return 10 * kCall + (IsBlocked(dst.format) ? 0.5 : 1.8) * Stored(dst);
 }
 
+// Vectors of 16 channels, and the rest one by one.
+double ResizingOfBytes(const WorkRequest& request) {
+  const TensorType& dst = request.site.outputs[0];
+  const int64_t lanes = dst.format == Format::kNHWC ? dst.shape[1] : 1;
+  const double pixel =
+      1.5 + 11.3 * static_cast<double>(lanes / 16) + 2.8 * static_cast<double>(lanes % 16);
+  return 10 * kCall + pixel * static_cast<double>(dst.shape.num_elements() / lanes);
+}
+
 // Others: as fast as their operations, a few at a time.
 double Other(const WorkRequest& request) {
   const double step = FloatCostsOf(request.processor).step;
@@ -332,6 +342,7 @@ void RegisterWork(KernelRegistry& registry) {
   registry.RegisterWork(RelayoutFormat::kType, Relayout);
   registry.RegisterWork(Reduce::kType, Reduction);
   registry.RegisterWork(Resize::kType, Resizing);
+  registry.RegisterWork(ResizeBytes::kType, ResizingOfBytes);
   registry.RegisterWork(Softmax::kType, Exponentials);
   registry.RegisterWorkOfRest(Other);
 }
