@@ -319,7 +319,7 @@ double ResizingOfBytes(const WorkRequest& request) {
   const TensorType& dst = request.site.outputs[0];
   const int64_t lanes = dst.format == Format::kNHWC ? dst.shape[1] : 1;
   const double pixel =
-      1.5 + 11.3 * static_cast<double>(lanes / 16) + 2.8 * static_cast<double>(lanes % 16);
+      2.3 + 17.5 * static_cast<double>(lanes / 16) + 4.3 * static_cast<double>(lanes % 16);
   return 10 * kCall + pixel * static_cast<double>(dst.shape.num_elements() / lanes);
 }
 
