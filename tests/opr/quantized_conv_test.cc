@@ -123,6 +123,23 @@ TEST(QuantizedConv, AResidualNeedsTheTypeThatIsRoundedToBeforeItIsAdded) {
   layer.Refuse("addend_scale is for quantised images");
 }
 
+TEST(QuantizedConv, FixedPointNumbersAddTwoTensorsOfLikeScales) {
+  Layer layer;
+  layer.param.fixed_point_sum = true;
+  layer.Refuse("fixed_point_sum is true, expected false without z");
+  layer = WithZ();
+  layer.param.fixed_point_sum = true;
+  layer.types[3] = Quantised(kBytes, {1, 2, 4, 5}, {2000});
+  layer.Refuse("expected both from 1/1024 to below 256 of the output's");
+  const TensorType bytes = Quantised(kBytes, {3}, {0.5f});
+  const auto sum = [](ScalarFunction mode) {
+    return ElemwiseMultiType({{mode}, {kBytes, 1, 0}, {}, /*fixed_point_sum=*/true});
+  };
+  ExpectRefused(sum(ScalarFunction::kMul), {bytes, bytes}, "mode is MUL");
+  ExpectRefused(sum(ScalarFunction::kAdd), {bytes, {DType::kFloat32, {3}}}, "input 1 is Float32");
+  EXPECT_TRUE(sum(ScalarFunction::kAdd).Infer({{{bytes}, {bytes}}}).ok());
+}
+
 // One product per channel: round(5 * 3 / 2) = 8 (half to even), times 0.5 is 4; with 2.25 of z, and
 // with -6.
 TEST(QuantizedConv, ASumIsRoundedTwice) {
