@@ -19,7 +19,7 @@ fi
 chroot "$root" apt-get purge -qq -y --autoremove ashlar libashlar-dev libashlar1 >/dev/null 2>&1 || true
 rm -rf "$root/work" && mkdir "$root/work"
 cp "${packages[@]}" "$root/work/"
-cp -r examples "$root/work/examples"
+cp -r examples tests/data/int8/nodes/add.onnx "$root/work/"
 cat >"$root/work/run.sh" <<'SCRIPT'
 set -euo pipefail
 cd /work
@@ -27,13 +27,14 @@ apt-get update -qq
 apt-get install -qq -y --no-install-recommends ./*.deb >install.log
 ashlar zoo mobilenet_v2 -o mobilenet.ash -q
 ashlar zoo resnet18 --image 32 -o small.ash -q
-for name in minimal camera streamed train; do
+for name in minimal camera states streamed train; do
   cc -std=c11 -Wall -Wextra -Werror -O2 "examples/c/$name/$name.c" $(pkg-config --cflags --libs ashlar) -lm -o "$name"
 done
 ./minimal mobilenet.ash
 ashlar convert mobilenet.ash -o packed.ash --pack --weights-budget 1MiB -q
 ./streamed packed.ash weights-budget=1MiB 3
 ./camera mobilenet.ash "$1"
+./states add.onnx y=a
 ./train small.ash trained.ash
 cmake -S examples/cpp/find_package -B cpp >cmake.log
 cmake --build cpp >>cmake.log
