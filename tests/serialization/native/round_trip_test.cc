@@ -9,6 +9,7 @@
 #include "opr/elemwise_chain.h"
 #include "opr/integer_elemwise.h"
 #include "opr/matrix_mul_bias.h"
+#include "opr/resize_bytes.h"
 #include "opr/update.h"
 #include "serialization/native/reader.h"
 #include "serialization/native/writer.h"
@@ -95,7 +96,8 @@ TEST(NativeRoundTrip, KeepsEveryOperator) {
       });
   types.insert("SharedDeviceTensor");  // WithState
   types.insert("ElemwiseMultiType");   // Quantized
-  types.insert("IntegerElemwise");     // OfIntegers
+  types.insert("ResizeBytes");
+  types.insert("IntegerElemwise");  // OfIntegers
   types.insert("CheckCount");
   types.insert("IndicesWithin");
   for (const auto& [name, graph] : testing::SampleGraphs()) {
@@ -138,7 +140,15 @@ Graph Quantized() {
                                                    {"output_dtype", std::string("QuantizedS8")},
                                                    {"scale", 0.5}}),
                         y));
-  Value(builder.Add(Make("OutputCallback", {}), z));
+  HostTensor size = HostTensor::Zeros(DType::kInt64, {2});
+  for (int64_t axis = 0; axis < 2; ++axis) size.Set(axis, 7);
+  const std::vector<int> target = Value(builder.Add(Operators().MakeConstant(size), {}));
+  ResizeParam resize;
+  resize.axes = {2, 3};
+  resize.mode = ResizeMode::kLinear;
+  const std::vector<int> large =
+      Value(builder.Add(std::make_shared<const ResizeBytes>(resize), {z[0], target[0]}));
+  Value(builder.Add(Make("OutputCallback", {}), large));
   return Value(std::move(builder).Build());
 }
 
