@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "opr/base/anywhere.h"
+
 namespace ashlar {
 
 struct FixedPointSum {
@@ -15,10 +17,11 @@ struct FixedPointSum {
   // Returns nullopt unless both operands' scales are from 2^-10 to below 2^8 of the output's.
   static std::optional<FixedPointSum> Between(float a_scale, float b_scale, float output_scale);
 
-  bool absent() const { return shift == 0; }
+  ASHLAR_ANYWHERE_CONSTEXPR bool absent() const { return shift == 0; }
   // Returns floor((x * a + y * b) / 2^shift + 1/2), the output's steps from its zero point. x and y
-  // are from -255 to 255, so that nothing overflows.
-  int32_t Of(int32_t x, int32_t y) const {
+  // are from -255 to 255, so that nothing overflows. Always inlined: kernels of several instruction
+  // sets call it.
+  [[gnu::always_inline]] ASHLAR_ANYWHERE_CONSTEXPR int32_t Of(int32_t x, int32_t y) const {
     return (x * a + y * b + (int32_t{1} << (shift - 1))) >> shift;
   }
 };

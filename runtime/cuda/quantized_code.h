@@ -100,11 +100,9 @@ ASHLAR_HD void ByteSumAt(const ByteSumParams& p, int64_t number) {
   int64_t at[3];
   Locate(p.walk, number, at);
   float steps;
-  if (p.fixed.shift > 0) {
-    const int32_t x = IntegerAt(p.of_a, p.a, at[1]) - p.of_a.zero_point;
-    const int32_t y = IntegerAt(p.of_b, p.b, at[2]) - p.of_b.zero_point;
-    const int32_t sum = x * p.fixed.a + y * p.fixed.b + (1 << (p.fixed.shift - 1));
-    steps = static_cast<float>(sum >> p.fixed.shift);
+  if (!p.fixed.absent()) {
+    steps = static_cast<float>(p.fixed.Of(IntegerAt(p.of_a, p.a, at[1]) - p.of_a.zero_point,
+                                          IntegerAt(p.of_b, p.b, at[2]) - p.of_b.zero_point));
   } else {
     const float sum = RoundedSum(RealAt(p.of_a, p.a, at[1]), RealAt(p.of_b, p.b, at[2]));
     steps = RoundedQuotient(sum, p.of_out.scale);

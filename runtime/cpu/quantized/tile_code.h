@@ -43,8 +43,7 @@ __attribute__((always_inline)) inline typename V::Vector RoundedBytes(
   return V::Bytes(steps, rounding);
 }
 
-// Returns FixedPointSum::Of of each lane, by the same formula: a call could be shared between
-// instruction sets. Few sums are so near a half that this is needed.
+// Returns FixedPointSum::Of of each lane. Few sums are so near a half that this is needed.
 template <typename V>
 __attribute__((noinline)) typename V::Floats FixedSums(typename V::Floats a, typename V::Floats b,
                                                        const FixedPointSum& sum) {
@@ -52,8 +51,8 @@ __attribute__((noinline)) typename V::Floats FixedSums(typename V::Floats a, typ
   __builtin_memcpy(left, &a, sizeof(left));
   __builtin_memcpy(right, &b, sizeof(right));
   for (int i = 0; i < V::kLanes; ++i) {
-    const int32_t x = static_cast<int32_t>(left[i]), y = static_cast<int32_t>(right[i]);
-    left[i] = static_cast<float>((x * sum.a + y * sum.b + (1 << (sum.shift - 1))) >> sum.shift);
+    left[i] =
+        static_cast<float>(sum.Of(static_cast<int32_t>(left[i]), static_cast<int32_t>(right[i])));
   }
   return V::LoadFloats(left);
 }
