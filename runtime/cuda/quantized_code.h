@@ -246,17 +246,20 @@ ASHLAR_HD void ByteConvAt(const ByteConvParams& p, int64_t number) {
   const Taps rows = InsideTaps(p.h, point.h), columns = InsideTaps(p.w, point.w);
   const int8_t* const filter = static_cast<const int8_t*>(p.filter) + point.c * p.filter_k;
   const int64_t taps = p.h.window * p.w.window;
-  int32_t sum = static_cast<const int32_t*>(p.bias)[point.c];
+  int32_t products = 0;
   for (int64_t r = rows.begin; r < rows.end; ++r) {
     for (int64_t s = columns.begin; s < columns.end; ++s) {
       const ImagePoint source = {point.n, group * p.in_channels,
                                  point.h * p.h.stride - p.h.pad + r * p.h.dilation,
                                  point.w * p.w.stride - p.w.pad + s * p.w.dilation};
       const int64_t tap = r * p.w.window + s;
-      sum += TapSum(p, ElementAt(p.in_steps, source),
-                    filter + (p.flipped ? taps - 1 - tap : tap) * p.filter_tap);
+      products += TapSum(p, ElementAt(p.in_steps, source),
+                         filter + (p.flipped ? taps - 1 - tap : tap) * p.filter_tap);
     }
   }
+  const int32_t sum = static_cast<int32_t>(  // wraps around, as in CPUs' vectors
+      static_cast<uint32_t>(products) +
+      static_cast<uint32_t>(static_cast<const int32_t*>(p.bias)[point.c]));
   const float factor = p.factors != nullptr ? p.factors[point.c] : p.own_factors[point.c];
   static_cast<uint8_t*>(p.out)[ElementAt(p.out_steps, point)] =
       ByteOf(p.of_out, RoundedProduct(static_cast<float>(sum), factor));

@@ -119,14 +119,6 @@ struct Variant {
   bool large = false;
 };
 
-// Returns the filter's shape. Groups 0: one group, with the group dimension.
-Shape FilterOf(const Layer& layer, ConvBiasParam& param) {
-  const int64_t groups = std::max<int64_t>(1, layer.groups);
-  if (layer.groups == 1) return {layer.out, layer.in, layer.fh, layer.fw};
-  param.sparse = SparseMode::kGroup;
-  return {groups, layer.out / groups, layer.in / groups, layer.fh, layer.fw};
-}
-
 // Returns the operator and its tensors; the sums are about 1.
 KernelCase CaseOf(Cases& cases, const Layer& layer, const Variant& variant) {
   ConvBiasParam param = layer.param;
@@ -351,6 +343,7 @@ void AddQuantizedLayers(Cases cases) {
   }
   AddQuantizedLayer(cases, {"not constant", 1, 20, 37, 6, 7, 3, 3, 1, Window(1, 1)}, Window(1, 1),
                     false);
+  AddGreatBiases(cases);
   AddQuantizedSums(cases);
 }
 

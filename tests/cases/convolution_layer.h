@@ -2,9 +2,11 @@
 #ifndef ASHLAR_TESTS_CASES_CONVOLUTION_LAYER_H_
 #define ASHLAR_TESTS_CASES_CONVOLUTION_LAYER_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "opr/conv_bias.h"
+#include "tests/cases/cases.h"
 
 namespace ashlar::testing {
 
@@ -25,6 +27,18 @@ inline ConvBiasParam Window(int64_t stride, int64_t pad, int64_t dilation = 1) {
   param.dilate_h = param.dilate_w = dilation;
   return param;
 }
+
+// Returns the filter's shape, and sets whether it has groups. Groups 0: one group, with the group
+// dimension.
+inline Shape FilterOf(const Layer& layer, ConvBiasParam& param) {
+  const int64_t groups = std::max<int64_t>(1, layer.groups);
+  if (layer.groups == 1) return {layer.out, layer.in, layer.fh, layer.fw};
+  param.sparse = SparseMode::kGroup;
+  return {groups, layer.out / groups, layer.in / groups, layer.fh, layer.fw};
+}
+
+// Adds layers of 8 bits whose biases are close to the greatest that 32 bits hold.
+void AddGreatBiases(Cases& cases);
 
 }  // namespace ashlar::testing
 

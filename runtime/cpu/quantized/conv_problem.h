@@ -127,14 +127,18 @@ class PixelCursor {
 };
 
 // Computes the initial values of sums, by channel: the bias minus the zero point's contribution to
-// the products. The sums of a panel's weights are stored before the weights.
+// the products. The sums of a panel's weights are stored before the weights. Values wrap around, as
+// the sums of vectors do: a sum that fits 32 bits is exact.
 inline void StartOf(const int8_t* panel, int64_t panel_step, const int32_t* bias, int64_t channels,
                     int32_t zero_point, int32_t* start) {
   for (int64_t first = 0; first < channels; first += kPanel, panel += panel_step) {
     int32_t sums[kPanel];
     std::memcpy(sums, panel, sizeof(sums));
     const auto set = [&](int64_t count) {
-      for (int64_t c = 0; c < count; ++c) start[first + c] = bias[first + c] - zero_point * sums[c];
+      for (int64_t c = 0; c < count; ++c) {
+        start[first + c] = static_cast<int32_t>(static_cast<uint32_t>(bias[first + c]) -
+                                                static_cast<uint32_t>(zero_point * sums[c]));
+      }
     };
     channels - first >= kPanel ? set(kPanel) : set(channels - first);
   }

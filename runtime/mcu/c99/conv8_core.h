@@ -61,9 +61,10 @@ static inline void ashlar_conv8_pixel(const ashlar_conv8_shape* s,
       }
       for (lane = 0; lane < lanes; ++lane) {
         const int32_t c = output + lane, place = to + c * s->dst.channel;
-        int32_t total = sums[lane] + bias[c];
+        int32_t total = ashlar_sum8(sums[lane], bias[c]);
         if (part != NULL && z != NULL) {
-          total += ((const int32_t*)z)[ashlar_offset_of(&part->z, at) + c * part->z.channel];
+          const int32_t from = ashlar_offset_of(&part->z, at) + c * part->z.channel;
+          total = ashlar_sum8(total, ((const int32_t*)z)[from]);
         }
         if (part != NULL && part->unfinished) {
           ((int32_t*)dst)[place] = total;

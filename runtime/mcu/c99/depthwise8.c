@@ -75,8 +75,8 @@ static inline void ashlar_depthwise8_sums(const ashlar_depthwise8_taps* t, int32
 }
 #endif
 
-static inline int32_t ashlar_depthwise8_sum(const ashlar_depthwise8_taps* t, int32_t sum) {
-  int32_t y, x;
+static inline int32_t ashlar_depthwise8_sum(const ashlar_depthwise8_taps* t) {
+  int32_t sum = 0, y, x;
   for (y = 0; y < t->rows; ++y) {
     const uint8_t* from = t->src + y * t->row_bytes;
     const int8_t* weights = t->filter + y * t->row_weights;
@@ -95,14 +95,14 @@ static void ashlar_depthwise8_pixel(const ashlar_conv8_shape* s, ashlar_depthwis
   for (channel = 0; channel < s->groups; channel += count) {
     const int together = t->step == 1 && s->groups - channel >= ASHLAR_DEPTHWISE8_LANES;
     count = together ? ASHLAR_DEPTHWISE8_LANES : 1;
-    for (i = 0; i < count; ++i) sums[i] = bias[channel + i];
+    for (i = 0; i < count; ++i) sums[i] = 0;
     if (together) {
       ashlar_depthwise8_sums(t, sums);
     } else {
-      sums[0] = ashlar_depthwise8_sum(t, sums[0]);
+      sums[0] = ashlar_depthwise8_sum(t);
     }
     for (i = 0; i < count; ++i) {
-      const float steps = (float)sums[i] * factors[channel + i];
+      const float steps = (float)ashlar_sum8(sums[i], bias[channel + i]) * factors[channel + i];
       dst[(channel + i) * s->dst.channel] =
           (uint8_t)(ashlar_round8(steps, s->low, s->high) + s->zero_point);
     }
