@@ -22,6 +22,7 @@ struct Piece {
 
 void CopyPart(const Piece& part, int64_t count, int64_t pitch, int threads, char* output,
               const char* input) {
+  if (part.run == 0) return;  // an empty input may have no address
   char* const target = output + part.offset;
   if (count == 1 && target == input) return;
   constexpr int64_t kGrain = 1 << 16;  // in bytes

@@ -115,6 +115,8 @@ class Guarded {
     Clear();
   }
   void* data() const { return all_ + before_; }
+  // The address that a kernel gets: an empty tensor has none.
+  void* address() const { return bytes_ == 0 ? nullptr : data(); }
   void Clear() { EXPECT_TRUE(IsOk(device_.Fill(data(), kGarbage, bytes_))); }
   void Write(const std::vector<char>& bytes) {
     EXPECT_TRUE(IsOk(device_.CopyIn(data(), bytes.data(), bytes_)));
@@ -272,15 +274,15 @@ Placed Place(Device& device, const KernelCase& test, const Problem& problem, con
     }
     placed.inputs[i] = std::make_unique<Guarded>(device, static_cast<int64_t>(stored.size()),
                                                  packing ? 0 : element(types[i]));
-    placed.input_data[i] = placed.inputs[i]->data();
+    placed.input_data[i] = placed.inputs[i]->address();
   }
   for (const TensorType& type : problem.outputs) {
     const bool in_place = placed.outputs.empty() && test.in_place.has_value();
     placed.outputs.push_back(
         in_place ? nullptr : std::make_unique<Guarded>(device, type.bytes(), element(type)));
     placed.output_data.push_back(in_place
-                                     ? placed.inputs[static_cast<size_t>(*test.in_place)]->data()
-                                     : placed.outputs.back()->data());
+                                     ? placed.inputs[static_cast<size_t>(*test.in_place)]->address()
+                                     : placed.outputs.back()->address());
   }
   return placed;
 }
