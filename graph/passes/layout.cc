@@ -19,12 +19,16 @@ class LayoutAssigner {
       : operators_(operators),
         image_format_(image_format),
         reads_planes_(reads_planes || IsBlocked(image_format)),
-        rewriter_(graph) {
+        rewriter_(graph),
+        pays_(graph.nodes().size()) {
     for (const Var& var : graph.vars()) {
       TensorType type = var.type;
       if (!IsImage(type) || 2 * type.shape[1] < kChannelBlock) continue;
       type.format = FormatOf(type);
       largest_ = std::max(largest_, type.bytes());
+    }
+    for (int node = static_cast<int>(graph.nodes().size()) - 1; node >= 0; --node) {
+      pays_[static_cast<size_t>(node)] = FindPays(graph.node(node));
     }
   }
 
@@ -73,6 +77,25 @@ class LayoutAssigner {
     return absl::OkStatus();
   }
 
+  // Returns whether the gain from blocks justifies conversions: for sums of products, which are
+  // PrecisionRule::kLow, and for what makes images for them, directly or by way of operators that
+  // keep the format. Readers come first.
+  bool FindPays(const OperatorNode& node) const {
+    const StorageRules rules = node.op->storage_rules(rewriter_.source().SiteOf(node));
+    if (rules.format == FormatRule::kDefaultOnly) return false;
+    if (rules.precision == PrecisionRule::kLow) return true;
+    if (rules.format == FormatRule::kImageInputs) return true;
+    return std::any_of(node.outputs.begin(), node.outputs.end(), [&](int output) {
+      const std::vector<int>& readers = rewriter_.source().readers(output);
+      return IsImage(rewriter_.source().var(output).type) &&
+             std::any_of(readers.begin(), readers.end(),
+                         [&](int reader) { return pays_[static_cast<size_t>(reader)]; });
+    });
+  }
+  bool Pays(const OperatorNode& node) const {
+    return pays_[static_cast<size_t>(rewriter_.source().var(node.outputs[0]).producer)];
+  }
+
   // Returns whether blocks of channels would make an image of few channels larger than any image
   // that fills them at least by half: a map of one channel as large as the input.
   bool PadsTheLargest(TensorType type) const {
@@ -93,7 +116,7 @@ class LayoutAssigner {
     if (Rule(node) == FormatRule::kImageInputs) return true;
     if (!MakesImages(node)) return false;
     const FormatRule rule = Rule(node);
-    if (rule == FormatRule::kBlocked) return true;
+    if (rule == FormatRule::kBlocked && Pays(node)) return true;
     if (rule == FormatRule::kDefaultOnly) return false;
     if (rule == FormatRule::kUniformUnpadded && IsBlocked(FormatOf(FirstOutput(node)))) {
       return false;
@@ -174,6 +197,8 @@ class LayoutAssigner {
       case FormatRule::kDefaultOnly:
         return Format::kDefault;
       case FormatRule::kBlocked:
+        if (!Pays(node)) return std::nullopt;
+        [[fallthrough]];
       case FormatRule::kImageInputs:
         return InputFormat(node, type, /*constant=*/false, i);
       default:
@@ -247,6 +272,7 @@ class LayoutAssigner {
   const bool reads_planes_;
   int64_t largest_ = 0;  // bytes of an image whose channels fill blocks at least by half
   GraphRewriter rewriter_;
+  std::vector<bool> pays_;                           // by node of the source
   std::map<std::pair<int, Format>, int> relayouts_;  // by new var
 };
 

@@ -135,6 +135,17 @@ TEST_F(LayoutTest, NothingIsBlockedWithoutNeed) {
   EXPECT_THAT(ComputingTypes(Assign()), ElementsAre("Elemwise", "Elemwise"));
 }
 
+// Regression: two conversions took as long as the pools between them. The first pool here makes
+// images for a convolution, the others are between row-major tensors.
+TEST_F(LayoutTest, PoolsAreBlockedOnlyBesideConvolutions) {
+  const auto pool = [&](int of) { return make_.Add<PoolingForward>({}, {of}); };
+  make_.Output(Conv(Elem(ScalarFunction::kRelu, {pool(make_.Input("x", {1, 64, 9, 9}))}), 64));
+  make_.Output(Elem(ScalarFunction::kRelu, {pool(pool(make_.Input("y", {1, 64, 9, 9})))}));
+  EXPECT_THAT(ComputingTypes(Assign()),
+              ElementsAre("RelayoutFormat", "PoolingForward", "Elemwise", "ConvolutionForward",
+                          "RelayoutFormat", "PoolingForward", "PoolingForward", "Elemwise"));
+}
+
 TEST_F(LayoutTest, PointwiseOperatorsFollowTheirInputs) {
   const int image = Conv(make_.Input("x", {1, 3, 4, 4}), 32);
   const int wide = make_.Input("wide", {1, 32, 4, 4}), map = make_.Input("map", {1, 1, 4, 4});
