@@ -51,6 +51,7 @@ enum TRITONSERVER_MemoryType {
   TRITONSERVER_MEMORY_GPU
 };
 enum TRITONBACKEND_ArtifactType { TRITONBACKEND_ARTIFACT_FILESYSTEM };
+inline constexpr uint32_t TRITONSERVER_REQUEST_FLAG_SEQUENCE_START = 1;
 inline constexpr uint32_t TRITONSERVER_REQUEST_RELEASE_ALL = 1;
 inline constexpr uint32_t TRITONSERVER_RESPONSE_COMPLETE_FINAL = 1;
 
@@ -95,6 +96,7 @@ TRITONSERVER_Error* TRITONBACKEND_ModelInstanceReportBatchStatistics(
     uint64_t compute_end, uint64_t end);
 
 // Requests and responses.
+TRITONSERVER_Error* TRITONBACKEND_RequestFlags(TRITONBACKEND_Request* request, uint32_t* flags);
 TRITONSERVER_Error* TRITONBACKEND_RequestInput(TRITONBACKEND_Request* request, const char* name,
                                                TRITONBACKEND_Input** input);
 TRITONSERVER_Error* TRITONBACKEND_RequestOutputCount(TRITONBACKEND_Request* request,

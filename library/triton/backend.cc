@@ -77,7 +77,8 @@ ASHLAR_TRITON_EXPORT TRITONSERVER_Error* TRITONBACKEND_ModelInitialize(TRITONBAC
   return ToError(Try([&] {
     const std::string text = ConfigOf(model);
     const ModelConfig config = ReadConfig(text);
-    const ashlar::Model file(FileOf(model, config));
+    ashlar::Model file(FileOf(model, config));
+    if (!config.states.empty()) file = file.WithStates(config.states);
     auto served = std::make_unique<ServedModel>(file, config);
     CompleteConfig(model, text, *served);
     Check(TRITONBACKEND_ModelSetState(model, served.get()));

@@ -42,6 +42,7 @@ struct Instance::Job {
   TRITONBACKEND_Response* response = nullptr;
   std::vector<TRITONBACKEND_Input*> inputs;  // in the order of the plan's inputs
   std::vector<void*> outputs;                // addresses of the results; null if not requested
+  bool starts = false;                       // a sequence
   int64_t rows = 1;
   size_t plan = 0;  // whose tensors its own are; with batches the largest
   uint64_t begin = 0, compute_begin = 0, compute_end = 0;
@@ -213,6 +214,9 @@ size_t Instance::PlanFor(const Job& job) const {
 
 void Instance::Accept(Job& job) const {
   Check(TRITONBACKEND_ResponseNew(&job.response, job.request));
+  uint32_t flags = 0;
+  if (model_.has_states()) Check(TRITONBACKEND_RequestFlags(job.request, &flags));
+  job.starts = (flags & TRITONSERVER_REQUEST_FLAG_SEQUENCE_START) != 0;
   job.plan = PlanFor(job);
   const Plan& plan = model_.plans()[job.plan].second;
   for (const ashlar_tensor& input : plan.Inputs()) {
@@ -312,6 +316,12 @@ void Instance::Execute(TRITONBACKEND_Request** requests, uint32_t count) {
   }
   Job* const end = jobs.data() + jobs.size();
   for (Job* first = jobs.data(); first != end;) {
+    if (first->starts) {
+      const std::optional<Failure> failure = Try([&] {
+        for (Session& session : sessions_) session.Reset();
+      });
+      if (failure) first->failure = failure;
+    }
     if (first->failure) {
       ++first;
       continue;

@@ -20,7 +20,7 @@ class Instance {
   Instance(const ServedModel& model, TRITONBACKEND_ModelInstance* instance);
 
   // Answers and releases the requests. Consecutive requests run together, up to the largest batch
-  // size.
+  // size. States begin anew with a sequence, also if its first request is refused.
   void Execute(TRITONBACKEND_Request** requests, uint32_t count);
 
  private:

@@ -75,9 +75,12 @@ void SetParameter(const std::string& name, const std::string& value, ModelConfig
     config.batch_sizes = BatchSizes(value);
   } else if (name == "shape") {
     config.shape = value;
+  } else if (name == "states") {
+    config.states = value;
   } else {
-    throw InvalidArgument("parameter " + name +
-                          " is not known; there are budget, threads, prefer, tile, batch, shape");
+    throw InvalidArgument(
+        "parameter " + name +
+        " is not known; there are budget, threads, prefer, tile, batch, shape, states");
   }
 }
 
@@ -97,6 +100,23 @@ void CompleteBatchSizes(ModelConfig& config) {
   if (sizes.back() > config.max_batch_size) {
     throw InvalidArgument("parameter batch: " + std::to_string(sizes.back()) +
                           " is above max_batch_size");
+  }
+}
+
+// Checks that an instance only gets requests of one sequence at a time, whose states it then has.
+void CheckSequences(const Json& document, const ModelConfig& config) {
+  if (config.max_batch_size > 0) {
+    throw InvalidArgument(
+        "parameter states: max_batch_size is not 0; an instance has one sequence");
+  }
+  if (!config.shape.empty()) {
+    throw InvalidArgument("parameter states: with parameter shape each size would have its own");
+  }
+  const auto batching = document.find("sequence_batching");
+  if (batching == document.end() || batching->contains("oldest")) {
+    throw InvalidArgument(
+        "parameter states: expected sequence_batching with the strategy direct, which gives an "
+        "instance one sequence at a time");
   }
 }
 
@@ -145,6 +165,7 @@ ModelConfig ReadConfig(const std::string& json) {
   if (!config.shape.empty() && config.max_batch_size > 0) {
     throw InvalidArgument("parameter shape: max_batch_size is not 0; a request runs by itself");
   }
+  if (!config.states.empty()) CheckSequences(document, config);
   return config;
 }
 

@@ -12,7 +12,8 @@
 namespace ashlar::triton {
 
 // The settings in the configuration's `parameters`: budget (bytes, or min), threads, prefer
-// (memory), tile, batch ("1,4,8"), shape ("images=1x3x{224,320}x{224,320}").
+// (memory), tile, batch ("1,4,8"), shape ("images=1x3x{224,320}x{224,320}"), states
+// ("h_out=h_in c_out=c_in").
 struct ModelConfig {
   std::string file = "model.ash";    // default_model_filename
   int64_t max_batch_size = 0;        // 0: requests have the shapes in the model's file
@@ -22,7 +23,8 @@ struct ModelConfig {
   int64_t budget = 0;
   bool prefer_memory = false;
   std::string tile;
-  std::string shape;  // the sizes of a family; empty: none
+  std::string shape;   // the sizes of a family; empty: none
+  std::string states;  // kept from request to request of a sequence; empty: none
 
   // Returns the options without shapes. They point into this configuration.
   ashlar_plan_options Options() const;

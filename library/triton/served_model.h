@@ -21,6 +21,8 @@ class ServedModel {
   ServedModel(const Model& model, const ModelConfig& config);
 
   bool batched() const { return batched_; }
+  // Whether requests of a sequence pass states on.
+  bool has_states() const { return largest().States().size() > 0; }
   // Whether the shapes of a request choose its plan.
   bool has_sizes() const { return family_.has_value(); }
   // Returns the index of the plan for these shapes. Throws the declared sizes.

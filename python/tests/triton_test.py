@@ -49,8 +49,13 @@ CONFIGS = {
     "large": 'backend: "ashlar" parameters { key: "budget" value { string_value: "1000" } }',
     "sizes": 'backend: "ashlar" max_batch_size: 2 parameters { key: "batch" value { string_value: "8" } }',
     "missing": 'backend: "ashlar" default_model_filename: "none.ash"',
+    "most": 'backend: "ashlar" default_model_filename: "model.onnx" parameters { key: "states" value { string_value: "y=h" } } '
+            'sequence_batching { direct { } } instance_group [{ count: 2 kind: KIND_CPU }]',
+    "shared": 'backend: "ashlar" default_model_filename: "model.onnx" parameters { key: "states" value { string_value: "y=h" } } '
+              'sequence_batching { oldest { max_candidate_sequences: 4 } }',
 }
-REASONS = {"unknown": "luck", "large": "smallest", "sizes": "max_batch_size", "missing": "none.ash"}
+REASONS = {"unknown": "luck", "large": "smallest", "sizes": "max_batch_size", "missing": "none.ash",
+           "shared": "direct"}
 
 
 class TritonTest(unittest.TestCase):
@@ -68,6 +73,7 @@ class TritonTest(unittest.TestCase):
             (models / name / "1").mkdir(parents=True)
             (models / name / "config.pbtxt").write_text(config)
             shutil.copy(cls.path, models / name / "1/model.ash")
+            support.onnx_function(models / name / "1/model.onnx", "Max", 1, 4, inputs=("x", "h"))  # y = max(x, h)
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -130,6 +136,22 @@ class TritonTest(unittest.TestCase):
         rows_after, runs_after = counts()
         self.assertEqual(rows_after - rows_before, rows)
         self.assertLess(runs_after - runs_before, 40)
+
+    def test_sequences_keep_their_states(self):
+        def step(sequence, x, start=False, end=False):
+            request = {"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 4], "data": x}],
+                       "parameters": {"sequence_id": sequence, "sequence_start": start, "sequence_end": end}}
+            status, _, body = ask(self.url, "/v2/models/most/infer", json.dumps(request).encode())
+            self.assertEqual(status, 200, body)
+            return json.loads(body)["outputs"][0]["data"]
+
+        self.assertEqual(step(1, [5, 0, 2, 1], start=True), [5, 0, 2, 1])
+        self.assertEqual(step(2, [1, 7, 1, 1], start=True), [1, 7, 1, 1])
+        self.assertEqual(step(1, [1, 1, 1, 1]), [5, 1, 2, 1])
+        self.assertEqual(step(2, [2, 2, 2, 2], end=True), [2, 7, 2, 2])
+        self.assertEqual(step(3, [1, 1, 1, 1], start=True), [1, 1, 1, 1])
+        self.assertEqual(step(1, [0, 3, 0, 0], end=True), [5, 3, 2, 1])
+        self.assertEqual(step(3, [0, 0, 9, 0], end=True), [1, 1, 9, 1])
 
     def test_what_cannot_be_served_says_why(self):
         index = json.loads(ask(self.url, "/v2/repository/index", b"{}")[2])

@@ -6,8 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "opr/elemwise.h"
+#include "serialization/native/writer.h"
 #include "tests/library/c/library_test.h"
 #include "tests/library/triton/host.h"
+#include "tests/support/graph_maker.h"
 
 namespace ashlar::testing {
 namespace {
@@ -166,6 +169,46 @@ TEST_F(BackendTest, TheShapesOfARequestChooseThePoint) {
   }
 }
 
+Json WithStates(Json config) {
+  config["parameters"]["states"]["string_value"] = "sum=a";
+  return config;
+}
+
+// An instance has one sequence at a time. Its sums begin anew with the next, whose first request
+// may be wrong.
+TEST_F(BackendTest, StatesPassFromRequestToRequestOfASequence) {
+  GraphMaker maker;
+  const int x = maker.Input("x", {4}), a = maker.Input("a", {4});
+  const int sum = maker.Add<Elemwise>({ScalarFunction::kAdd}, {a, x}, "sum");
+  maker.Output(maker.Add<Elemwise>({ScalarFunction::kSub}, {x, sum}, "y"));
+  maker.Output(sum);
+  ASSERT_TRUE(IsOk(WriteModel(std::move(maker).Build(), model_.location + "/1/model.ash")));
+  ASSERT_EQ(Serve(WithStates({{"sequence_batching", {{"direct", Json::object()}}}})), "");
+  EXPECT_EQ(Json::parse(model_.config)["input"].size(), 1u);
+  struct Step {
+    bool starts;
+    float x, y;
+    bool wrong = false;
+  };
+  const Step steps[] = {{true, 1, 0},   {false, 2, -1},     {false, 5, -3}, {true, 4, 0},
+                        {false, 1, -4}, {true, 7, 0, true}, {false, 2, 0}};
+  std::vector<TRITONBACKEND_Request> requests;
+  for (const Step& step : steps) {
+    TRITONBACKEND_Request& request = requests.emplace_back();
+    request.flags = step.starts ? TRITONSERVER_REQUEST_FLAG_SEQUENCE_START : 0;
+    request.inputs["x"].shape = {step.wrong ? 3 : 4};
+    request.inputs["x"].buffers = {std::vector<float>(4, step.x)};
+    request.wanted = {"y"};
+  }
+  Execute(requests);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const TRITONBACKEND_Response& response = requests[i].response;
+    EXPECT_EQ(response.error.empty(), !steps[i].wrong) << i << ": " << response.error;
+    if (steps[i].wrong) continue;
+    EXPECT_EQ(response.outputs.front().data, std::vector<float>(4, steps[i].y)) << i;
+  }
+}
+
 TEST_F(BackendTest, TheServerIsToldInputsAndOutputs) {
   for (const int64_t most : {0, 2}) {
     ASSERT_EQ(Serve({{"max_batch_size", most}}), "");
@@ -229,7 +272,17 @@ TEST_F(BackendTest, ConfigurationsThatWillNotDoSayWhy) {
   not_sizes["max_batch_size"] = 2;
   Json both = with("shape", "data={1,2}x3x16x16");
   both["max_batch_size"] = 2;
+  const Json sequences = {{"sequence_batching", {{"direct", Json::object()}}}};
+  Json batches_of_sequences = sequences;
+  batches_of_sequences["max_batch_size"] = 2;
+  Json sizes_of_sequences = with("shape", "data={1,2}x3x16x16");
+  sizes_of_sequences.update(sequences);
   const std::pair<Json, const char*> cases[] = {
+      {WithStates({}), "sequence_batching"},
+      {WithStates({{"sequence_batching", {{"oldest", Json::object()}}}}), "direct"},
+      {WithStates(batches_of_sequences), "max_batch_size"},
+      {WithStates(sizes_of_sequences), "shape"},
+      {WithStates(sequences), "sum"},
       {both, "max_batch_size"},
       {with("shape", "data={}x3x16x16"), "no members"},
       {with("shape", "none={1,2}x3"), "none"},

@@ -117,6 +117,10 @@ TRITONSERVER_Error* TRITONBACKEND_ModelInstanceReportBatchStatistics(
   return nullptr;
 }
 
+TRITONSERVER_Error* TRITONBACKEND_RequestFlags(TRITONBACKEND_Request* request, uint32_t* flags) {
+  *flags = request->flags;
+  return nullptr;
+}
 TRITONSERVER_Error* TRITONBACKEND_RequestInput(TRITONBACKEND_Request* request, const char* name,
                                                TRITONBACKEND_Input** input) {
   const auto found = request->inputs.find(name);

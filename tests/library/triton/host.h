@@ -57,6 +57,7 @@ struct TRITONBACKEND_Response {
 struct TRITONBACKEND_Request {
   std::map<std::string, TRITONBACKEND_Input> inputs;
   std::vector<std::string> wanted;
+  uint32_t flags = 0;
   TRITONBACKEND_Response response;
   int released = 0;
 };
