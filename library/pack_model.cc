@@ -25,10 +25,9 @@ constexpr int kTries = 6;
 // Arenas that are tried if the usual one leaves no window: shares of what arena and window have.
 constexpr double kArenas[] = {0.5, 0.33, 0.67};
 
-// Chooses the weights that a budget for them streams best.
-absl::StatusOr<PlanRequest> SettledForWindow(const Graph& graph, const PlanRequest& request) {
-  ASHLAR_ASSIGN_OR_RETURN(const Planned planned, PlanGraph(graph, request));
-  PlanRequest settled = planned->SettledRequest();
+// Returns the request that streams the weights which a plan streams, in its tiles.
+PlanRequest SettledBy(const PlannedGraph& planned) {
+  PlanRequest settled = planned.SettledRequest();
   settled.target.budget.reset();
   return settled;
 }
@@ -126,9 +125,7 @@ absl::StatusOr<PlanRequest> SettledForTotal(const Graph& graph, const PlanReques
                       "through a window of ", need.weights, " bytes; the total is ", need.total(),
                       " (", need.ToString(), ")"));
   }
-  PlanRequest settled = planned->SettledRequest();
-  settled.target.budget.reset();
-  return settled;
+  return SettledBy(*planned);
 }
 
 }  // namespace
@@ -138,9 +135,9 @@ absl::StatusOr<PackedModel> PackModel(Model& model, PlanRequest request, const N
   ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
   const bool has_window = request.target.weights_budget.has_value();
   if (has_window) {
-    absl::StatusOr<PlanRequest> settled = SettledForWindow(model.graph, request);
-    if (!settled.ok()) return OfModel(model.file.name, settled.status());
-    request = *std::move(settled);
+    const absl::StatusOr<Planned> streamed = PlanGraph(model.graph, request);
+    if (!streamed.ok()) return OfModel(model.file.name, streamed.status());
+    request = SettledBy(**streamed);
     request.target.weights_budget.reset();
   }
   absl::StatusOr<Planned> planned = PlanGraph(model.graph, request);

@@ -74,12 +74,10 @@ absl::Status CheckTable(const ElemwiseMultiTypeParam& param, DType output) {
 absl::Status CheckFixedPointSum(const ElemwiseMultiTypeParam& param,
                                 absl::Span<const InputInfo> inputs, float scale) {
   if (!param.fixed_point_sum) return absl::OkStatus();
-  const bool adds =
-      param.mode == ScalarFunction::kAdd || param.mode == ScalarFunction::kFuseAddRelu;
-  if (!adds || !IsBytes(inputs[1].type)) {
+  if (!param.adds() || !IsBytes(inputs[1].type)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "fixed_point_sum is for sums of two 8-bit tensors, mode is ", RowOf(param.mode).name,
-        adds ? absl::StrCat(", input 1 is ", inputs[1].type.ToString()) : ""));
+        param.adds() ? absl::StrCat(", input 1 is ", inputs[1].type.ToString()) : ""));
   }
   const float a = inputs[0].type.quantization.scale(), b = inputs[1].type.quantization.scale();
   if (FixedPointSum::Between(a, b, scale)) return absl::OkStatus();

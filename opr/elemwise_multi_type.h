@@ -19,6 +19,10 @@ struct ElemwiseMultiTypeParam : ElemwiseParam {
   // Two 8-bit tensors are added in fixed-point numbers (fixed_point_sum.h), not in Float32.
   bool fixed_point_sum = false;
 
+  // Whether the mode is a sum, rectified or not.
+  bool adds() const { return rectifies() || mode == ScalarFunction::kAdd; }
+  bool rectifies() const { return mode == ScalarFunction::kFuseAddRelu; }
+
   template <typename V>
   void Visit(V& v) {
     ElemwiseParam::Visit(v);

@@ -141,15 +141,12 @@ std::optional<Replacement> FuseQuantizedSum(const ConvBiasParam& param,
   if (consumer.inputs.size() != 2) return std::nullopt;
   const TensorType& z = consumer.inputs[1 - consumer.via].type;
   if (!IsQuantizedTo8Bits(z.dtype) || z.shape != geometry->output()) return std::nullopt;
+  if (!sum->param().adds()) return std::nullopt;
   ConvBiasParam fused = param;
   fused.addend = param.output;
   fused.output = sum->param().output;
   fused.fixed_point_sum = sum->param().fixed_point_sum;
-  if (sum->param().mode == ScalarFunction::kFuseAddRelu) {
-    fused.nonlineMode = ScalarFunction::kRelu;
-  } else if (sum->param().mode != ScalarFunction::kAdd) {
-    return std::nullopt;
-  }
+  if (sum->param().rectifies()) fused.nonlineMode = ScalarFunction::kRelu;
   Replacement result = {std::make_shared<const ConvBiasForward>(fused),
                         OwnOperands(ConvBiasInputs::kZ)};
   result.operands.push_back(FromConsumer(1 - consumer.via));

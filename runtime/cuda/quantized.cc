@@ -50,7 +50,7 @@ KernelList SumKernel(const ElemwiseMultiType& op, const KernelRequest& request) 
   params.of_out = ByteTypeOf(output);
   params.fixed = op.FixedSum(request.inputs[0].quantization, request.inputs[1].quantization,
                              output.quantization);
-  if (op.param().mode == ScalarFunction::kFuseAddRelu) {
+  if (op.param().rectifies()) {
     params.of_out.least = params.of_out.zero_point;
   }
   return OnlyLaunch("int8:sum", params, [](ByteSumParams& bound, const KernelArgs& args) {

@@ -21,10 +21,9 @@ void RegisterByteFunctions(KernelRegistry& registry, const Table& table, const S
                         const KernelRequest& request) -> absl::StatusOr<KernelList> {
     const ScalarFunction mode = op.param().mode;
     if (Arity(mode) == 1) return table(op, request);
-    const bool adds = mode == ScalarFunction::kAdd || mode == ScalarFunction::kFuseAddRelu;
     const TensorType& other = request.inputs[1];
     const bool alike = other.dtype != DType::kFloat32 && other.shape == request.outputs[0].shape;
-    if (adds && (alike || op.param().fixed_point_sum)) {
+    if (op.param().adds() && (alike || op.param().fixed_point_sum)) {
       return sum(op, request);
     }
     if constexpr (!std::is_null_pointer_v<Function>) {

@@ -38,7 +38,7 @@ absl::StatusOr<KernelList> SumKernel(const ElemwiseMultiType& op, const KernelRe
   shape.fixed = FixedFactorsOf(op.FixedSum(request.inputs[0].quantization,
                                            request.inputs[1].quantization, output.quantization));
   const int32_t zero_point = output.quantization.zero_point();
-  const bool rectified = op.param().mode == ScalarFunction::kFuseAddRelu;
+  const bool rectified = op.param().rectifies();
   SetRounding(rectified ? zero_point : LeastOf(output.dtype), MostOf(output.dtype), zero_point,
               shape);
   return OnlyKernel({ASHLAR_CODE_CALL(add8, shape, Input(0), Input(1), Output(0))});

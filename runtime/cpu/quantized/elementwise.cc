@@ -110,7 +110,7 @@ KernelList SumKernel(const ElemwiseMultiType& op, const KernelRequest& request) 
   const TensorType& output = request.outputs[0];
   const Scaled of_y(output);
   const int32_t least = LeastOf(output.dtype) + of_y.flip;
-  const bool rectified = op.param().mode == ScalarFunction::kFuseAddRelu;
+  const bool rectified = op.param().rectifies();
   const SumCall call = {
       nullptr,
       nullptr,

@@ -143,10 +143,13 @@ class Stages {
     size_t operators = 0;
     for (size_t next = 0; next < count && operators < kMostOperators;) {
       std::vector<TiledPlans::Candidate> some;
+      std::vector<std::pair<size_t, std::string>> names;
       for (; next < count && some.size() < kTogether; ++next) {
         if (tilings[next].live_bytes >= least_) continue;
-        const auto known = known_.find({rewrite, tilings[next].spec.ToString()});
+        std::pair<size_t, std::string> name(rewrite, tilings[next].spec.ToString());
+        const auto known = known_.find(name);
         if (known == known_.end()) {
+          names.push_back(std::move(name));
           some.push_back({&tilings[next], true, Thoroughness::kLook});
         } else if (some.empty()) {
           looks.push_back(known->second);
@@ -161,7 +164,7 @@ class Stages {
         looks.push_back({rewrite, *some[i].tiling, planned[i]->plan.plan.arena,
                          planned[i]->plan.lower_bound, planned[i]->graph.nodes().size()});
         operators += looks.back().operators;
-        known_.try_emplace({rewrite, some[i].tiling->spec.ToString()}, looks.back());
+        known_.try_emplace(std::move(names[i]), looks.back());
         if (Offer(std::move(planned[i]), rewrite, some[i], /*or_equal=*/false)) {
           best_ = looks.back();
         }
