@@ -207,17 +207,15 @@ class Stages {
     return nearest;
   }
 
-  // Plans tilings with more work, some of a rewrite at a time, as long as each may be the smallest.
+  // Plans tilings with more work, some at a time, as long as each may be the smallest.
   absl::Status PlanAgain(const std::vector<Look>& looks, double limit) {
     for (size_t next = 0; next < looks.size();) {
-      const size_t rewrite = looks[next].rewrite;
       std::vector<const Look*> some;
-      for (; next < looks.size() && looks[next].rewrite == rewrite && some.size() < kTogether;
-           ++next) {
+      for (; next < looks.size() && some.size() < kTogether; ++next) {
         if (looks[next].bound < least_) some.push_back(&looks[next]);
       }
-      ASHLAR_RETURN_IF_ERROR(PlanTogether(rewrite, some, {nullptr, true, Thoroughness::kChosen},
-                                          limit, /*or_equal=*/false));
+      ASHLAR_RETURN_IF_ERROR(PlanTogether(some, {nullptr, true, Thoroughness::kChosen}, limit,
+                                          /*or_equal=*/false));
     }
     return absl::OkStatus();
   }
@@ -240,18 +238,32 @@ class Stages {
   // Plans a tiling as `how` says, and offers the plan.
   absl::Status PlanOne(const Look& look, const TiledPlans::Candidate& how, double limit,
                        bool or_equal) {
-    return PlanTogether(look.rewrite, {&look}, how, limit, or_equal);
+    return PlanTogether({&look}, how, limit, or_equal);
   }
 
-  // The same for tilings of one rewrite, at the same time.
-  absl::Status PlanTogether(size_t rewrite, const std::vector<const Look*>& looks,
-                            const TiledPlans::Candidate& how, double limit, bool or_equal) {
-    std::vector<TiledPlans::Candidate> candidates(looks.size(), how);
-    for (size_t i = 0; i < looks.size(); ++i) candidates[i].tiling = &looks[i]->tiling;
-    ASHLAR_ASSIGN_OR_RETURN(auto planned, rewrites_[rewrite]->Plan(candidates));
+  // The same for several, at the same time.
+  absl::Status PlanTogether(const std::vector<const Look*>& looks, const TiledPlans::Candidate& how,
+                            double limit, bool or_equal) {
+    std::map<size_t, std::vector<size_t>> by_rewrite;
+    for (size_t i = 0; i < looks.size(); ++i) by_rewrite[looks[i]->rewrite].push_back(i);
+    const std::vector<std::pair<size_t, std::vector<size_t>>> groups(by_rewrite.begin(),
+                                                                     by_rewrite.end());
+    std::vector<absl::Status> failures(groups.size());
+    std::vector<std::unique_ptr<PlannedGraph>> planned(looks.size());
+    rewrites_[0]->ForEach(groups.size(), [&](size_t group) {
+      const auto& [rewrite, indices] = groups[group];
+      std::vector<TiledPlans::Candidate> candidates(indices.size(), how);
+      for (size_t k = 0; k < indices.size(); ++k) candidates[k].tiling = &looks[indices[k]]->tiling;
+      auto plans = rewrites_[rewrite]->Plan(candidates);
+      failures[group] = plans.status();
+      for (size_t k = 0; plans.ok() && k < indices.size(); ++k) {
+        planned[indices[k]] = std::move((*plans)[k]);
+      }
+    });
+    for (const absl::Status& failure : failures) ASHLAR_RETURN_IF_ERROR(failure);
     for (size_t i = 0; i < looks.size(); ++i) {
       if (planned[i] == nullptr || planned[i]->extra_flops_ratio > limit) continue;
-      if (Offer(std::move(planned[i]), rewrite, candidates[i], or_equal)) best_ = *looks[i];
+      if (Offer(std::move(planned[i]), looks[i]->rewrite, how, or_equal)) best_ = *looks[i];
     }
     return absl::OkStatus();
   }

@@ -95,6 +95,9 @@ class TiledPlans {
     Thoroughness thorough = Thoroughness::kCandidate;
     int64_t multiple = 1;  // of the usual work
   };
+  // Calls function(i) for each i of [0, count), in parallel if the device can plan in several
+  // threads.
+  void ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const;
   // Evaluates the candidates, in parallel if the device can plan in several threads. A plan is null
   // if the graph cannot be tiled that way: a segment may compute too little for its tiles if the
   // following segment does not read all of it.
@@ -117,7 +120,6 @@ class TiledPlans {
              Schedule order);
 
   TilingProblem Problem(double max_extra_flops);
-  void ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const;
   // Caches the tiled graphs of these tilings only, as far as they exist: they are large.
   absl::Status TileAs(const std::vector<Candidate>& candidates);
   absl::StatusOr<std::unique_ptr<PlannedGraph>> Evaluate(const Candidate& candidate) const;
