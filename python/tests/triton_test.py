@@ -46,7 +46,7 @@ CONFIGS = {
              'instance_group [{ count: 2 kind: KIND_CPU }]',
     "least": 'backend: "ashlar" parameters { key: "budget" value { string_value: "min" } } instance_group [{ kind: KIND_CPU }]',
     "unknown": 'backend: "ashlar" parameters { key: "luck" value { string_value: "1" } }',
-    "large": 'backend: "ashlar" parameters { key: "budget" value { string_value: "1000" } }',
+    "large": 'backend: "ashlar" parameters { key: "budget" value { string_value: "100" } }',
     "sizes": 'backend: "ashlar" max_batch_size: 2 parameters { key: "batch" value { string_value: "8" } }',
     "missing": 'backend: "ashlar" default_model_filename: "none.ash"',
     "most": 'backend: "ashlar" default_model_filename: "model.onnx" parameters { key: "states" value { string_value: "y=h" } } '
