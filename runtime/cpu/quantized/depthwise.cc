@@ -17,19 +17,19 @@ void DepthwisePixels(const DepthwiseCall& call) {
   for (int64_t p = 0; p < call.pixels; ++p) {
     const uint8_t* const* const taps = call.taps[p];
     const int64_t channel = call.channel + call.offset[p];
-    int32_t sums[kPanel];
+    uint32_t sums[kPanel];  // wrap around, as in vectors
     std::copy_n(call.start, kPanel, sums);
     for (int64_t tap = 0; tap < call.groups * kDepth; ++tap) {
       const auto* const x = reinterpret_cast<const Element*>(taps[tap]) + channel;
       const int8_t* const w = call.weights + tap / kDepth * kPanel * kDepth + tap % kDepth;
       const auto add = [&](int64_t n) {
-        for (int64_t c = 0; c < n; ++c) sums[c] += x[c] * w[c * kDepth];
+        for (int64_t c = 0; c < n; ++c) sums[c] += static_cast<uint32_t>(x[c] * w[c * kDepth]);
       };
       call.channels == kPanel ? add(kPanel) : add(call.channels);
     }
     uint8_t* const dst = call.dst[p] + call.channel;
     for (int64_t c = 0; c < call.channels; ++c) {
-      const float steps = static_cast<float>(sums[c]) * call.factors[c];
+      const float steps = static_cast<float>(static_cast<int32_t>(sums[c])) * call.factors[c];
       dst[c] = static_cast<uint8_t>(Rounded(steps, call.rounding));
     }
   }
