@@ -1,5 +1,6 @@
 #include "graph/join.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -27,54 +28,116 @@ std::vector<std::string> NamesIn(const std::vector<Binding>& bindings) {
   return names;
 }
 
+// Returns the binding with this name, or null.
+const Binding* Named(const std::vector<Binding>& bindings, const std::string& name) {
+  const auto found = std::find_if(bindings.begin(), bindings.end(),
+                                  [&](const Binding& one) { return one.name == name; });
+  return found != bindings.end() ? &*found : nullptr;
+}
+
 class Joiner {
  public:
-  Joiner(const Graph& first, const Graph& second) : first_(first), second_(second) {}
+  Joiner(const Graph& first, const Graph& second) : first_{first}, second_{second} {
+    first_.vars.assign(first.vars().size(), -1);
+    second_.vars.assign(second.vars().size(), -1);
+  }
 
   absl::StatusOr<Graph> Run(std::vector<JoinedInput>& inputs) && {
-    const std::map<int, int> links =
-        FindLinks(NamesIn(first_.outputs()), NamesIn(second_.inputs()));
-    if (links.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat("no output (", Names(first_.outputs()),
+    const std::vector<Binding>& outputs = first_.graph.outputs();
+    links_ = FindLinks(NamesIn(outputs), NamesIn(second_.graph.inputs()));
+    if (links_.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("no output (", Names(outputs),
                                                      ") is an input of the next model (",
-                                                     Names(second_.inputs()), ")"));
+                                                     Names(second_.graph.inputs()), ")"));
     }
-    std::set<int> read;  // outputs of the first graph that the second reads
-    for (const auto& [input, output] : links) read.insert(first_.outputs()[output].node);
-    std::vector<int> first_vars(first_.vars().size(), -1), vars(second_.vars().size(), -1);
-    for (size_t i = 0; i < first_.nodes().size(); ++i) {
-      if (read.count(static_cast<int>(i)) != 0) continue;
-      ASHLAR_RETURN_IF_ERROR(Copy(first_, first_.node(static_cast<int>(i)), first_vars));
+    for (const auto& [input, output] : links_) {
+      first_.copied.insert(outputs[static_cast<size_t>(output)].node);  // it is read instead
     }
-    for (const auto& [input, output] : links) {
-      const int from = first_.outputs()[output].var, to = second_.inputs()[input].var;
-      const TensorType& gives = first_.var(from).type;
-      const TensorType& takes = second_.var(to).type;
+    const std::vector<Place> last = OutputsInOrder();
+    for (const Place& input : InputsInOrder()) {
+      ASHLAR_RETURN_IF_ERROR(Copy(*input.part, input.node));
+    }
+    for (const Place& output : last) output.part->copied.insert(output.node);
+    ASHLAR_RETURN_IF_ERROR(CopyAll(first_));
+    for (const auto& [input, output] : links_) {
+      const Binding& from = outputs[static_cast<size_t>(output)];
+      const Binding& to = second_.graph.inputs()[static_cast<size_t>(input)];
+      const TensorType& gives = first_.graph.var(from.var).type;
+      const TensorType& takes = second_.graph.var(to.var).type;
       if (gives != takes) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "output '", first_.outputs()[output].name, "' is ", gives.ToString(), ", and input '",
-            second_.inputs()[input].name, "' of the next model is ", takes.ToString()));
+        return absl::InvalidArgumentError(
+            absl::StrCat("output '", from.name, "' is ", gives.ToString(), ", and input '", to.name,
+                         "' of the next model is ", takes.ToString()));
       }
-      vars[to] = first_vars[from];
-      skipped_.insert(second_.inputs()[input].node);
+      second_.vars[static_cast<size_t>(to.var)] = first_.vars[static_cast<size_t>(from.var)];
+      second_.copied.insert(to.node);
     }
-    for (size_t i = 0; i < second_.nodes().size(); ++i) {
-      if (skipped_.count(static_cast<int>(i)) != 0) continue;
-      ASHLAR_RETURN_IF_ERROR(Copy(second_, second_.node(static_cast<int>(i)), vars));
-    }
+    ASHLAR_RETURN_IF_ERROR(CopyAll(second_));
+    for (const Place& output : last) ASHLAR_RETURN_IF_ERROR(Copy(*output.part, output.node));
     ASHLAR_ASSIGN_OR_RETURN(Graph joined, std::move(builder_).Build());
-    for (size_t i = 0; i < second_.inputs().size(); ++i) {
+    for (size_t i = 0; i < second_.graph.inputs().size(); ++i) {
       JoinedInput& input = inputs.emplace_back();
-      const auto link = links.find(static_cast<int>(i));
-      if (link != links.end()) input.output = link->second;
+      const auto link = links_.find(static_cast<int>(i));
+      if (link != links_.end()) input.output = link->second;
+      const int var = second_.vars[static_cast<size_t>(second_.graph.inputs()[i].var)];
       for (const Binding& own : joined.inputs()) {
-        if (own.var == vars[second_.inputs()[i].var] && !input.output) input.name = own.name;
+        if (own.var == var && !input.output) input.name = own.name;
       }
     }
     return joined;
   }
 
  private:
+  struct Part {
+    const Graph& graph;
+    std::vector<int> vars = {};  // in the joined graph; -1: not yet
+    std::set<int> copied = {};   // nodes that are there, or need not be
+  };
+  struct Place {
+    Part* part;
+    int node;
+  };
+
+  // If each input of the first graph replaces the one of its name that reads it: all inputs, in the
+  // second's order. Otherwise none.
+  std::vector<Place> InputsInOrder() {
+    std::vector<Place> places;
+    size_t replaced = 0;
+    for (size_t i = 0; i < second_.graph.inputs().size(); ++i) {
+      const Binding& input = second_.graph.inputs()[i];
+      if (!links_.contains(static_cast<int>(i))) {
+        places.push_back({&second_, input.node});
+      } else if (const Binding* given = Named(first_.graph.inputs(), input.name)) {
+        places.push_back({&first_, given->node});
+        ++replaced;
+      }
+    }
+    return replaced == first_.graph.inputs().size() ? places : std::vector<Place>();
+  }
+  // If each output of the second graph replaces the one of its name that it reads: all outputs, in
+  // the first's order. Otherwise none.
+  std::vector<Place> OutputsInOrder() {
+    std::vector<Place> places;
+    size_t replaced = 0;
+    for (const Binding& output : first_.graph.outputs()) {
+      if (!first_.copied.contains(output.node)) {
+        places.push_back({&first_, output.node});
+      } else if (const Binding* made = Named(second_.graph.outputs(), output.name)) {
+        places.push_back({&second_, made->node});
+        ++replaced;
+      }
+    }
+    return replaced == second_.graph.outputs().size() ? places : std::vector<Place>();
+  }
+
+  absl::Status CopyAll(Part& part) {
+    for (size_t i = 0; i < part.graph.nodes().size(); ++i) {
+      const int node = static_cast<int>(i);
+      if (!part.copied.contains(node)) ASHLAR_RETURN_IF_ERROR(Copy(part, node));
+    }
+    return absl::OkStatus();
+  }
+
   // Returns an unused name.
   std::string Free(const std::string& name, std::set<std::string>& taken) {
     std::string free = name;
@@ -84,7 +147,9 @@ class Joiner {
     return free;
   }
 
-  absl::Status Copy(const Graph& from, const OperatorNode& node, std::vector<int>& vars) {
+  absl::Status Copy(Part& part, int index) {
+    part.copied.insert(index);
+    const OperatorNode& node = part.graph.node(index);
     GraphBuilder::NodeOptions options;
     options.name = Free(node.name, nodes_);
     if (!node.binding.empty()) {
@@ -93,21 +158,22 @@ class Joiner {
     }
     options.priority = node.priority;
     for (const int output : node.outputs) {
-      options.output_names.push_back(Free(from.var(output).name, vars_));
-      options.output_formats.push_back(from.var(output).type.format);
+      options.output_names.push_back(Free(part.graph.var(output).name, vars_));
+      options.output_formats.push_back(part.graph.var(output).type.format);
     }
     std::vector<int> inputs;
-    for (const int input : node.inputs) inputs.push_back(vars[input]);
+    for (const int input : node.inputs) inputs.push_back(part.vars[static_cast<size_t>(input)]);
     ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> outputs,
                             builder_.Add(node.op, std::move(inputs), std::move(options)));
-    for (size_t i = 0; i < outputs.size(); ++i) vars[node.outputs[i]] = outputs[i];
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      part.vars[static_cast<size_t>(node.outputs[i])] = outputs[i];
+    }
     return absl::OkStatus();
   }
 
-  const Graph& first_;
-  const Graph& second_;
+  Part first_, second_;
+  std::map<int, int> links_;
   GraphBuilder builder_;
-  std::set<int> skipped_;  // inputs of the second graph that read the first
   std::set<std::string> nodes_, vars_, inputs_, outputs_;  // names in use
 };
 

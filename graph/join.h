@@ -28,8 +28,10 @@ std::map<int, int> FindLinks(const std::vector<std::string>& outputs,
 // Returns a graph of `first` followed by `second`, connected by FindLinks.
 //
 // An output of `first` that is read this way is no longer an output. All other outputs and all
-// unconnected inputs stay. Ids are assigned anew. If both have a name, `first` keeps it and
-// `second` gets "name:2". InvalidArgument if nothing matches, or if dtype or shape differ.
+// unconnected inputs stay: the first's before the second's, except around a model that converts
+// tensors before another or after it, under the same names. These have the other's order. Ids are
+// assigned anew. If both have a name, `first` keeps it and `second` gets "name:2". InvalidArgument
+// if nothing matches, or if dtype or shape differ.
 // `inputs` receives one entry for each of second.inputs(); may be null.
 absl::StatusOr<Graph> Join(const Graph& first, const Graph& second,
                            std::vector<JoinedInput>* inputs = nullptr);

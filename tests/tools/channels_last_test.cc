@@ -5,6 +5,7 @@
 #include "opr/convolution.h"
 #include "opr/dimshuffle.h"
 #include "opr/elemwise.h"
+#include "serialization/native/reader.h"
 #include "serialization/native/writer.h"
 #include "serialization/npy.h"
 #include "serialization/npz.h"
@@ -91,6 +92,27 @@ TEST_F(ChannelsLastTest, InputsAndOutputsArePermuted) {
         ASSERT_EQ(y.At(i), product.At(0)) << i;
       }
     }
+  }
+}
+
+// Regression: images came after all other inputs and outputs.
+TEST_F(ChannelsLastTest, BindingsKeepTheirOrder) {
+  GraphMaker maker;
+  const int x = maker.Input("x", {kN, kC, kH, kW}), bias = maker.Input("bias", {kW});
+  const int y = maker.Add<Elemwise>({ScalarFunction::kAdd}, {x, bias}, "y");
+  maker.Output(maker.Add<Elemwise>({ScalarFunction::kRelu}, {y}, "image"));
+  maker.Output(maker.Add<Elemwise>({ScalarFunction::kRelu}, {bias}, "vector"));
+  ASSERT_TRUE(IsOk(WriteModel(std::move(maker).Build(), Path("two.ash"))));
+  for (const char* options : {"", " --input-layout nhwc", " --pixels x=rgb"}) {
+    SCOPED_TRACE(options);
+    ASSERT_EQ(Ashlar(absl::StrCat("convert two.ash -o made.ash", options)).exit_code, 0);
+    const Graph graph = testing::Value(ReadModel(Path("made.ash")));
+    ASSERT_EQ(graph.inputs().size(), 2u);
+    ASSERT_EQ(graph.outputs().size(), 2u);
+    EXPECT_EQ(graph.inputs()[0].name, "x");
+    EXPECT_EQ(graph.inputs()[1].name, "bias");
+    EXPECT_EQ(graph.outputs()[0].name, "image");
+    EXPECT_EQ(graph.outputs()[1].name, "vector");
   }
 }
 
