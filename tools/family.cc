@@ -8,9 +8,11 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/needed_bytes.h"
 #include "graph/random.h"
 #include "graph/status.h"
 #include "library/model_source.h"
+#include "library/pixel_input.h"
 #include "library/plan_model.h"
 #include "runtime/plan/stages/shared_pool.h"
 #include "runtime/session/arena_memory.h"
@@ -44,6 +46,58 @@ absl::Status AddArrayShapes(const std::string& argument, const std::string& only
     }
   }
   return absl::OkStatus();
+}
+
+// Returns the conversion of an input from pixels, if there is one.
+absl::StatusOr<std::optional<PixelInput>> PixelsOf(const ModelFlags& flags,
+                                                   const std::string& input) {
+  for (const std::string& text : flags.pixels) {
+    const absl::StatusOr<PixelInput> pixels = ParsePixelInput(text);
+    if (!pixels.ok()) {
+      return UsageError(absl::StrCat("--pixels ", text, ": ", pixels.status().message()));
+    }
+    if (pixels->input.empty() || pixels->input == input) return *pixels;
+  }
+  return std::nullopt;
+}
+
+// Returns whether an input of a declared shape takes an array of pixels, {N,H,W,C} or
+// {N,H*3/2,W}.
+bool TakesPixels(const Shape& declared, const PixelInput& pixels, const Shape& array) {
+  if (declared.rank() != 4 || array.rank() != (pixels.yuv ? 3 : 4) || array[0] != declared[0]) {
+    return false;
+  }
+  const auto is = [&](int64_t height, int64_t width) {
+    if (pixels.size) height = (*pixels.size)[0], width = (*pixels.size)[1];
+    return array[1] == (pixels.yuv ? height / 2 * 3 : height) && array[2] == width;
+  };
+  return is(declared[2], declared[3]) || is(declared[1], declared[2]);  // or its channels are last
+}
+
+// Returns the declared shape of an input that takes an array of this shape; the array's own if none
+// does.
+absl::StatusOr<Shape> DeclaredFor(const ShapeFamily& family, const ModelFlags& flags, bool nhwc,
+                                  const std::string& input, const Shape& array) {
+  ASHLAR_ASSIGN_OR_RETURN(const std::optional<PixelInput> pixels, PixelsOf(flags, input));
+  const bool permuted = array.rank() == 4 && (nhwc || flags.channels_last);
+  std::vector<Shape> taking;
+  for (const InputShapes& point : family.points()) {
+    const auto declared = point.find(input);
+    if (declared == point.end()) return array;
+    const Shape& shape = declared->second;
+    const bool takes = pixels ? TakesPixels(shape, *pixels, array)
+                              : shape == array || (permuted && shape == Shape{array[0], array[3],
+                                                                              array[1], array[2]});
+    if (takes && absl::c_find(taking, shape) == taking.end()) taking.push_back(shape);
+  }
+  if (taking.size() > 1) {
+    return UsageError(absl::StrCat(
+        "--pixels says the size of the pictures for ", input, ", so that they do not choose among ",
+        absl::StrJoin(taking, ", ",
+                      [](std::string* out, const Shape& s) { absl::StrAppend(out, s.ToString()); }),
+        "; declare one of these with --shape"));
+  }
+  return taking.empty() ? array : taking[0];
 }
 
 }  // namespace
@@ -81,7 +135,8 @@ ModelFlags AtPoint(const ModelFlags& flags, const InputShapes& point) {
   return at;
 }
 
-absl::StatusOr<size_t> ChoosePoint(const ShapeFamily& family, const InputFlags& inputs) {
+absl::StatusOr<size_t> ChoosePoint(const ShapeFamily& family, const ModelFlags& flags,
+                                   const InputFlags& inputs) {
   const std::vector<InputShapes>& points = family.points();
   if (inputs.files.empty()) return points.size() - 1;
   const std::string only = points[0].size() == 1 ? points[0].begin()->first : "";
@@ -90,7 +145,7 @@ absl::StatusOr<size_t> ChoosePoint(const ShapeFamily& family, const InputFlags& 
     ASHLAR_RETURN_IF_ERROR(AddArrayShapes(argument, only, shapes));
   }
   for (auto& [input, shape] : shapes) {
-    if (inputs.nhwc && shape.rank() == 4) shape = {shape[0], shape[3], shape[1], shape[2]};
+    ASHLAR_ASSIGN_OR_RETURN(shape, DeclaredFor(family, flags, inputs.nhwc, input, shape));
   }
   for (const auto& [input, shape] : points[0]) {
     const bool varies = absl::c_any_of(points, [&, &input = input, &shape = shape](const auto& p) {
@@ -113,7 +168,7 @@ absl::StatusOr<ModelFlags> AtChosenPoint(const ModelFlags& flags, const Planning
   ASHLAR_ASSIGN_OR_RETURN(const std::optional<ShapeFamily> family, FamilyOf(flags));
   if (!family) return flags;
   ASHLAR_RETURN_IF_ERROR(CheckTogether(*family, planning));
-  ASHLAR_ASSIGN_OR_RETURN(const size_t point, ChoosePoint(*family, inputs));
+  ASHLAR_ASSIGN_OR_RETURN(const size_t point, ChoosePoint(*family, flags, inputs));
   const InputShapes& shapes = family->points()[point];
   console.Note(
       absl::StrCat("point ", point + 1, " of ", family->points().size(), ": ", ShapesText(shapes)));
@@ -139,7 +194,7 @@ absl::StatusOr<PlannedFamily> PlanFamily(const ShapeFamily& family, const ModelF
   PlannedFamily planned = {family, {}};
   std::vector<bool> kept;
   std::optional<SharedPool> pool;
-  absl::Status first_refusal;
+  absl::Status first_refusal, least_that_fits;  // the latter of all points
   for (const InputShapes& point : family.points()) {
     console.Progress(absl::StrCat("planning ", ShapesText(point)));
     const auto at_point = [&](const absl::Status& status) {
@@ -157,7 +212,14 @@ absl::StatusOr<PlannedFamily> PlanFamily(const ShapeFamily& family, const ModelF
     ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request,
                             RequestFor(*model, execution, planning, console));
     absl::StatusOr<PlannedModel> made = PlanModel(*std::move(model), request, console);
+    if (const std::optional<int64_t> needed = NeededBytes(made.status())) {
+      if (*needed > NeededBytes(least_that_fits).value_or(0)) {
+        least_that_fits = at_point(made.status());
+      }
+      continue;
+    }
     if (!made.ok()) return at_point(made.status());
+    if (!least_that_fits.ok()) continue;
     if (made->packed != nullptr) {
       StreamedWeights* const streamed = made->packed->streamed();
       if (!planned.plans.empty()) {
@@ -172,6 +234,7 @@ absl::StatusOr<PlannedFamily> PlanFamily(const ShapeFamily& family, const ModelF
     }
     planned.plans.push_back(*std::move(made));
   }
+  ASHLAR_RETURN_IF_ERROR(least_that_fits);
   if (planned.plans.empty()) return first_refusal;
   planned.shapes.Keep(kept);
   return planned;

@@ -28,9 +28,11 @@ absl::Status CheckTogether(const ShapeFamily& family, const PlanningFlags& plann
 // Returns the options for the model at one point.
 ModelFlags AtPoint(const ModelFlags& flags, const InputShapes& point);
 
-// Returns the point whose shapes the arrays of --input have; without --input the last point, whose
-// sizes are the largest. kRejectedInput lists the declared sizes.
-absl::StatusOr<size_t> ChoosePoint(const ShapeFamily& family, const InputFlags& inputs);
+// Returns the point whose shapes the arrays of --input have, as the model's options convert them;
+// without --input the last point, whose sizes are the largest. kRejectedInput lists the declared
+// sizes. A usage error says if pictures of one size (--pixels 480x640) leave a choice.
+absl::StatusOr<size_t> ChoosePoint(const ShapeFamily& family, const ModelFlags& flags,
+                                   const InputFlags& inputs);
 
 // Returns the options for the model at the point that the inputs choose; the same options if there
 // is no family. A note names the point.

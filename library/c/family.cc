@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "graph/needed_bytes.h"
 #include "graph/status.h"
 #include "library/c/border.h"
 #include "library/c/objects.h"
@@ -62,12 +63,18 @@ absl::StatusOr<std::unique_ptr<ashlar_family>> FamilyOf(const ashlar_model& mode
   auto family = std::make_unique<ashlar_family>();
   ASHLAR_ASSIGN_OR_RETURN(family->shapes, ShapeFamily::Parse(texts));
   std::vector<bool> kept;
-  absl::Status first_refusal;
+  absl::Status first_refusal, least_that_fits;  // the latter of all points
   for (const InputShapes& point : family->shapes.points()) {
     std::vector<ashlar_shape> of_point;
     ashlar_plan_options at = AtPoint(options, point, of_point);
     if (!family->plans.empty()) at.share = family->plans[0].get();
     absl::StatusOr<std::unique_ptr<ashlar_plan>> plan = PlanOf(model, at);
+    if (const std::optional<int64_t> needed = NeededBytes(plan.status())) {
+      if (*needed > NeededBytes(least_that_fits).value_or(0)) {
+        least_that_fits = Annotate(plan.status(), ShapesText(point));
+      }
+      continue;
+    }
     kept.push_back(plan.ok());
     if (plan.ok()) {
       AddPoint((*plan)->memory, family->memory);
@@ -82,6 +89,7 @@ absl::StatusOr<std::unique_ptr<ashlar_family>> FamilyOf(const ashlar_model& mode
     }
     if (first_refusal.ok()) first_refusal = Annotate(plan.status(), ShapesText(point));
   }
+  ASHLAR_RETURN_IF_ERROR(least_that_fits);
   if (family->plans.empty()) return first_refusal;
   family->shapes.Keep(kept);
   return family;

@@ -79,6 +79,57 @@ TEST_F(FamilyCommandTest, AnArrayChoosesThePoint) {
   EXPECT_THAT(other.err, HasSubstr("x=2x3x9x8 is not declared; declared: x=1..2x3x{8,12}x8"));
 }
 
+// Regression: arrays were compared with the shapes that the model has without these options, and
+// no array was declared.
+TEST_F(FamilyCommandTest, AnArrayChoosesThePointOfConvertedInputs) {
+  std::mt19937_64 random(2);
+  const auto bytes = [&](const Shape& shape) { return AnyIntegers(random, DType::kUint8, shape); };
+  struct {
+    const char* options;
+    HostTensor x;
+    const char* point;
+  } const cases[] = {
+      {"--input-layout nhwc", RandomTensor(random, {2, 12, 8, 3}), "2x3x12x8"},
+      {"--layout nhwc", RandomTensor(random, {2, 12, 8, 3}), "2x3x12x8"},
+      {"--pixels rgb", bytes({1, 12, 8, 3}), "1x3x12x8"},
+      {"--pixels x=rgb --input-layout nhwc", bytes({2, 8, 8, 3}), "2x3x8x8"},
+      {"--pixels nv12", bytes({1, 18, 8}), "1x3x12x8"},
+  };
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.options);
+    ASSERT_TRUE(IsOk(WriteNpy(one.x, Path("x.npy"))));
+    const std::string run = absl::StrCat("run sizes.ash --input x.npy ", one.options);
+    const ProcessResult chosen = Ashlar(run + " -o of_family.npz --shape x=1..2x3x{8,12}x8");
+    ASSERT_EQ(chosen.exit_code, 0) << chosen.err;
+    EXPECT_THAT(chosen.err, HasSubstr(absl::StrCat(" of 4: x=", one.point)));
+    ASSERT_EQ(Ashlar(absl::StrCat(run, " -o alone.npz --shape x=", one.point)).exit_code, 0);
+    EXPECT_EQ(Values(Value(ReadNpz(Path("of_family.npz")))[0].second),
+              Values(Value(ReadNpz(Path("alone.npz")))[0].second));
+  }
+  // Pictures of one size say nothing about the size of the input.
+  ASSERT_TRUE(IsOk(WriteNpy(bytes({2, 16, 20, 3}), Path("x.npy"))));
+  const std::string pictures = "run sizes.ash --input x.npy --pixels 16x20,rgb --shape ";
+  EXPECT_EQ(Ashlar(pictures + "x=1..2x3x8x8").exit_code, 0);
+  const ProcessResult open = Ashlar(pictures + "x=1..2x3x{8,12}x8");
+  EXPECT_EQ(open.exit_code, 2);
+  EXPECT_THAT(open.err, HasSubstr("--pixels says the size of the pictures for x"));
+}
+
+// Regression: the budget of the first point that did not fit was named, which was too little for
+// others.
+TEST_F(FamilyCommandTest, TheBudgetThatIsNamedSufficesForAllPoints) {
+  const std::string plan = "plan sizes.ash --threads 1 --shape x=1..2x3x{8,40}x8 --memory-budget ";
+  const ProcessResult refused = Ashlar(plan + "64");
+  ASSERT_EQ(refused.exit_code, 3) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("x=2x3x40x8: "));
+  const char kBefore[] = "the smallest budget that would do is ";
+  const size_t at = refused.err.find(kBefore);
+  ASSERT_NE(at, std::string::npos) << refused.err;
+  const int64_t least = std::stoll(refused.err.substr(at + sizeof(kBefore) - 1));
+  EXPECT_EQ(Ashlar(absl::StrCat(plan, least)).exit_code, 0);
+  EXPECT_EQ(Ashlar(absl::StrCat(plan, least - 1)).exit_code, 3);
+}
+
 TEST_F(FamilyCommandTest, VerifyMeasuresEachPointAndSwitching) {
   const ProcessResult result =
       Ashlar("verify sizes.ash --threads 1 --shape x={1,3}x3x{8,11}x8 --json");
