@@ -10,9 +10,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_split.h"
-#include "opr/matrix_mul.h"
 #include "opr/reduce.h"
 #include "opr/subtensor.h"
+#include "serialization/onnx/import/products.h"
 #include "serialization/onnx/import/table.h"
 
 namespace ashlar {
@@ -186,7 +186,7 @@ Lettered ProductOf(OnnxNode& node, const Lettered& a, const Lettered& b, const s
   const OnnxVar left = matrices(a, rows, m, summed, k);
   const OnnxVar right =
       transposed ? matrices(b, columns, n, summed, k) : matrices(b, summed, k, columns, n);
-  const OnnxVar product = node.Add<MatrixMul>({false, transposed}, {left, right});
+  const OnnxVar product = MatrixProduct(node, left, right, false, transposed);
   const std::string made = batch + rows + columns;
   Shape whole;
   for (const char letter : made) whole.push_back(sizes.at(letter));

@@ -1,5 +1,12 @@
 // Imports matrix products.
+#include "serialization/onnx/import/products.h"
+
+#include <cmath>
+#include <numeric>
+#include <utility>
+
 #include "opr/matrix_mul.h"
+#include "opr/reduce.h"
 #include "opr/split.h"
 #include "serialization/onnx/import/counted.h"
 #include "serialization/onnx/import/table.h"
@@ -11,14 +18,32 @@ ComputeMode ComputeModeOf(const OnnxNode& node) {
   return node.exact() ? ComputeMode::kFloat32 : ComputeMode::kDefault;
 }
 
+// Returns matrices with a dimension of 1 after or between their last two, which are exchanged
+// first if they are transposed.
+OnnxVar WithOne(OnnxNode& node, OnnxVar x, bool transposed, bool between) {
+  const int rank = node.rank(x);
+  if (transposed) {
+    std::vector<int64_t> pattern(static_cast<size_t>(rank));
+    std::iota(pattern.begin(), pattern.end(), 0);
+    std::swap(pattern[pattern.size() - 2], pattern.back());
+    x = node.Permuted(x, std::move(pattern));
+  }
+  Shape shape;
+  for (int axis = 0; axis < rank; ++axis) {
+    if (between && axis == rank - 2) shape.push_back(1);
+    shape.push_back(node.shape(x)[axis]);
+  }
+  if (!between) shape.push_back(1);
+  return node.Reshaped(x, shape);
+}
+
 // Operands of rank 1 become a row or a column, whose dimension is removed from the result.
 OnnxVar MatMulOf(OnnxNode& node, OnnxVar a, OnnxVar b, bool transpose_a, bool transpose_b) {
   if (node.rank(a) < 1 || node.rank(b) < 1) return node.Invalid("expected rank 1 or more");
   const bool row = node.rank(a) == 1, column = node.rank(b) == 1;
   if (row) a = node.Reshaped(a, {1, node.shape(a)[0]});
   if (column) b = node.Reshaped(b, {node.shape(b)[0], 1});
-  const OnnxVar product = node.Add<MatrixMul>(
-      {transpose_a && !row, transpose_b && !column, ComputeModeOf(node)}, {a, b});
+  const OnnxVar product = MatrixProduct(node, a, b, transpose_a && !row, transpose_b && !column);
   if (!row && !column) return product;
   Shape shape;
   const int rank = node.rank(product);
@@ -39,8 +64,10 @@ OnnxVars Gemm(OnnxNode& node) {
   const double alpha = node.Float("alpha", 1), beta = node.Float("beta", 1);
   const bool broadcast = node.version() >= 7 || node.Int("broadcast", 0) != 0;
   if (node.rank(a) != 2 || node.rank(b) != 2) return node.Invalid("expected matrices");
-  OnnxVar y = node.Product(
-      node.Add<MatrixMul>({transpose_a, transpose_b, ComputeModeOf(node)}, {a, b}), alpha);
+  if (!IsFloat(node.dtype(a)) && (alpha != std::trunc(alpha) || beta != std::trunc(beta))) {
+    return node.Unsupported(absl::StrCat("integers times alpha ", alpha, " and beta ", beta));
+  }
+  OnnxVar y = node.Product(MatrixProduct(node, a, b, transpose_a, transpose_b), alpha);
   if (!node.has(2) || beta == 0) return y;
   const OnnxVar c = node.input(2);
   if (!node.ok()) return kNoOnnxVar;
@@ -120,6 +147,29 @@ constexpr OnnxRow kProductRows[] = {
 };
 
 }  // namespace
+
+OnnxVar MatrixProduct(OnnxNode& node, OnnxVar a, OnnxVar b, bool transpose_a, bool transpose_b) {
+  const bool integers = !IsFloat(node.dtype(a)) && node.dtype(a) == node.dtype(b);
+  if (!integers || node.rank(a) < 2 || node.rank(b) < 2) {
+    return node.Add<MatrixMul>({transpose_a, transpose_b, ComputeModeOf(node)}, {a, b});
+  }
+  const OnnxVar products = node.Product(WithOne(node, a, transpose_a, /*between=*/false),
+                                        WithOne(node, b, transpose_b, /*between=*/true));
+  if (!node.ok()) return kNoOnnxVar;
+  // The sizes of K broadcast, too: they must be equal.
+  const int64_t k = node.shape(a)[node.rank(a) - (transpose_a ? 2 : 1)];
+  if (k != node.shape(b)[node.rank(b) - (transpose_b ? 1 : 2)]) {
+    return node.Invalid(absl::StrCat("matrices ", node.shape(a).ToString(), " and ",
+                                     node.shape(b).ToString(), " do not fit"));
+  }
+  const int axis = node.rank(products) - 2;
+  const OnnxVar sums = node.Add<Reduce>({ReduceMode::kSum, axis}, {products});
+  Shape shape;
+  for (int i = 0; i < node.rank(sums); ++i) {
+    if (i != axis) shape.push_back(node.shape(sums)[i]);
+  }
+  return node.Reshaped(sums, shape);
+}
 
 absl::Span<const OnnxRow> OnnxProductRows() { return kProductRows; }
 

@@ -90,7 +90,10 @@ OnnxVars Filled(OnnxNode& node, double value, const Reduction& reduction, OnnxVa
 struct CountedReduction {
   OnnxVar x;
   std::vector<OnnxCount> passes;
-  bool reduced = false;
+  // The product of the counts of axes that are reduced, and of the sizes planned for these.
+  OnnxVar counts = kNoOnnxVar;
+  int64_t planned = 1;
+  bool reduced() const { return counts != kNoOnnxVar; }
 };
 
 CountedReduction CountedOf(OnnxNode& node, OnnxVar x, const Reduction& reduction, double neutral) {
@@ -103,12 +106,27 @@ CountedReduction CountedOf(OnnxNode& node, OnnxVar x, const Reduction& reduction
       reduced = reduced || axis == count.axis;
       before += axis < count.axis;
     }
-    result.reduced = result.reduced || reduced;
-    if (reduced) continue;
+    if (reduced) {
+      result.counts = result.reduced() ? node.Product(result.counts, count.count) : count.count;
+      result.planned *= node.shape(x)[count.axis];
+      continue;
+    }
     result.passes.push_back({count.count, count.axis - (reduction.keepdims ? 0 : before)});
   }
-  if (result.reduced) result.x = Filled(node, x, neutral);
+  if (result.reduced()) result.x = Filled(node, x, neutral);
   return result;
+}
+
+// Returns the sum over the number of elements, which integers are divided by without a rest.
+OnnxVar MeanOf(OnnxNode& node, const CountedReduction& of, const Reduction& reduction) {
+  const DType dtype = node.dtype(of.x);
+  const OnnxVar sum = Reduced(node, of.x, ReduceMode::kSum, reduction);
+  if (!node.ok()) return kNoOnnxVar;
+  const int64_t all = node.shape(of.x).num_elements() / reduction.kept.num_elements();
+  OnnxVar number = node.Integer(of.reduced() ? all / of.planned : all);
+  if (of.reduced()) number = node.Product(number, of.counts);
+  number = node.Converted(number, dtype);
+  return IsFloat(dtype) ? node.Quotient(sum, number) : node.Function(F::kTruncDiv, {sum, number});
 }
 
 OnnxVar Log(OnnxNode& node, OnnxVar x) { return node.Function(F::kLog, {x}); }
@@ -132,7 +150,7 @@ OnnxVars ReduceAs(OnnxNode& node, const ReductionKind& kind) {
   const CountedReduction counted = CountedOf(node, x, reduction, mean ? 0 : kind.of_nothing);
   const bool logarithm = kind.of_nothing == -kInfinity && kind.mode != ReduceMode::kMax;
   const bool all_true = dtype == DType::kBool && kind.mode == ReduceMode::kMin;
-  if (counted.reduced && (mean || logarithm || all_true)) {
+  if (counted.reduced() && (logarithm || all_true)) {
     return node.Unsupported("along an axis whose size depends on data");
   }
   x = counted.x;
@@ -146,12 +164,15 @@ OnnxVars ReduceAs(OnnxNode& node, const ReductionKind& kind) {
     x = Reduced(node, node.Converted(x, DType::kInt32), kind.mode, reduction);
     return result(node.Reshaped(node.Converted(x, dtype), reduction.shape()));
   }
-  if (!floats && (kind.mode == ReduceMode::kMean || kind.after != nullptr)) {
-    return node.Unsupported(absl::StrCat("of ", Name(dtype)));
+  if (mean && (!floats || counted.reduced())) {
+    return result(node.Reshaped(MeanOf(node, counted, reduction), reduction.shape()));
   }
   if (kind.before != nullptr) x = kind.before(node, x);
   x = Reduced(node, x, kind.mode, reduction);
-  if (kind.after != nullptr) x = kind.after(node, x);
+  if (kind.after != nullptr) {  // of integers: without the fraction
+    x = floats ? kind.after(node, x)
+               : node.Converted(kind.after(node, node.Converted(x, DType::kFloat64)), dtype);
+  }
   return result(node.Reshaped(x, reduction.shape()));
 }
 

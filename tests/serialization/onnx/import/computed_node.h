@@ -18,9 +18,9 @@ namespace ashlar::testing {
 // Returns the number of a dtype's type in ONNX; 0 if it is not one of these.
 inline int OnnxTypeOf(DType dtype) {
   constexpr std::pair<DType, int> kTypes[] = {
-      {DType::kFloat32, 1}, {DType::kInt8, 3},     {DType::kUint16, 4},
-      {DType::kInt16, 5},   {DType::kInt32, 6},    {DType::kInt64, 7},
-      {DType::kBool, 9},    {DType::kFloat16, 10}, {DType::kFloat64, 11}};
+      {DType::kFloat32, 1},  {DType::kInt8, 3},    {DType::kUint16, 4}, {DType::kInt16, 5},
+      {DType::kInt32, 6},    {DType::kInt64, 7},   {DType::kBool, 9},   {DType::kFloat16, 10},
+      {DType::kFloat64, 11}, {DType::kUint32, 12}, {DType::kUint64, 13}};
   for (const auto& [type, number] : kTypes) {
     if (type == dtype) return number;
   }
