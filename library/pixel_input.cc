@@ -1,6 +1,7 @@
 #include "library/pixel_input.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -238,23 +239,40 @@ absl::StatusOr<PixelInput> ParsePixelInput(absl::string_view text) {
   if (equals != absl::string_view::npos) pixels.input = std::string(text.substr(0, equals));
   const absl::string_view parts =
       equals == absl::string_view::npos ? text : text.substr(equals + 1);
-  absl::string_view bt709 = "", full = "";  // these parts, if they are given
+  absl::string_view bt709 = "", full = "";              // these parts, if they are given
+  std::map<absl::string_view, absl::string_view> said;  // parts by what they say
+  absl::Status twice;
+  const auto says = [&](absl::string_view what, absl::string_view part) {
+    const auto [before, is_new] = said.emplace(what, part);
+    if (is_new) return;
+    twice.Update(
+        absl::InvalidArgumentError(absl::StrCat("'", before->second.substr(0, 80), "' and '",
+                                                part.substr(0, 80), "' both say the ", what)));
+  };
   for (absl::string_view part : absl::StrSplit(parts, ',')) {
     absl::string_view rest = part;
     if (absl::ConsumePrefix(&rest, "mean:")) {
+      says("mean", part);
       ASHLAR_ASSIGN_OR_RETURN(pixels.mean, ParseStatistic(part, rest));
     } else if (absl::ConsumePrefix(&rest, "scale:")) {
+      says("scale", part);
       ASHLAR_ASSIGN_OR_RETURN(pixels.scale, ParseStatistic(part, rest));
     } else if (part == "imagenet") {
+      says("mean", part);
+      says("scale", part);
       pixels.mean = {123.675, 116.28, 103.53};
       pixels.scale = {1 / 58.395, 1 / 57.12, 1 / 57.375};
     } else if (part == "rgb" || part == "bgr") {
+      says("order of colours", part);
       pixels.bgr = part == "bgr";
     } else if (const YuvLayout* const layout = FindYuvLayout(part)) {
+      says("layout", part);
       pixels.yuv = YuvFrame{*layout};
     } else if (part == "bt601" || part == "bt709") {
+      says("coding", part);
       bt709 = part;
     } else if (part == "limited" || part == "full") {
+      says("range", part);
       full = part;
     } else {
       const absl::StatusOr<Shape> size = ParseShape(part);
@@ -265,9 +283,11 @@ absl::StatusOr<PixelInput> ParsePixelInput(absl::string_view text) {
                          "bgr, imagenet, mean:R/G/B, scale:R/G/B, or nv12, nv21, i420, yv12 with ",
                          "bt601 or bt709, limited or full"));
       }
+      says("size", part);
       pixels.size = {(*size)[0], (*size)[1]};
     }
   }
+  ASHLAR_RETURN_IF_ERROR(twice);
   for (const absl::string_view coding : {bt709, full}) {
     if (coding.empty() || pixels.yuv) continue;
     return absl::InvalidArgumentError(

@@ -159,6 +159,9 @@ TEST_F(PixelInputTest, FaultsAreNamed) {
        {"6", 2, "'6' is no part of pixels; expected a size such as 480x640"},
        {"6x0", 2, "'6x0' is no part"},
        {"x=", 2, "'' is no part"},
+       {"rgb,6x5,bgr", 2, "'rgb' and 'bgr' both say the order of colours"},
+       {"imagenet,mean:1", 2, "'imagenet' and 'mean:1' both say the mean"},
+       {"nv12,i420", 2, "'nv12' and 'i420' both say the layout"},
        {"mean:1/2", 2, "mean has 2 values, and the input 3 channels"},
        {"scale:a", 2, "'scale:a': expected a number, or one for each channel"},
        {"rgb --pixels rgb", 2, "input 'x' is Uint8{1,6,5,3}, expected floats {N,C,H,W}"}});
