@@ -30,7 +30,10 @@ Array = Any  # numpy array, or object with __dlpack__ (host) or __cuda_array_int
 
 
 class TensorInfo(NamedTuple):
-    """The name, dtype, shape and bytes of an input or output."""
+    """The name, dtype, shape and bytes of an input or output.
+
+    Before a plan, dimensions are -1 if the file leaves them open, and the shape is None if it has none.
+    """
     name: str
     dtype: "np.dtype[Any]"
     shape: Tuple[int, ...]
@@ -109,6 +112,8 @@ def _numpy(name: str, array: Array) -> "np.ndarray[Any, Any]":
         return array
     if hasattr(array, "__dlpack__"):
         return np.from_dlpack(array)
+    if isinstance(array, np.generic):  # one number, with a dtype
+        return np.asarray(array)
     raise c.InvalidArgument(f"{name}: {type(array).__name__} is no numpy array and has no __dlpack__")
 
 
@@ -177,7 +182,8 @@ def _list(name: str, handle: c.Handle, kind: Any) -> List[Any]:
 
 
 def _info(tensor: Any) -> TensorInfo:
-    return TensorInfo(_text(tensor.name), DTYPES[tensor.dtype], tuple(tensor.shape[:tensor.rank]), tensor.bytes)
+    shape: Any = tuple(tensor.shape[:tensor.rank]) if tensor.rank >= 0 else None
+    return TensorInfo(_text(tensor.name), DTYPES[tensor.dtype], shape, tensor.bytes)
 
 
 def _memory(memory: c.Memory) -> Memory:
