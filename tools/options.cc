@@ -242,7 +242,7 @@ void AddModelFlags(CLI::App& app, ModelFlags& flags, const std::string& what) {
   const OptionGroup model(app, "Model");
   AddRepeated(model, "--shape", flags.shapes, "NAME=1x3x224x224",
               "another shape for an input: the batch, or the size of images if the model takes any "
-              "size; 1..8x3x{224,320}x224: all of these, in one arena");
+              "size; 1..8x3x{224,320}x224: all of these, in one arena (plan, run, bench, verify)");
   AddRepeated(model, "--value", flags.values, "NAME=NUMBER,...",
               "a fixed value for an input of an .onnx model, such as a sampling rate");
   AddRepeated(model, "--bound", flags.bounds, "NAME=NUMBER",
