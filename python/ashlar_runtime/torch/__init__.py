@@ -4,12 +4,12 @@
     run = ashlar_runtime.torch.compile(module.eval(), (x,), budget="64MiB")
     y = run(x)                       # tensors in, tensors out
 """
-try:
-    import onnx as _onnx  # noqa: F401
-    import onnxscript as _onnxscript  # noqa: F401
-    import torch as _torch  # noqa: F401
-except ModuleNotFoundError as missing:
-    raise ModuleNotFoundError(f"{missing}; pip install 'ashlar-runtime[torch]' brings what this needs", name=missing.name) from missing
+from importlib.util import find_spec
+
+for _name in ("torch", "onnx", "onnxscript"):
+    if find_spec(_name) is None:
+        raise ModuleNotFoundError(f"No module named '{_name}'; pip install 'ashlar-runtime[torch]' brings what this needs", name=_name)
+
 from ._backend import backend
 from ._compile import Compiled, compile
 from ._plan import MemoryTable, plan
