@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "graph/needed_bytes.h"
 #include "graph/shape.h"
 #include "graph/status.h"
 
@@ -148,6 +149,13 @@ bool Holds(absl::Span<const int64_t> outer, absl::Span<const int64_t> inner, boo
 }
 
 }  // namespace
+
+bool KeepGreaterNeed(const absl::Status& point, const std::string& name, absl::Status& kept) {
+  const std::optional<int64_t> needed = NeededBytes(point);
+  if (!needed) return false;
+  if (*needed > NeededBytes(kept).value_or(0)) kept = Annotate(point, name);
+  return true;
+}
 
 std::string ShapesText(const InputShapes& shapes) {
   return absl::StrJoin(shapes, " ", [](std::string* out, const auto& input) {

@@ -10,12 +10,17 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "serialization/input_shapes.h"
 
 namespace ashlar {
+
+// Keeps the error of a point that does not fit if it needs more bytes than the one kept so far:
+// these suffice for all points. Returns false for other errors, and without one.
+bool KeepGreaterNeed(const absl::Status& point, const std::string& name, absl::Status& kept);
 
 // Returns "images=1x3x224x224 mask=1x224".
 std::string ShapesText(const InputShapes& shapes);

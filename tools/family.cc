@@ -8,7 +8,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/needed_bytes.h"
 #include "graph/random.h"
 #include "graph/status.h"
 #include "library/model_source.h"
@@ -212,12 +211,7 @@ absl::StatusOr<PlannedFamily> PlanFamily(const ShapeFamily& family, const ModelF
     ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request,
                             RequestFor(*model, execution, planning, console));
     absl::StatusOr<PlannedModel> made = PlanModel(*std::move(model), request, console);
-    if (const std::optional<int64_t> needed = NeededBytes(made.status())) {
-      if (*needed > NeededBytes(least_that_fits).value_or(0)) {
-        least_that_fits = at_point(made.status());
-      }
-      continue;
-    }
+    if (KeepGreaterNeed(made.status(), ShapesText(point), least_that_fits)) continue;
     if (!made.ok()) return at_point(made.status());
     if (!least_that_fits.ok()) continue;
     if (made->packed != nullptr) {

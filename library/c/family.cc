@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "graph/needed_bytes.h"
 #include "graph/status.h"
 #include "library/c/border.h"
 #include "library/c/objects.h"
@@ -69,12 +68,7 @@ absl::StatusOr<std::unique_ptr<ashlar_family>> FamilyOf(const ashlar_model& mode
     ashlar_plan_options at = AtPoint(options, point, of_point);
     if (!family->plans.empty()) at.share = family->plans[0].get();
     absl::StatusOr<std::unique_ptr<ashlar_plan>> plan = PlanOf(model, at);
-    if (const std::optional<int64_t> needed = NeededBytes(plan.status())) {
-      if (*needed > NeededBytes(least_that_fits).value_or(0)) {
-        least_that_fits = Annotate(plan.status(), ShapesText(point));
-      }
-      continue;
-    }
+    if (KeepGreaterNeed(plan.status(), ShapesText(point), least_that_fits)) continue;
     kept.push_back(plan.ok());
     if (plan.ok()) {
       AddPoint((*plan)->memory, family->memory);
