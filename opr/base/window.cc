@@ -8,10 +8,13 @@ namespace {
 // If every parameter is below this limit, no sum or product of them overflows.
 constexpr int64_t kMaxParameter = std::numeric_limits<int32_t>::max();
 
-absl::Status CheckRange(absl::string_view name, int64_t value, int64_t least) {
+// Shapes are inferred often: the name of the parameter, `prefix` + axis + `suffix`, is only made
+// for an error.
+absl::Status CheckRange(absl::string_view prefix, absl::string_view axis, absl::string_view suffix,
+                        int64_t value, int64_t least) {
   if (value >= least && value <= kMaxParameter) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " is ", value, ", expected ", least, " to ", kMaxParameter));
+  return absl::InvalidArgumentError(absl::StrCat(prefix, axis, suffix, " is ", value, ", expected ",
+                                                 least, " to ", kMaxParameter));
 }
 
 // Returns whether the image lies between two taps of a window that begins in the padding. Also
@@ -35,13 +38,13 @@ Range WindowAxis::Needed(const Range& outputs) const {
 }
 
 absl::StatusOr<WindowAxis> CompleteWindowAxis(WindowAxis axis, absl::string_view suffix) {
-  ASHLAR_RETURN_IF_ERROR(CheckRange(absl::StrCat("window_", suffix), axis.window, 1));
-  ASHLAR_RETURN_IF_ERROR(CheckRange(absl::StrCat("stride_", suffix), axis.stride, 1));
-  ASHLAR_RETURN_IF_ERROR(CheckRange(absl::StrCat("dilate_", suffix), axis.dilation, 1));
+  ASHLAR_RETURN_IF_ERROR(CheckRange("window_", suffix, "", axis.window, 1));
+  ASHLAR_RETURN_IF_ERROR(CheckRange("stride_", suffix, "", axis.stride, 1));
+  ASHLAR_RETURN_IF_ERROR(CheckRange("dilate_", suffix, "", axis.dilation, 1));
   if (axis.pad_end == kSamePadding) axis.pad_end = axis.pad_begin;
   const int64_t least = -kMaxParameter;
-  ASHLAR_RETURN_IF_ERROR(CheckRange(absl::StrCat("pad_", suffix), axis.pad_begin, least));
-  ASHLAR_RETURN_IF_ERROR(CheckRange(absl::StrCat("pad_", suffix, "_end"), axis.pad_end, least));
+  ASHLAR_RETURN_IF_ERROR(CheckRange("pad_", suffix, "", axis.pad_begin, least));
+  ASHLAR_RETURN_IF_ERROR(CheckRange("pad_", suffix, "_end", axis.pad_end, least));
   const int64_t padded = axis.input + axis.pad_begin + axis.pad_end;
   if (axis.extent() > padded) {
     return absl::InvalidArgumentError(absl::StrCat("window_", suffix, " is ", axis.window,

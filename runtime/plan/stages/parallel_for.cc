@@ -12,6 +12,8 @@
 
 namespace ashlar {
 
+int64_t CoresForPlanning() { return std::max<int64_t>(1, std::thread::hardware_concurrency()); }
+
 void ParallelFor(size_t count, const std::stop_token& stop, absl::FunctionRef<void(size_t)> body) {
   std::atomic<size_t> next = 0;
   std::mutex failing;
@@ -28,7 +30,7 @@ void ParallelFor(size_t count, const std::stop_token& stop, absl::FunctionRef<vo
       next = count;
     }
   };
-  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const auto cores = static_cast<size_t>(CoresForPlanning());
   std::vector<std::thread> others;
   try {
     while (others.size() + 1 < std::min(cores, count)) others.emplace_back(work);

@@ -3,11 +3,15 @@
 #define ASHLAR_RUNTIME_PLAN_STAGES_PARALLEL_FOR_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <stop_token>
 
 #include "absl/functional/function_ref.h"
 
 namespace ashlar {
+
+// Returns the number of cores that ParallelFor uses.
+int64_t CoresForPlanning();
 
 // Calls body(i) once for each i of [0, count), on as many threads as the process has cores. Returns
 // when all calls are done; throws memory::Stopped between calls if a stop is requested. The order

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <limits>
 
+#include "runtime/plan/stages/parallel_for.h"
+
 namespace ashlar {
 namespace {
 
@@ -31,6 +33,9 @@ constexpr size_t kNearlyLeastTilings = 6;
 constexpr int kPlacings = 3;
 constexpr size_t kAgain = 2;
 constexpr int kRounds = 2;
+// Segments placed at the same time, some of them before it is known that they have to be. Each
+// takes megabytes.
+constexpr int64_t kTogether = 4;
 // No segment is placed again if the smallest tiling is expected to need this many times the bytes
 // of a known plan.
 constexpr double kHopeless = 1.25;
@@ -166,8 +171,8 @@ std::optional<LeastTilings::Found> LeastTilings::Least(double max_extra_flops) {
   return least;
 }
 
-// Places the segments of a tiling that may be its largest; returns false if all were placed.
-bool LeastTilings::Place(const Found& found) {
+// Returns the segments of a tiling that may be its largest and are not placed.
+std::vector<const TilingWay*> LeastTilings::Unplaced(const Found& found) {
   std::vector<const TilingWay*> ways;
   const auto add = [&](const TilingPath& path, int64_t waiting) {
     for (const TilingWay* way : path) {
@@ -179,8 +184,28 @@ bool LeastTilings::Place(const Found& found) {
   };
   add(found.part, found.split.waiting);
   add(found.rest, 0);
-  ways_.Place(ways);
-  return !ways.empty();
+  return ways;
+}
+
+// Places the segments of the smallest tiling that may be its largest; returns false if all were
+// placed. Most turn out too large, so cores that would wait place the segments of the tiling that
+// is the smallest then.
+bool LeastTilings::Place(const Found& found, double max_extra_flops) {
+  const std::vector<const TilingWay*> ways = Unplaced(found);
+  if (ways.empty()) return false;
+  const auto together = static_cast<size_t>(std::min(CoresForPlanning(), kTogether));
+  std::vector<const TilingWay*> too_large = ways;
+  for (size_t before = 0; before < too_large.size() && too_large.size() < together;) {
+    before = too_large.size();
+    std::optional<Found> next;
+    ways_.Without(too_large, [&] { next = Least(max_extra_flops); });
+    if (!next) break;
+    for (const TilingWay* way : Unplaced(*next)) {
+      if (std::count(ways.begin(), ways.end(), way) == 0) too_large.push_back(way);
+    }
+  }
+  ways_.Place(ways, absl::MakeSpan(too_large).subspan(ways.size()));
+  return true;
 }
 
 // Places the segments that decide the bytes of the smallest tiling again, with more work: its
@@ -240,7 +265,11 @@ bool LeastTilings::TryHopeful(const Split& split, int64_t below, double max_extr
                               const TilingWay* given) {
   while (auto trials = HopefulTrials(split, below, max_extra_flops, skips, given)) {
     if (trials->empty()) continue;  // no tiles fit these segments
-    Try(*std::move(trials));
+    // Most turn out too large; then the next path has these segments.
+    const std::set<Tried> tried = tried_;
+    const auto next = HopefulTrials(split, below, max_extra_flops, skips, given);
+    tried_ = tried;
+    Try(*std::move(trials), next.value_or(std::vector<TilingTrial>()));
     return true;
   }
   return false;
@@ -352,14 +381,14 @@ bool LeastTilings::Refine(const Found& found, double max_extra_flops) {
   return any;
 }
 
-void LeastTilings::Try(std::vector<TilingTrial> trials) {
+void LeastTilings::Try(std::vector<TilingTrial> trials, absl::Span<const TilingTrial> next) {
   std::erase_if(trials, [&](const TilingTrial& trial) { return !ways_.Fits(trial); });
   for (const TilingTrial& trial : trials) {
     operators_ +=
         trial.count * trial.count_width * estimates_->Operators(trial.i, trial.j) * trial.images;
   }
   between_.clear();
-  ways_.Try(trials);
+  ways_.Try(trials, next);
 }
 
 Tiling LeastTilings::Made(const Found& found) const {
@@ -389,7 +418,7 @@ std::vector<Tiling> LeastTilings::Find(double max_extra_flops, int64_t below) {
   std::vector<Tiling> tilings;
   int again = 0;
   while (const std::optional<Found> least = Least(max_extra_flops)) {
-    if (Place(*least)) continue;
+    if (Place(*least, max_extra_flops)) continue;
     if (least->live_bytes < below) tilings.push_back(Made(*least));
     if (operators_ >= multiple_ * kMostEvaluated) break;
     const int64_t bytes = std::min(below, least->bytes);

@@ -74,7 +74,8 @@ class LeastTilings {
   void AddNear(double max_extra_flops, int64_t below, std::vector<Tiling>& tilings);
   std::optional<Found> LeastOf(const Split& split, double max_extra_flops);
   std::optional<Found> Least(double max_extra_flops);
-  bool Place(const Found& found);
+  static std::vector<const TilingWay*> Unplaced(const Found& found);
+  bool Place(const Found& found, double max_extra_flops);
   bool PlaceAgain(const Found& found);
   std::vector<Hope> HopesWithin(double max_extra_flops) const;
   std::optional<int64_t> EstimateOf(size_t i, size_t j, int64_t images, Hope hope, bool skips);
@@ -87,7 +88,7 @@ class LeastTilings {
                                                         const TilingWay* given);
   const TilingWay* LargestOf(const Found& found) const;
   bool Refine(const Found& found, double max_extra_flops);
-  void Try(std::vector<TilingTrial> trials);
+  void Try(std::vector<TilingTrial> trials, absl::Span<const TilingTrial> next = {});
   Tiling Made(const Found& found) const;
 
   const TilingProblem problem_;

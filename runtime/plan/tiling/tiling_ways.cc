@@ -21,6 +21,13 @@ namespace {
 constexpr int64_t kPlacementShare = 16;
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 2;  // bytes
 
+// Returns about how many operators a trial has.
+int64_t SizeOf(const TilingTrial& trial) {
+  const int64_t tiles = trial.segment ? trial.segment->count * trial.segment->count_width
+                                      : trial.count * trial.count_width;
+  return tiles * static_cast<int64_t>(trial.j - trial.i) * trial.images;
+}
+
 std::vector<int> AllNodes(const Graph& graph) {
   std::vector<int> nodes(graph.nodes().size());
   for (size_t i = 0; i < nodes.size(); ++i) nodes[i] = static_cast<int>(i);
@@ -107,10 +114,31 @@ bool TilingWays::Fits(const TilingTrial& trial) const {
   return trial.segment || (trial.count >= 2 && trial.count <= std::min(rows, kMostStrips));
 }
 
-void TilingWays::Try(absl::Span<const TilingTrial> trials) {
+void TilingWays::Try(absl::Span<const TilingTrial> trials, absl::Span<const TilingTrial> next) {
   std::vector<std::optional<TilingWay>> ways(trials.size());
-  ParallelFor(trials.size(), problem_.stop, [&](size_t k) {
-    if (Fits(trials[k])) ways[k] = Tiled(trials[k]);
+  // The largest first, so that no core waits long for the last; meanwhile, trials of `next` that
+  // take no longer than that.
+  std::vector<const TilingTrial*> order;
+  int64_t largest = 0, all = 0;
+  for (const TilingTrial& trial : trials) {
+    order.push_back(&trial);
+    largest = std::max(largest, SizeOf(trial));
+    all += SizeOf(trial);
+  }
+  const auto by_size = [](const TilingTrial* a, const TilingTrial* b) {
+    return SizeOf(*a) > SizeOf(*b);
+  };
+  std::stable_sort(order.begin(), order.end(), by_size);
+  int64_t idle = CoresForPlanning() * largest - all;
+  for (const TilingTrial& trial : next) {
+    if (problem_.costs == nullptr || SizeOf(trial) > idle) continue;
+    order.push_back(&trial);
+    idle -= SizeOf(trial);
+  }
+  ParallelFor(order.size(), problem_.stop, [&](size_t k) {
+    const TilingTrial& trial = *order[k];
+    std::optional<TilingWay> way = Fits(trial) ? Tiled(trial) : std::nullopt;
+    if (k < trials.size()) ways[static_cast<size_t>(&trial - trials.data())] = std::move(way);
   });
   for (std::optional<TilingWay>& way : ways) {
     if (!way || way->extra_flops > problem_.max_extra_flops) continue;
@@ -233,21 +261,39 @@ int64_t TilingWays::PlacedBytes(const TilingWay& way) const {
   return plan.ok() ? std::max(way.bytes, plan->plan.plan.arena) : way.bytes;
 }
 
-void TilingWays::Place(absl::Span<const TilingWay* const> ways) {
-  std::vector<int64_t> placed(ways.size());
-  ParallelFor(ways.size(), problem_.stop, [&](size_t i) { placed[i] = PlacedBytes(*ways[i]); });
-  for (size_t i = 0; i < ways.size(); ++i) {
-    const TilingWay& way = *ways[i];
-    TilingWay* mine = nullptr;
-    if (way.segment) {
-      std::vector<TilingWay>& segments = segments_.at({way.begin, way.end, way.images});
-      mine = &segments[static_cast<size_t>(&way - segments.data())];
-    } else {
-      mine = &whole_.at({way.begin, way.images});
-    }
-    mine->placed = way.placed < 0 ? placed[i] : std::min(way.placed, placed[i]);
-    ++mine->depth;
+TilingWay& TilingWays::Mine(const TilingWay& way) {
+  if (!way.segment) return whole_.at({way.begin, way.images});
+  std::vector<TilingWay>& segments = segments_.at({way.begin, way.end, way.images});
+  return segments[static_cast<size_t>(&way - segments.data())];
+}
+
+void TilingWays::Place(absl::Span<const TilingWay* const> ways,
+                       absl::Span<const TilingWay* const> next) {
+  const auto is_known = [](const TilingWay& way) { return way.depth == 0 && way.ahead >= 0; };
+  std::vector<TilingWay*> placed;  // now
+  for (const TilingWay* way : ways) {
+    if (!is_known(*way)) placed.push_back(&Mine(*way));
   }
+  if (!placed.empty()) {
+    for (const TilingWay* way : next) {
+      if (!is_known(*way)) placed.push_back(&Mine(*way));
+    }
+  }
+  std::vector<int64_t> bytes(placed.size());
+  ParallelFor(placed.size(), problem_.stop, [&](size_t i) { bytes[i] = PlacedBytes(*placed[i]); });
+  for (size_t i = 0; i < placed.size(); ++i) placed[i]->ahead = bytes[i];
+  for (const TilingWay* way : ways) {
+    TilingWay& mine = Mine(*way);
+    mine.placed = mine.placed < 0 ? mine.ahead : std::min(mine.placed, mine.ahead);
+    ++mine.depth;
+  }
+}
+
+void TilingWays::Without(absl::Span<const TilingWay* const> ways,
+                         absl::FunctionRef<void()> function) {
+  for (const TilingWay* way : ways) Mine(*way).placed = kNever;
+  function();
+  for (const TilingWay* way : ways) Mine(*way).placed = -1;
 }
 
 const TilingWay& TilingWays::Whole(size_t cut, int64_t images) {

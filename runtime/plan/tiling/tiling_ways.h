@@ -79,6 +79,7 @@ struct TilingWay {
   double ms = 0;
   double extra_flops = 0;  // recomputed FLOPs, over all of the untiled graph
   int64_t placed = -1;     // the arena by itself; -1: not placed
+  int64_t ahead = -1;      // the last placed arena, perhaps ahead of `placed`; -1: none
   int depth = 0;           // how often it was placed, each time with more work
 };
 
@@ -116,12 +117,16 @@ class TilingWays {
   bool SplitsBatch(size_t last);
 
   // Computes the arenas of options (TilingWay::placed): with little work at first, with four times
-  // as much each time after that. None becomes larger.
-  void Place(absl::Span<const TilingWay* const> ways);
+  // as much each time after that. None becomes larger. `next`: options that are probably placed
+  // next, for the first time; cores that would wait compute these ahead.
+  void Place(absl::Span<const TilingWay* const> ways, absl::Span<const TilingWay* const> next = {});
+  // Calls `function` while these options, which are not placed, count as larger than all others.
+  void Without(absl::Span<const TilingWay* const> ways, absl::FunctionRef<void()> function);
   // Returns whether a segment can have so many tiles.
   bool Fits(const TilingTrial& trial) const;
-  // Evaluates candidate segments.
-  void Try(absl::Span<const TilingTrial> trials);
+  // Evaluates candidate segments. `next`: candidates that are probably next; cores that would wait
+  // find their costs ahead (TilingProblem::costs).
+  void Try(absl::Span<const TilingTrial> trials, absl::Span<const TilingTrial> next = {});
   // Returns further candidates between two cuts; at the first call for new ends also the first
   // candidate. Returns nothing for ends that were refined before.
   std::vector<TilingTrial> Refinements(const Ends& ends);
@@ -149,6 +154,7 @@ class TilingWays {
   int64_t PeakOf(const Graph& part, const GraphCut& from, const GraphCut& to, int64_t images,
                  const TileSpec& tiles) const;
   int64_t PlacedBytes(const TilingWay& way) const;
+  TilingWay& Mine(const TilingWay& way);
   TilingWay AsItIs(const GraphCut& from, const GraphCut& to, int64_t images) const;
   std::optional<TilingWay> Tiled(const TilingTrial& trial) const;
   std::optional<TilingCost> CostOf(const TilingTrial& trial, const TileSpec& tiles) const;
