@@ -21,8 +21,9 @@ bool MayOverwrite(RegionBuilder& regions, int index, int input) {
 
 }  // namespace
 
-absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
-                           const Regions& outputs, Scope& scope, const PartStyle& style) {
+absl::StatusOr<LineStrips> AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
+                                         const Regions& outputs, const Scope& scope,
+                                         const PartStyle& style) {
   RegionBuilder& regions = builder.regions();
   Regions total = outputs;
   ASHLAR_RETURN_IF_ERROR(builder.AddNeeds(segment.nodes, total));
@@ -41,7 +42,8 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
                         segment.inputs[0]);
   }
   ASHLAR_ASSIGN_OR_RETURN(const LineSchedule lines, ScheduleLines(regions, segment, total));
-  std::map<int, std::vector<Piece>> columns;
+  LineStrips result;
+  std::map<int, std::vector<Piece>>& columns = result.outputs;
   Scope strips(&scope);
   absl::flat_hash_map<int, Piece> kept;    // by var: rows of the previous strip
   absl::flat_hash_map<int, Piece> joined;  // by var that joins rows: of the steps before
@@ -52,6 +54,8 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
     const bool is_last = static_cast<int64_t>(t) >= segment.spec.count;  // reads no further input
     const int around = builder.record().Begin(segment, static_cast<int64_t>(t), 0, {});
     const PartStyle part{true, absl::StrCat(style.part, "/", t)};
+    int64_t kept_bytes = 0, made_before = 0;
+    for (const auto& [var, piece] : kept) kept_bytes += regions.TypeOf(piece.var).bytes();
     const auto keep = [&](int var) -> absl::Status {
       if (stored.contains(var)) return absl::OkStatus();
       const auto rows = step.keep.find(var);
@@ -106,6 +110,9 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
         region[kAxisH] = rows->second;
         ASHLAR_ASSIGN_OR_RETURN(made, builder.AddPart(node, region, strips, part));
       }
+      const int64_t made_bytes = regions.TypeOf(made.var).bytes();
+      result.bytes = std::max(result.bytes, kept_bytes + made_before + made_bytes);
+      made_before = made_bytes;
       for (int input : behind) ASHLAR_RETURN_IF_ERROR(keep(input));
       for (int input : step.last_read[i]) read_kept(input);
       if (rows == step.made.end()) continue;
@@ -148,7 +155,7 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
     }
     pieces = std::move(wanted);
   }
-  return builder.JoinOutputs(columns, kAxisH, scope);
+  return result;
 }
 
 }  // namespace ashlar

@@ -7,17 +7,26 @@
 #ifndef ASHLAR_GRAPH_TILING_LINE_STRIPS_H_
 #define ASHLAR_GRAPH_TILING_LINE_STRIPS_H_
 
-#include "absl/status/status.h"
+#include <map>
+#include <vector>
+
+#include "absl/status/statusor.h"
 #include "graph/tiling/part_builder.h"
 #include "graph/tiling/tile_segment.h"
 
 namespace ashlar {
 
-// Computes `outputs`, regions of the segment's outputs by var, from the pieces in scope, and adds
-// them to the scope. InvalidArgument if the segment does not begin with an image, or has more
-// strips than the image has rows.
-absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
-                           const Regions& outputs, Scope& scope, const PartStyle& style);
+struct LineStrips {
+  std::map<int, std::vector<Piece>> outputs;  // by var, from the first row to the last
+  int64_t bytes = 0;  // the most that kept rows and two operators' strips beside them take
+};
+
+// Computes `outputs`, regions of the segment's outputs by var, from the pieces in scope.
+// InvalidArgument if the segment does not begin with an image, or has more strips than the image
+// has rows.
+absl::StatusOr<LineStrips> AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
+                                         const Regions& outputs, const Scope& scope,
+                                         const PartStyle& style);
 
 }  // namespace ashlar
 

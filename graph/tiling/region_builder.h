@@ -65,6 +65,8 @@ class RegionBuilder {
     parts_[graph.node(graph.var(piece.var).producer).id] = kHandedOn;
   }
 
+  // Returns the type of a var of the graph that is built.
+  const TensorType& TypeOf(int new_var) { return builder().graph().var(new_var).type; }
   // Returns whether rows of an image that this piece has are views of it.
   bool HasRows(const Piece& piece);
 
@@ -83,7 +85,6 @@ class RegionBuilder {
 
  private:
   const OwnedSite& SiteOf(int node);
-  const TensorType& TypeOf(int new_var) { return builder().graph().var(new_var).type; }
   GraphBuilder& builder() { return rewriter_.builder(); }
   // Returns whether `region` is contiguous in the piece's memory.
   bool IsContiguous(const Piece& piece, const Region& region);

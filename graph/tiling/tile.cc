@@ -76,7 +76,12 @@ class Tiler {
       ASHLAR_RETURN_IF_ERROR(CheckParts(segment, var, region));
     }
     if (IsLines(segment.spec.kind)) {
-      return AddLineStrips(parts_, segment, outputs, scope, style);
+      ASHLAR_ASSIGN_OR_RETURN(const LineStrips strips,
+                              AddLineStrips(parts_, segment, outputs, scope, style));
+      return parts_.JoinOutputs(strips.outputs, kAxisH, scope);
+    }
+    if (const FoundSegment* strips = StripsOfColumns(segment)) {
+      return EmitColumns(segment, *strips, outputs, scope, style);
     }
     return EmitTiles(segment, outputs, scope, style);
   }
@@ -135,6 +140,78 @@ class Tiler {
       }
     }
     return cuts;
+  }
+
+  // Returns the strips that all of the segment is computed in if its tiles divide the columns
+  // alone; null if it has others.
+  static const FoundSegment* StripsOfColumns(const FoundSegment& segment) {
+    const TileItems& parts = segment.parts;
+    const bool divided = segment.spec.kind == TileKind::kGrid && segment.spec.count == 1;
+    if (!divided || parts.items.size() != 1 || parts.segments.size() != 1) return nullptr;
+    return IsLines(parts.segments[0].spec.kind) ? &parts.segments[0] : nullptr;
+  }
+
+  // Returns whether each strip of each column is stored in one piece where all are joined: a row of
+  // pixels, the same in all columns.
+  bool LieInRows(absl::Span<const LineStrips> columns) {
+    for (const LineStrips& column : columns) {
+      for (const auto& [var, strips] : column.outputs) {
+        const std::vector<Piece>& first = columns[0].outputs.at(var);
+        if (strips.size() != first.size()) return false;
+        for (size_t k = 0; k < strips.size(); ++k) {
+          const Region& region = strips[k].region;
+          if (region[kAxisN].size() != 1 || region[kAxisH].size() != 1 ||
+              !(region[kAxisH] == first[k].region[kAxisH]) ||
+              parts_.regions().TypeOf(strips[k].var).format != Format::kNHWC) {
+            return false;
+          }
+        }
+      }
+    }
+    return true;
+  }
+
+  // Computes the columns one after the other. Then their strips are joined row by row, which stores
+  // them in their places of the whole, if images are stored pixel by pixel: it saves a copy of the
+  // whole at the end. If the strips of a column take more bytes than the whole, that
+  // is done at the end, beside no strips.
+  absl::Status EmitColumns(const FoundSegment& segment, const FoundSegment& strips,
+                           const Regions& outputs, Scope& scope, const PartStyle& style) {
+    ASHLAR_ASSIGN_OR_RETURN(const Cuts cuts,
+                            CutOutputs(segment, outputs, kAxisW, segment.spec.count_width));
+    std::vector<LineStrips> columns;
+    int64_t strip = 0, whole = 0;
+    for (int64_t j = 0; j < cuts.count; ++j) {
+      Regions made;
+      for (const auto& [var, region] : outputs) {
+        made[var] = region;
+        made[var][kAxisW] = cuts.made[j].at(var);
+      }
+      const Scope tile(&scope);
+      const PartStyle part{true, absl::StrCat(style.part, "/0,", j)};
+      const int around = parts_.record().Begin(segment, 0, j, made);
+      ASHLAR_ASSIGN_OR_RETURN(columns.emplace_back(),
+                              AddLineStrips(parts_, strips, made, tile, part));
+      parts_.record().End(around);
+      strip = std::max(strip, columns.back().bytes);
+    }
+    for (const auto& [var, region] : outputs) whole += parts_.source().var(var).type.bytes();
+    std::map<int, std::vector<Piece>> joined;
+    RegionBuilder& regions = parts_.regions();
+    const bool by_rows = strip <= whole && LieInRows(columns);
+    for (const auto& [var, first] : columns[0].outputs) {
+      std::vector<std::vector<Piece>> lists(by_rows ? first.size() : columns.size());
+      for (size_t j = 0; j < columns.size(); ++j) {
+        const std::vector<Piece>& column = columns[j].outputs.at(var);
+        for (size_t k = 0; k < column.size(); ++k) lists[by_rows ? k : j].push_back(column[k]);
+      }
+      for (const std::vector<Piece>& list : lists) {
+        ASHLAR_ASSIGN_OR_RETURN(Piece piece, regions.Join(list, by_rows ? kAxisW : kAxisH));
+        if (!by_rows) regions.HandOn(piece);
+        joined[var].push_back(std::move(piece));
+      }
+    }
+    return parts_.JoinOutputs(joined, by_rows ? kAxisH : kAxisW, scope);
   }
 
   absl::Status EmitTiles(const FoundSegment& segment, const Regions& outputs, Scope& scope,

@@ -1,6 +1,9 @@
 // Greedy choice: the operator whose rows save the most bytes for each operation comes next. How
 // many rows a tensor keeps follows from its readers by a sweep from the last operator to the first:
-// the rows that two output rows of a reader share, and the rows that a reader computes again.
+// the rows that two output rows of a reader share, and the rows that a reader computes again. The
+// columns of a tile follow alike: as many as its readers read for theirs. After msf-CNN (NeurIPS
+// 2025), whose blocks keep columns of a row and compute rows again: here columns and rows are
+// exchanged.
 #include "runtime/plan/tiling/again_trials.h"
 
 #include <algorithm>
@@ -18,104 +21,167 @@ namespace {
 
 // Sets of operators of one segment, evenly spaced between the most and the fewest kept bytes.
 constexpr int kAgainSets = 5;
+// Tiles that divide the columns.
+constexpr int64_t kColumnParts[] = {2, 3, 4, 6, 9, 12, 18};
 
 // An operator of the segment, for one image.
 struct RowStep {
-  struct Read {
-    int var = 0;
-    int64_t shared = 0, stride = 0;  // rows that two output rows share, and between their first
+  // A range of rows or columns that is read: of two neighbours of the output, the elements that
+  // both read, the distance between their first ones, and the elements that one reads.
+  struct Window {
+    int64_t shared = 0, stride = 0, size = 0;
   };
-  int var = 0, id = 0;
-  int64_t row = 0, rows = 0;  // bytes of a row of the output, and rows
+  struct Read {
+    int var = 0;  // an index into the segment's tensors
+    Window rows, columns;
+  };
+  int var = 0;  // an index into the segment's tensors
+  int id = 0;
+  int64_t row = 0, rows = 0, columns = 0;  // bytes of a row of the output, rows, and columns
   double flops = 0;
   std::vector<Read> reads;
 };
 
+RowStep::Window WindowOf(Range one, Range next) {
+  return {std::max<int64_t>(0, one.end - next.begin), next.begin - one.begin, one.size()};
+}
+
+// The tensors of a segment, by index.
+class Tensors {
+ public:
+  int IndexOf(int var) {
+    return indices_.try_emplace(var, static_cast<int>(indices_.size())).first->second;
+  }
+  size_t size() const { return indices_.size(); }
+
+ private:
+  absl::flat_hash_map<int, int> indices_;
+};
+
 // Returns nullopt if the operator is not computed from rows.
-std::optional<RowStep> RowStepOf(const Graph& graph, const OperatorNode& node, int64_t images) {
+std::optional<RowStep> RowStepOf(const Graph& graph, const OperatorNode& node, int64_t images,
+                                 Tensors& tensors) {
   const TensorType& made = graph.var(node.outputs[0]).type;
   if (node.outputs.size() != 1 || made.shape.rank() != 4 || made.shape.num_elements() == 0) {
     return std::nullopt;
   }
-  RowStep step{node.outputs[0], node.id, 0, made.shape[kAxisH], 0, {}};
+  RowStep step{
+      tensors.IndexOf(node.outputs[0]), node.id, 0, made.shape[kAxisH], made.shape[kAxisW], 0, {}};
   step.row = made.bytes() / images / step.rows;
   const OwnedSite site = graph.SiteOf(node);
   step.flops = static_cast<double>(node.op->Computation(site)) / static_cast<double>(images);
-  // Two rows from the middle, where no padding is read.
-  const int64_t middle = (step.rows - 1) / 2;
-  const auto reads_of = [&](int64_t row) {
+  // Two neighbours from the middle, where no padding is read.
+  const auto reads_of = [&](int axis, int64_t at) {
     Region region = WholeRegion(made.shape);
-    region[kAxisH] = {row, row + 1};
+    region[axis] = {at, at + 1};
     return node.op->InputRegions(region, site);
   };
-  const auto first = reads_of(middle), second = reads_of(std::min(middle + 1, step.rows - 1));
-  if (!first || !second) return std::nullopt;
+  const int64_t row = (step.rows - 1) / 2, column = (step.columns - 1) / 2;
+  const auto first = reads_of(kAxisH, row);
+  const auto second = reads_of(kAxisH, std::min(row + 1, step.rows - 1));
+  const auto left = reads_of(kAxisW, column);
+  const auto right = reads_of(kAxisW, std::min(column + 1, step.columns - 1));
+  if (!first || !second || !left || !right) return std::nullopt;
   for (size_t k = 0; k < node.inputs.size(); ++k) {
     if (node.op->input_use(static_cast<int>(k)) != InputUse::kDeviceValue ||
         graph.constant(node.inputs[k]) != nullptr || (*first)[k].size() != 4) {
       continue;
     }
-    const Range one = (*first)[k][kAxisH], next = (*second)[k][kAxisH];
-    // An operator that makes one row joins what it reads.
-    const int64_t shared = step.rows == 1 ? 0 : std::max<int64_t>(0, one.end - next.begin);
-    step.reads.push_back({node.inputs[k], shared, next.begin - one.begin});
+    RowStep::Read read{tensors.IndexOf(node.inputs[k]),
+                       WindowOf((*first)[k][kAxisH], (*second)[k][kAxisH]),
+                       WindowOf((*left)[k][kAxisW], (*right)[k][kAxisW])};
+    if (step.rows == 1) read.rows.shared = 0;  // it joins what it reads
+    step.reads.push_back(read);
   }
   return step;
 }
 
 bool AreAlike(const RowStep& a, const RowStep& b) {
   return a.reads.size() == 1 && b.reads.size() == 1 && a.reads[0].var == b.reads[0].var &&
-         a.rows == b.rows && a.reads[0].shared == b.reads[0].shared;
+         a.rows == b.rows && a.reads[0].rows.shared == b.reads[0].rows.shared;
 }
 
 class AgainChoice {
  public:
-  AgainChoice(std::vector<RowStep> steps, int64_t strips)
-      : steps_(std::move(steps)), strips_(strips) {}
+  AgainChoice(std::vector<RowStep> steps, size_t tensors, int64_t strips)
+      : steps_(std::move(steps)), maker_(tensors, -1), strips_(strips) {
+    for (size_t s = 0; s < steps_.size(); ++s) maker_[steps_[s].var] = static_cast<int>(s);
+  }
 
   struct Cost {
     int64_t kept = 0;  // bytes
+    int64_t row = 0;   // bytes that one operator reads and makes at once, apart from kept rows
     double flops = 0;  // computed again
   };
 
-  Cost CostOf(const std::set<int>& again) const {
+  // Returns the cost of strips of a tile of `parts`, which divide the columns.
+  Cost CostOf(const std::vector<bool>& again, int64_t parts = 1) const {
     struct Need {
       int64_t rows = 0, times = 0;  // beside new rows; times that they are read
+      int64_t fresh = 0;            // new rows that a reader reads at once
+      int64_t columns = 0;
     };
-    absl::flat_hash_map<int, Need> needs;
+    std::vector<Need> needs(maker_.size());
     Cost cost;
     for (size_t s = steps_.size(); s-- > 0;) {
       const RowStep& step = steps_[s];
-      const Need need = needs[step.var];
-      const bool is_again = again.contains(step.id);
-      if (is_again) {
-        cost.flops += step.flops * static_cast<double>(need.rows * need.times) /
-                      static_cast<double>(step.rows);
+      Need& need = needs[step.var];
+      if (!again[s]) need.fresh = (step.rows + strips_ - 1) / strips_;
+      if (need.columns == 0) need.columns = (step.columns + parts - 1) / parts;
+      if (parts == 1 || need.columns > step.columns) need.columns = step.columns;
+      need.rows = std::min(need.rows, step.rows);
+      need.fresh = std::min(need.fresh, step.rows);
+      const double share = static_cast<double>(need.columns) / static_cast<double>(step.columns);
+      const double flops = step.flops * static_cast<double>(parts) * share;
+      cost.flops += flops - step.flops;
+      if (again[s]) {
+        cost.flops +=
+            flops * static_cast<double>(need.rows * need.times) / static_cast<double>(step.rows);
       } else {
-        cost.kept += std::min(need.rows, step.rows) * step.row;
+        cost.kept += static_cast<int64_t>(static_cast<double>(need.rows * step.row) * share);
       }
       for (const RowStep::Read& read : step.reads) {
         Need& of = needs[read.var];
-        of.rows = std::max(of.rows, read.shared + (is_again ? need.rows * read.stride : 0));
-        of.times = std::max(of.times, is_again ? need.times : std::min(strips_, step.rows));
+        of.rows =
+            std::max(of.rows, read.rows.shared + (again[s] ? need.rows * read.rows.stride : 0));
+        of.fresh = std::max(of.fresh, need.fresh * read.rows.stride);
+        of.times = std::max(of.times, again[s] ? need.times : std::min(strips_, step.rows));
+        of.columns =
+            std::max(of.columns, (need.columns - 1) * read.columns.stride + read.columns.size);
       }
+    }
+    const auto made_at_once = [&](size_t s) {
+      const Need& need = needs[steps_[s].var];
+      const double share =
+          static_cast<double>(need.columns) / static_cast<double>(steps_[s].columns);
+      const int64_t rows = std::min(steps_[s].rows, need.fresh + (again[s] ? need.rows : 0));
+      return static_cast<int64_t>(static_cast<double>(rows * steps_[s].row) * share);
+    };
+    for (size_t s = 0; s < steps_.size(); ++s) {
+      int64_t row = made_at_once(s);
+      for (const RowStep::Read& read : steps_[s].reads) {
+        if (maker_[read.var] >= 0) row += made_at_once(static_cast<size_t>(maker_[read.var]));
+      }
+      cost.row = std::max(cost.row, row);
     }
     return cost;
   }
 
   // Returns sets that keep less and less.
-  std::vector<std::set<int>> Sets(double most) const {
-    std::vector<std::pair<std::set<int>, Cost>> grown = {{{}, CostOf({})}};
+  std::vector<std::vector<bool>> Sets(double most) const {
+    const std::vector<bool> none(steps_.size(), false);
+    std::vector<std::pair<std::vector<bool>, Cost>> grown = {{none, CostOf(none)}};
     for (;;) {
       const auto& [again, cost] = grown.back();
-      std::pair<std::set<int>, Cost> best;
+      std::pair<std::vector<bool>, Cost> best;
       double most_saved = 0;
       for (size_t s = 0; s + 1 < steps_.size(); ++s) {
-        if (again.contains(steps_[s].id)) continue;
-        std::set<int> more = again;
+        if (again[s]) continue;
+        std::vector<bool> more = again;
         // Groups of channels that are computed from one input come together.
+        more[s] = true;
         for (size_t t = s; t + 1 < steps_.size(); ++t) {
-          if (AreAlike(steps_[s], steps_[t])) more.insert(steps_[t].id);
+          if (AreAlike(steps_[s], steps_[t])) more[t] = true;
         }
         const Cost with = CostOf(more);
         if (with.flops > most || with.kept >= cost.kept) continue;
@@ -126,7 +192,7 @@ class AgainChoice {
       if (most_saved == 0) break;
       grown.push_back(std::move(best));
     }
-    std::vector<std::set<int>> sets;
+    std::vector<std::vector<bool>> sets;
     const int64_t all = grown.front().second.kept, least = grown.back().second.kept;
     for (int k = 1; k <= kAgainSets && grown.size() > 1; ++k) {
       const auto set = std::find_if(grown.begin(), grown.end(), [&](const auto& entry) {
@@ -137,42 +203,79 @@ class AgainChoice {
     return sets;
   }
 
+  std::vector<int> IdsOf(const std::vector<bool>& again) const {
+    std::set<int> ids;
+    for (size_t s = 0; s < steps_.size(); ++s) {
+      if (again[s]) ids.insert(steps_[s].id);
+    }
+    return {ids.begin(), ids.end()};
+  }
+
  private:
   const std::vector<RowStep> steps_;
+  std::vector<int> maker_;  // steps, by tensor; -1: none
   const int64_t strips_;
 };
 
 }  // namespace
 
-std::vector<TilingTrial> AgainTrials(const Graph& graph, absl::Span<const int> order,
-                                     absl::Span<const GraphCut> cuts, size_t i, size_t j,
-                                     int64_t images, TileKind kind, double most) {
+std::vector<AgainTrial> AgainTrials(const Graph& graph, absl::Span<const int> order,
+                                    absl::Span<const GraphCut> cuts, size_t i, size_t j,
+                                    int64_t images, TileKind kind, double most, bool with_columns) {
   std::vector<RowStep> steps;
+  Tensors tensors;
   int64_t rows = 0;
   const Shape& whole = graph.var(cuts[0].var).type.shape;
   const int64_t all = whole.rank() > 0 ? std::max<int64_t>(whole[0], 1) : 1;
   for (int at = cuts[i].position + 1; at <= cuts[j].position; ++at) {
     const OperatorNode& node = graph.node(order[at]);
     if (node.op->role() != Role::kCompute) continue;
-    std::optional<RowStep> step = RowStepOf(graph, node, all);
+    std::optional<RowStep> step = RowStepOf(graph, node, all, tensors);
     if (!step) return {};
     rows = std::max(rows, step->rows);
     steps.push_back(*std::move(step));
   }
-  const int64_t read = RowsOf(graph, cuts, i, j);
-  std::vector<TilingTrial> trials;
+  if (steps.empty()) return {};
+  const int64_t read = RowsOf(graph, cuts, i, j), columns = steps.back().columns;
   std::set<int64_t> counts;
-  for (const int64_t strips : {rows, rows / 2}) {
-    counts.insert(std::min({strips, read, kMostStrips}));
+  if (with_columns) {
+    while (rows > kMostStrips) rows = (rows + 1) / 2;
+    counts.insert(std::min(rows, read));
+  } else {
+    for (const int64_t strips : {rows, rows / 2}) {
+      counts.insert(std::min({strips, read, kMostStrips}));
+    }
   }
-  TileSegment segment = SegmentBetween(graph, order, cuts[i], cuts[j]);
-  segment.kind = kind;
+  std::vector<AgainTrial> trials;
   for (const int64_t strips : counts) {
     if (strips < 2) continue;
-    segment.count = strips;
-    for (const std::set<int>& again : AgainChoice(steps, strips).Sets(most)) {
-      segment.again.assign(again.begin(), again.end());
-      trials.push_back({i, j, kind, strips, 1, images, segment});
+    const AgainChoice choice(steps, tensors.size(), strips);
+    const auto add = [&](const std::vector<bool>& again, int64_t parts) {
+      const AgainChoice::Cost cost = choice.CostOf(again, parts);
+      if (cost.flops > most) return;
+      TileSegment segment = SegmentBetween(graph, order, cuts[i], cuts[j]);
+      TileSegment in_strips = segment;
+      in_strips.kind = kind;
+      in_strips.count = strips;
+      in_strips.again = choice.IdsOf(again);
+      if (parts == 1) {
+        segment = std::move(in_strips);
+      } else {
+        segment.kind = TileKind::kGrid;
+        segment.count_width = parts;
+        segment.inner = {std::move(in_strips)};
+      }
+      trials.push_back({{i, j, kind, strips, parts, images, std::move(segment)},
+                        cost.kept + cost.row,
+                        cost.flops});
+    };
+    std::vector<std::vector<bool>> sets = choice.Sets(most);
+    for (const std::vector<bool>& again : sets) add(again, 1);
+    if (!with_columns) continue;
+    sets.insert(sets.begin(), std::vector<bool>(steps.size(), false));
+    for (const int64_t parts : kColumnParts) {
+      if (parts > columns) break;
+      for (const std::vector<bool>& again : sets) add(again, parts);
     }
   }
   return trials;

@@ -22,8 +22,12 @@ constexpr double kMayBeLargest = 0.75;
 // The cost of a segment that is not evaluated: a constant, and its estimate's share of the bytes
 // that it must be below, to this power.
 constexpr double kEvaluation = 0.05, kPower = 4;
+// The share of the cost of operations that are computed again if they are only expected.
+constexpr double kHopedFlops = 0.3;
 // Differences below this are rounding errors of sums.
 constexpr double kSameFlops = 1e-9;
+// Paths to a cut that recompute so many parts of the limit are kept apart.
+constexpr size_t kFlopLevels = 16;
 // The order of the norm by which paths leave room.
 constexpr double kNorm = 8, kRoomy = 0.6;
 // Tilings that are expected to need up to so much more than the smallest.
@@ -232,13 +236,35 @@ bool LeastTilings::PlaceAgain(const Found& found) {
   return !ways.empty();
 }
 
-std::vector<LeastTilings::Hope> LeastTilings::HopesWithin(double max_extra_flops) const {
+std::vector<LeastTilings::Hope> LeastTilings::HopesWithin(double max_extra_flops) {
   if (max_extra_flops == 0) return {Hope::kLines};
-  if (multiple_ == 1) return {Hope::kLines, Hope::kTiles};
-  return {Hope::kLines, Hope::kTiles, Hope::kAgain};
+  return {Hope::kLines, Hope::kTiles};
 }
 
-// Strips that compute all rows again keep as little as tiles.
+// Returns the candidates that take fewer bytes than each one with fewer operations.
+std::vector<LeastTilings::AgainHope>& LeastTilings::AgainHopes(size_t i, size_t j, int64_t images) {
+  const auto [entry, is_new] = again_hopes_.try_emplace({i, j, images});
+  if (!is_new) return entry->second;
+  std::vector<AgainTrial> trials = ways_.AgainTrialsOf(i, j, images, /*with_columns=*/true);
+  std::vector<AgainHope> hopes;
+  for (AgainTrial& trial : trials) {
+    const int64_t of_image = trial.bytes / images;
+    const int64_t bytes =
+        images * (trial.trial.count_width == 1 ? estimates_->OfAgain(i, j, of_image)
+                                               : estimates_->OfColumns(i, j, of_image));
+    hopes.push_back({std::move(trial), bytes});
+  }
+  std::stable_sort(hopes.begin(), hopes.end(), [](const AgainHope& a, const AgainHope& b) {
+    return std::pair(a.trial.flops, a.bytes) < std::pair(b.trial.flops, b.bytes);
+  });
+  for (AgainHope& hope : hopes) {
+    if (entry->second.empty() || hope.bytes < entry->second.back().bytes) {
+      entry->second.push_back(std::move(hope));
+    }
+  }
+  return entry->second;
+}
+
 std::optional<int64_t> LeastTilings::EstimateOf(size_t i, size_t j, int64_t images, Hope hope,
                                                 bool skips) {
   if (tried_.contains({i, j, images, hope})) return std::nullopt;
@@ -250,52 +276,61 @@ std::optional<int64_t> LeastTilings::EstimateOf(size_t i, size_t j, int64_t imag
 
 std::vector<TilingTrial> LeastTilings::TrialsOf(size_t i, size_t j, int64_t images, Hope hope,
                                                 bool lines) const {
-  if (hope != Hope::kAgain) {
-    return FirstTrials(problem_.graph, ways_.cuts(), i, j, images, hope == Hope::kTiles, lines);
-  }
-  // The most strips, of which the most operators compute again.
-  std::vector<TilingTrial> trials = ways_.AgainTrialsOf(i, j, images);
-  if (trials.size() > 1) trials.erase(trials.begin(), trials.end() - 1);
-  return trials;
+  return FirstTrials(problem_.graph, ways_.cuts(), i, j, images, hope == Hope::kTiles, lines);
 }
 
 // Evaluates the segments on the most promising path that may need less than `below`, apart from
 // `given`; returns false if there is none. `skips`: SegmentEstimates.
 bool LeastTilings::TryHopeful(const Split& split, int64_t below, double max_extra_flops, bool skips,
                               const TilingWay* given) {
-  while (auto trials = HopefulTrials(split, below, max_extra_flops, skips, given)) {
-    if (trials->empty()) continue;  // no tiles fit these segments
+  while (auto hopeful = FindHopeful(split, below, max_extra_flops, skips, given)) {
+    Mark(*hopeful);
+    if (hopeful->trials.empty()) continue;  // no tiles fit these segments
     // Most turn out too large; then the next path has these segments.
-    const std::set<Tried> tried = tried_;
-    const auto next = HopefulTrials(split, below, max_extra_flops, skips, given);
-    tried_ = tried;
-    Try(*std::move(trials), next.value_or(std::vector<TilingTrial>()));
+    const auto next = FindHopeful(split, below, max_extra_flops, skips, given);
+    Try(std::move(hopeful->trials), next ? next->trials : std::vector<TilingTrial>());
     return true;
   }
   return false;
 }
 
+void LeastTilings::Mark(const Hopeful& hopeful) {
+  for (const Tried& key : hopeful.tried) tried_.insert(key);
+  for (AgainHope* const hope : hopeful.again) hope->tried = true;
+}
+
 // Returns the trials of the segments on that path that were not tried yet; nullopt if there is no
 // path with any.
-std::optional<std::vector<TilingTrial>> LeastTilings::HopefulTrials(
-    const Split& split, int64_t below, double max_extra_flops, bool skips, const TilingWay* given) {
+std::optional<LeastTilings::Hopeful> LeastTilings::FindHopeful(const Split& split, int64_t below,
+                                                               double max_extra_flops, bool skips,
+                                                               const TilingWay* given) {
   struct Step {
-    size_t begin = 0;
+    size_t begin = 0, level = 0;  // the step before
     bool reached = false, hoped = false;
+    AgainHope* again = nullptr;  // if that is hoped
     double cost = 0, extra_flops = 0;
   };
   const int64_t images = ways_.images() / split.parts, bytes = below - split.waiting;
   if (bytes <= 0) return std::nullopt;
-  std::vector<Step> steps(split.last + 1);
+  const bool limited =
+      0 < max_extra_flops && max_extra_flops < std::numeric_limits<double>::infinity();
+  const size_t levels = limited ? kFlopLevels : 1;
+  std::vector<Step> steps((split.last + 1) * levels);  // by cut and level
   steps[0].reached = true;
   const double parts = static_cast<double>(split.parts);
-  const auto reach = [&](size_t begin, size_t end, bool hoped, double cost, double extra_flops) {
-    const Step& before = steps[begin];
-    if (!before.reached) return;
-    const double sum = before.cost + cost, extra = before.extra_flops + extra_flops;
-    Step& step = steps[end];
-    if ((step.reached && step.cost <= sum) || extra > max_extra_flops + kSameFlops) return;
-    step = {begin, true, hoped, sum, extra};
+  const auto reach = [&](size_t begin, size_t end, bool hoped, AgainHope* again, double cost,
+                         double extra_flops) {
+    for (size_t level = 0; level < levels; ++level) {
+      const Step& before = steps[begin * levels + level];
+      if (!before.reached) continue;
+      const double sum = before.cost + cost, extra = before.extra_flops + extra_flops;
+      if (extra > max_extra_flops + kSameFlops) continue;
+      const auto after = static_cast<size_t>(
+          limited ? extra / max_extra_flops * static_cast<double>(levels) : 0.0);
+      Step& step = steps[end * levels + std::min(after, levels - 1)];
+      if (step.reached && step.cost <= sum) continue;
+      step = {begin, level, true, hoped, again, sum, extra};
+    }
   };
   const auto flops_cost = [&](double extra) {
     if (extra == 0) return 0.0;
@@ -311,37 +346,56 @@ std::optional<std::vector<TilingTrial>> LeastTilings::HopefulTrials(
       const TilingWay& way = *ways[next];
       if (ValueOf(way) >= bytes && &way != given) continue;
       const double extra = way.extra_flops * parts;
-      reach(way.begin, j, false, flops_cost(extra), extra);
+      reach(way.begin, j, false, nullptr, flops_cost(extra), extra);
     }
     for (size_t i = 0; i < j; ++i) {
       for (const Hope hope : hopes) {
         const std::optional<int64_t> estimate = EstimateOf(i, j, images, hope, skips);
         if (!estimate || *estimate >= bytes) continue;
         const double share = static_cast<double>(*estimate) / static_cast<double>(bytes);
-        reach(i, j, true, kEvaluation + std::pow(share, kPower), 0);
+        reach(i, j, true, nullptr, kEvaluation + std::pow(share, kPower), 0);
+      }
+      if (max_extra_flops == 0) continue;
+      const std::optional<int64_t> least = estimates_->OfTiles(i, j);
+      if (!least || *least * images >= bytes) continue;
+      for (AgainHope& hope : AgainHopes(i, j, images)) {
+        if (hope.tried || hope.bytes >= bytes) continue;
+        const double share = static_cast<double>(hope.bytes) / static_cast<double>(bytes);
+        const double extra = hope.trial.flops * parts;
+        const double cost = kEvaluation + std::pow(share, kPower) + kHopedFlops * flops_cost(extra);
+        reach(i, j, true, &hope, cost, extra);
       }
     }
   }
-  if (!steps[split.last].reached) return std::nullopt;
-  std::vector<TilingTrial> trials;
-  bool any = false;
-  for (size_t j = split.last; j > 0; j = steps[j].begin) {
-    if (!steps[j].hoped) continue;
+  const auto last =
+      std::min_element(steps.end() - static_cast<std::ptrdiff_t>(levels), steps.end(),
+                       [](const Step& a, const Step& b) {
+                         return std::pair(!a.reached, a.cost) < std::pair(!b.reached, b.cost);
+                       });
+  if (!last->reached) return std::nullopt;
+  Hopeful hopeful;
+  for (auto at = static_cast<size_t>(last - steps.begin()); at >= levels;
+       at = steps[at].begin * levels + steps[at].level) {
+    const size_t i = steps[at].begin, j = at / levels;
+    if (!steps[at].hoped) continue;
+    if (AgainHope* const hope = steps[at].again) {
+      hopeful.again.push_back(hope);
+      hopeful.trials.push_back(hope->trial.trial);
+      continue;
+    }
     for (const Hope hope : hopes) {
-      const size_t i = steps[j].begin;
       const std::optional<int64_t> estimate = EstimateOf(i, j, images, hope, skips);
       if (!estimate || *estimate >= bytes) continue;
-      tried_.insert({i, j, images, hope});
-      any = true;
+      hopeful.tried.push_back({i, j, images, hope});
       const bool lines =
           estimates_->OfLines(i, j, /*rolling=*/false, skips).value() * images < bytes;
       for (TilingTrial& trial : TrialsOf(i, j, images, hope, lines)) {
-        trials.push_back(std::move(trial));
+        hopeful.trials.push_back(std::move(trial));
       }
     }
   }
-  if (!any) return std::nullopt;
-  return trials;
+  if (hopeful.tried.empty() && hopeful.again.empty()) return std::nullopt;
+  return hopeful;
 }
 
 const TilingWay* LeastTilings::LargestOf(const Found& found) const {

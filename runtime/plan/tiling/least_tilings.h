@@ -8,9 +8,12 @@
 // evaluated needs its live bytes. Segments of the smallest path are placed: then each needs the
 // arena that it has by itself.
 //
-// The work is counted, in operators of tiled segments. A search with a multiple of the usual work
-// also tries segments of which operators compute rows again (again_trials.h) before one is the
-// largest of a path; with the usual work that costs more small plans than it finds.
+// Strips of which operators compute rows again, perhaps in tiles that divide the columns, have
+// estimates of their bytes and operations (again_trials.h), which are near what an evaluation finds
+// if images are stored pixel by pixel. Paths to a cut are kept apart by the operations that they
+// compute again.
+//
+// The work is counted, in operators of tiled segments.
 #ifndef ASHLAR_RUNTIME_PLAN_TILING_LEAST_TILINGS_H_
 #define ASHLAR_RUNTIME_PLAN_TILING_LEAST_TILINGS_H_
 
@@ -52,9 +55,8 @@ class LeastTilings {
     int64_t bytes = 0, live_bytes = 0;
     double extra_flops = 0, ms = 0;
   };
-  // Candidates for a segment: strips that keep rows, tiles that recompute, and strips of which
-  // operators do.
-  enum class Hope { kLines, kTiles, kAgain };
+  // Candidates for a segment: strips that keep rows, and tiles that recompute.
+  enum class Hope { kLines, kTiles };
   // Two cuts, the number of images, and the candidates.
   using Tried = std::tuple<size_t, size_t, int64_t, Hope>;
 
@@ -77,15 +79,29 @@ class LeastTilings {
   static std::vector<const TilingWay*> Unplaced(const Found& found);
   bool Place(const Found& found, double max_extra_flops);
   bool PlaceAgain(const Found& found);
-  std::vector<Hope> HopesWithin(double max_extra_flops) const;
+  static std::vector<Hope> HopesWithin(double max_extra_flops);
+  // Strips of which operators compute rows again, perhaps in tiles that divide the columns: each
+  // has its own estimate.
+  struct AgainHope {
+    AgainTrial trial;
+    int64_t bytes = 0;
+    bool tried = false;
+  };
+  std::vector<AgainHope>& AgainHopes(size_t i, size_t j, int64_t images);
   std::optional<int64_t> EstimateOf(size_t i, size_t j, int64_t images, Hope hope, bool skips);
   std::vector<TilingTrial> TrialsOf(size_t i, size_t j, int64_t images, Hope hope,
                                     bool lines) const;
   bool TryHopeful(const Split& split, int64_t below, double max_extra_flops, bool skips,
                   const TilingWay* given = nullptr);
-  std::optional<std::vector<TilingTrial>> HopefulTrials(const Split& split, int64_t below,
-                                                        double max_extra_flops, bool skips,
-                                                        const TilingWay* given);
+  // The candidates on a path, and what they are the trials of.
+  struct Hopeful {
+    std::vector<TilingTrial> trials;
+    std::vector<Tried> tried;
+    std::vector<AgainHope*> again;
+  };
+  std::optional<Hopeful> FindHopeful(const Split& split, int64_t below, double max_extra_flops,
+                                     bool skips, const TilingWay* given);
+  void Mark(const Hopeful& hopeful);
   const TilingWay* LargestOf(const Found& found) const;
   bool Refine(const Found& found, double max_extra_flops);
   void Try(std::vector<TilingTrial> trials, absl::Span<const TilingTrial> next = {});
@@ -97,6 +113,7 @@ class LeastTilings {
   std::optional<SegmentEstimates> estimates_;
   std::vector<Split> splits_;
   std::set<Tried> tried_;
+  std::map<TilingWays::Ends, std::vector<AgainHope>> again_hopes_;
   // Refinements that recompute, for the first limit above 0.
   std::map<TilingWays::Ends, std::vector<TilingTrial>> later_;
   std::map<TilingWays::Ends, std::vector<const TilingWay*>> between_;  // until more are evaluated

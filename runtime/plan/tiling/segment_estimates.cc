@@ -132,9 +132,31 @@ std::optional<int64_t> SegmentEstimates::OfLines(size_t i, size_t j, bool rollin
   for (int at = cuts_[i].position + 1; at <= cuts_[j].position; ++at) {
     row = std::max(row, steps_[at].row);
   }
+  return OfStrips(i, j, rolling, kept + row);
+}
+
+int64_t SegmentEstimates::OfStrips(size_t i, size_t j, bool rolling, int64_t bytes) const {
   const auto [read, made, passing] = EndsOf(i, j);
-  if (!rolling) return read + made + passing + kept + row;
-  return passing + std::max(std::max(read, made), std::min(read, made) + kept + row);
+  if (!rolling) return read + made + passing + bytes;
+  return passing + std::max(std::max(read, made), std::min(read, made) + bytes);
+}
+
+int64_t SegmentEstimates::OfAgain(size_t i, size_t j, int64_t bytes) const {
+  const auto [read, made, passing] = EndsOf(i, j);
+  return passing + std::max(read, made) + bytes;
+}
+
+int64_t SegmentEstimates::OfColumns(size_t i, size_t j, int64_t bytes) const {
+  const auto [read, made, passing] = EndsOf(i, j);
+  const std::vector<int> before = cuts_[i].vars();
+  int64_t parts = 0;
+  for (const int var : cuts_[j].vars()) {
+    const TensorType& type = graph_.var(var).type;
+    const bool in_place = type.format == Format::kNHWC || type.shape[1] == 1;
+    if (in_place || std::find(before.begin(), before.end(), var) != before.end()) continue;
+    parts += type.bytes() / images_;
+  }
+  return passing + read + (parts > 0 ? parts + std::max(made, bytes) : made + bytes);
 }
 
 std::optional<int64_t> SegmentEstimates::OfTiles(size_t i, size_t j) const {

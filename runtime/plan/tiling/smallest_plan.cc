@@ -20,7 +20,7 @@ namespace ashlar {
 namespace {
 
 // Extra operations of the stages, over all of the untiled graph.
-constexpr double kLimits[] = {0, 0.05, 0.3, 1, std::numeric_limits<double>::infinity()};
+constexpr double kLimits[] = {0, 0.05, 0.3, 0.7, 1.7, std::numeric_limits<double>::infinity()};
 // Limits on the tilings of a rewrite that a stage plans, and on their operators together: a plan of
 // a large graph takes seconds.
 constexpr size_t kPlanned = 8, kMostOperators = 60000;

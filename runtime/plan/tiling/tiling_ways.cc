@@ -9,7 +9,6 @@
 #include "opr/table.h"
 #include "runtime/plan/stages/parallel_for.h"
 #include "runtime/plan/stages/rewrite.h"
-#include "runtime/plan/tiling/again_trials.h"
 #include "runtime/schedule/ordered_plan.h"
 #include "runtime/schedule/scheduler.h"
 #include "runtime/schedule/storage.h"
@@ -152,7 +151,9 @@ std::vector<TilingTrial> TilingWays::Refinements(const Ends& ends) {
   std::vector<TilingTrial> trials =
       RefinedTrials(problem_.graph, cuts_, i, j, images, problem_.rolling);
   if (problem_.max_extra_flops > 0) {
-    for (TilingTrial& trial : AgainTrialsOf(i, j, images)) trials.push_back(std::move(trial));
+    for (AgainTrial& again : AgainTrialsOf(i, j, images, /*with_columns=*/false)) {
+      trials.push_back(std::move(again.trial));
+    }
   }
   if (!segments_.contains(ends)) {
     trials.insert(trials.begin(), FirstTrial(problem_.graph, cuts_, i, j, images));
@@ -160,10 +161,18 @@ std::vector<TilingTrial> TilingWays::Refinements(const Ends& ends) {
   return trials;
 }
 
-std::vector<TilingTrial> TilingWays::AgainTrialsOf(size_t i, size_t j, int64_t images) const {
+std::vector<AgainTrial> TilingWays::AgainTrialsOf(size_t i, size_t j, int64_t images,
+                                                  bool with_columns) const {
   const TileKind kind = problem_.rolling ? TileKind::kRolling : TileKind::kLines;
-  return AgainTrials(problem_.graph, problem_.order, cuts_, i, j, images, kind,
-                     problem_.max_extra_flops * flops_ / static_cast<double>(images_));
+  std::vector<AgainTrial> trials =
+      AgainTrials(problem_.graph, problem_.order, cuts_, i, j, images, kind,
+                  problem_.max_extra_flops * flops_ / static_cast<double>(images_), with_columns);
+  for (AgainTrial& trial : trials) {
+    trial.bytes *= images;
+    trial.flops *= static_cast<double>(images);
+    trial.flops = flops_ > 0 ? std::max(0.0, trial.flops / flops_) : 0;
+  }
+  return trials;
 }
 
 // Returns the storage of a graph between two cuts (GraphBetween) for so many images. In a slice of

@@ -22,6 +22,7 @@
 #include "graph/tiling/tile_spec.h"
 #include "memory/planner.h"
 #include "runtime/plan/stages/time_estimate.h"
+#include "runtime/plan/tiling/again_trials.h"
 #include "runtime/plan/tiling/graph_cuts.h"
 #include "runtime/plan/tiling/tiling_costs.h"
 #include "runtime/plan/tiling/tiling_trials.h"
@@ -130,8 +131,10 @@ class TilingWays {
   // Returns further candidates between two cuts; at the first call for new ends also the first
   // candidate. Returns nothing for ends that were refined before.
   std::vector<TilingTrial> Refinements(const Ends& ends);
-  // Returns segments between two cuts in strips of which operators compute rows again.
-  std::vector<TilingTrial> AgainTrialsOf(size_t i, size_t j, int64_t images) const;
+  // Returns segments between two cuts in strips of which operators compute rows again (AgainTrials)
+  // with estimates for all `images`; AgainTrial::flops is over all of the untiled graph.
+  std::vector<AgainTrial> AgainTrialsOf(size_t i, size_t j, int64_t images,
+                                        bool with_columns) const;
 
   // Returns the untiled option from a cut to the next.
   const TilingWay& Whole(size_t cut, int64_t images);

@@ -304,9 +304,10 @@ TEST(SmallMemory, SmallestArenasThatMayComputeMore) {
   request.target.budget->max_extra_flops = 1.7;
   // By name, bytes, and the multiple of the usual work (`--plan-time`).
   const std::tuple<const char*, int64_t, int64_t> kArenas[] = {{"mcunet-in0", 4880, 1},
-                                                               {"mcunet-in2", 41600, 1},
-                                                               {"mcunet-in3", 46464, 1},
-                                                               {"mcunet-in2", 31968, 4}};
+                                                               {"mcunet-in2", 22464, 1},
+                                                               {"mcunet-in3", 26192, 1},
+                                                               {"mcunet-in4", 33600, 1},
+                                                               {"tiny-vww", 6912, 1}};
   for (const auto& [name, bytes, multiple] : kArenas) {
     request.planning.planner.limits.work = multiple * memory::SearchLimits().work;
     const auto planned = Value(PlanGraph(NetMaker(nets[name]).Make(), request));
@@ -404,7 +405,20 @@ INSTANTIATE_TEST_SUITE_P(
                        "232:rows3;232-250:rows3;250-270:rows3;270-308:rows2",
                        39712, 0.71, 880},
         RecomputingNet{"tiny-vww", "0-74:lines48~2~20~32~56", 9984, 0.17},
-        RecomputingNet{"tiny-vww", "0-74:lines48~2~8~20~32~56", 9696, 0.3}),
+        RecomputingNet{"tiny-vww", "0-74:lines48~2~8~20~32~56", 9696, 0.3},
+        // Columns, each in strips.
+        RecomputingNet{"tiny-vww",
+                       "0-50:grid1x6(0-50:rolling96);50-74:rolling6~236~242~248~254;74-98:rolling6;"
+                       "98-110:rolling3;110-122:rolling3;122-146:rolling3",
+                       7680, 0.21, 192},
+        RecomputingNet{"tiny-vww",
+                       "0-74:grid1x6(0-74:rolling96~2~20~32~56);74-92:rolling6;92-104:rolling6;"
+                       "104-116:rolling6;116-128:rolling6;128-146:rolling6",
+                       6912, 1.03},
+        RecomputingNet{"mcunet-in0",
+                       "0-38:grid1x6(0-38:rolling48);38-56:rolling12;56-76:rolling12;76-96:grid4x4;"
+                       "96-114:rolling6;114-134:rolling6;210-250:rolling3",
+                       5376, 0.27, 384}),
     [](const auto& net) {
       std::string name = absl::StrCat(net.param.name, "_", net.param.bytes);
       std::replace_if(
