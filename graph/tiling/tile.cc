@@ -173,8 +173,8 @@ class Tiler {
 
   // Computes the columns one after the other. Then their strips are joined row by row, which stores
   // them in their places of the whole, if images are stored pixel by pixel: it saves a copy of the
-  // whole at the end. If the strips of a column take more bytes than the whole, that
-  // is done at the end, beside no strips.
+  // whole at the end. If the strips of a column take more bytes than the whole, columns are joined
+  // at the end, beside no strips.
   absl::Status EmitColumns(const FoundSegment& segment, const FoundSegment& strips,
                            const Regions& outputs, Scope& scope, const PartStyle& style) {
     ASHLAR_ASSIGN_OR_RETURN(const Cuts cuts,

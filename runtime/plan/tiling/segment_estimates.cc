@@ -151,10 +151,10 @@ int64_t SegmentEstimates::OfColumns(size_t i, size_t j, int64_t bytes) const {
   const std::vector<int> before = cuts_[i].vars();
   int64_t parts = 0;
   for (const int var : cuts_[j].vars()) {
+    if (std::find(before.begin(), before.end(), var) != before.end()) continue;
     const TensorType& type = graph_.var(var).type;
-    const bool in_place = type.format == Format::kNHWC || type.shape[1] == 1;
-    if (in_place || std::find(before.begin(), before.end(), var) != before.end()) continue;
-    parts += type.bytes() / images_;
+    const bool one_channel = type.shape.rank() == 4 && type.shape[1] == 1;
+    if (type.format != Format::kNHWC && !one_channel) parts += type.bytes() / images_;
   }
   return passing + read + (parts > 0 ? parts + std::max(made, bytes) : made + bytes);
 }

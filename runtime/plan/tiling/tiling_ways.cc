@@ -22,9 +22,7 @@ constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 2;  // bytes
 
 // Returns about how many operators a trial has.
 int64_t SizeOf(const TilingTrial& trial) {
-  const int64_t tiles = trial.segment ? trial.segment->count * trial.segment->count_width
-                                      : trial.count * trial.count_width;
-  return tiles * static_cast<int64_t>(trial.j - trial.i) * trial.images;
+  return trial.count * trial.count_width * static_cast<int64_t>(trial.j - trial.i) * trial.images;
 }
 
 std::vector<int> AllNodes(const Graph& graph) {
