@@ -120,6 +120,7 @@ class AgainChoice {
       int64_t rows = 0, times = 0;  // beside new rows; times that they are read
       int64_t fresh = 0;            // new rows that a reader reads at once
       int64_t columns = 0;
+      double share = 1;  // of all columns
     };
     std::vector<Need> needs(maker_.size());
     Cost cost;
@@ -131,14 +132,14 @@ class AgainChoice {
       if (parts == 1 || need.columns > step.columns) need.columns = step.columns;
       need.rows = std::min(need.rows, step.rows);
       need.fresh = std::min(need.fresh, step.rows);
-      const double share = static_cast<double>(need.columns) / static_cast<double>(step.columns);
-      const double flops = step.flops * static_cast<double>(parts) * share;
+      need.share = static_cast<double>(need.columns) / static_cast<double>(step.columns);
+      const double flops = step.flops * static_cast<double>(parts) * need.share;
       cost.flops += flops - step.flops;
       if (again[s]) {
         cost.flops +=
             flops * static_cast<double>(need.rows * need.times) / static_cast<double>(step.rows);
       } else {
-        cost.kept += static_cast<int64_t>(static_cast<double>(need.rows * step.row) * share);
+        cost.kept += static_cast<int64_t>(static_cast<double>(need.rows * step.row) * need.share);
       }
       for (const RowStep::Read& read : step.reads) {
         Need& of = needs[read.var];
@@ -152,10 +153,8 @@ class AgainChoice {
     }
     const auto made_at_once = [&](size_t s) {
       const Need& need = needs[steps_[s].var];
-      const double share =
-          static_cast<double>(need.columns) / static_cast<double>(steps_[s].columns);
       const int64_t rows = std::min(steps_[s].rows, need.fresh + (again[s] ? need.rows : 0));
-      return static_cast<int64_t>(static_cast<double>(rows * steps_[s].row) * share);
+      return static_cast<int64_t>(static_cast<double>(rows * steps_[s].row) * need.share);
     };
     for (size_t s = 0; s < steps_.size(); ++s) {
       int64_t row = made_at_once(s);

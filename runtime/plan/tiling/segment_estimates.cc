@@ -132,13 +132,9 @@ std::optional<int64_t> SegmentEstimates::OfLines(size_t i, size_t j, bool rollin
   for (int at = cuts_[i].position + 1; at <= cuts_[j].position; ++at) {
     row = std::max(row, steps_[at].row);
   }
-  return OfStrips(i, j, rolling, kept + row);
-}
-
-int64_t SegmentEstimates::OfStrips(size_t i, size_t j, bool rolling, int64_t bytes) const {
   const auto [read, made, passing] = EndsOf(i, j);
-  if (!rolling) return read + made + passing + bytes;
-  return passing + std::max(std::max(read, made), std::min(read, made) + bytes);
+  if (!rolling) return read + made + passing + kept + row;
+  return passing + std::max(std::max(read, made), std::min(read, made) + kept + row);
 }
 
 int64_t SegmentEstimates::OfAgain(size_t i, size_t j, int64_t bytes) const {

@@ -42,17 +42,17 @@ TEST_F(BudgetTest, TheDefaultPlannerFitsWhatExactProvesToFit) {
   Zoo("inception_v1 --image 97", "i97.ash");
   // Without rolling lines both found 274176; without columns in strips 252928. The planner decides
   // which tilings look smallest, so the two may differ.
-  EXPECT_LE(Arena("i97.ash --memory-budget min"), 209024);
+  EXPECT_EQ(Arena("i97.ash --memory-budget min"), 209024);
   EXPECT_LE(Arena("i97.ash --memory-budget 400000"), 400000);
   if (!LongTests()) return;
-  EXPECT_LE(Arena("i97.ash --memory-budget min --planner exact"), 238592);
+  EXPECT_EQ(Arena("i97.ash --memory-budget min --planner exact"), 238592);
   EXPECT_LE(Arena("i97.ash --memory-budget 400000 --planner exact"), 400000);
   // Regression: 188416 and 201216 bytes, although 163840 and 184320 were possible. Now the tile
   // search counts workspaces and tries segments between all cuts, so less suffices.
   Zoo("inception_v1 --image 64", "i64.ash");
-  EXPECT_LE(Arena("i64.ash --memory-budget min"), 119296);
+  EXPECT_EQ(Arena("i64.ash --memory-budget min"), 115968);
   Zoo("squeezenet --image 97", "s97.ash");
-  EXPECT_LE(Arena("s97.ash --memory-budget min"), 54336);
+  EXPECT_EQ(Arena("s97.ash --memory-budget min"), 54336);
 }
 
 // Regression: the report's `auto` differed from the `auto` of the table below it.
