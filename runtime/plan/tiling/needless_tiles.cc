@@ -1,10 +1,14 @@
-// Backward elimination. A segment's removal is first bounded by the peak of live bytes of the graph
-// without it, which takes milliseconds; addresses are only planned if that fits.
+// Backward elimination. Before the graph without a segment is rewritten, the bytes that one
+// operator of the segment reads or makes untiled have to fit; before addresses are planned, its
+// peak of live bytes.
 #include "runtime/plan/tiling/needless_tiles.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "graph/tiling/tile_segment.h"
 #include "runtime/device/device.h"
 #include "runtime/plan/stages/rewrite.h"
 #include "runtime/plan/stages/stages.h"
@@ -22,25 +26,62 @@ size_t Count(const std::vector<TileSegment>& segments) {
   return count;
 }
 
+struct Removed {
+  TileSegment segment;
+  int64_t parts = 1;  // tiles of the segments around it
+};
+
 // Removes segment `index`, with its inner segments; an outer segment is counted before its inner
-// ones. Counts `index` down on the way, and returns whether the segment was among these.
-bool Remove(std::vector<TileSegment>& segments, size_t& index) {
+// ones. Counts `index` down on the way. nullopt if it is not among these.
+std::optional<Removed> Remove(std::vector<TileSegment>& segments, size_t& index) {
   for (size_t i = 0; i < segments.size(); ++i) {
     if (index == 0) {
+      Removed removed{std::move(segments[i])};
       segments.erase(segments.begin() + static_cast<std::ptrdiff_t>(i));
-      return true;
+      return removed;
     }
     --index;
-    if (Remove(segments[i].inner, index)) return true;
+    if (std::optional<Removed> removed = Remove(segments[i].inner, index)) {
+      removed->parts *= segments[i].count * segments[i].count_width;
+      return removed;
+    }
   }
-  return false;
+  return std::nullopt;
 }
 
 class Elimination {
  public:
   Elimination(const RewrittenGraph& rewritten, const PlanRequest& request, const Schedule& order,
               const Device& device, int64_t bytes)
-      : rewritten_(rewritten), request_(request), order_(order), device_(device), bytes_(bytes) {}
+      : rewritten_(rewritten),
+        request_(request),
+        order_(order),
+        device_(device),
+        bytes_(bytes),
+        untiled_(BuildStorageModel(rewritten.graph,
+                                   StorageOn(device, request.target, request.planning))) {}
+
+  // Returns a lower bound of the bytes that the operators of a segment need untiled, each alone:
+  // all that it reads, or all that it makes, which may overwrite the former.
+  int64_t LeastBytes(const Removed& removed) const {
+    const Graph& graph = rewritten_.graph;
+    const auto found =
+        FindSegments(graph, {&removed.segment, 1}, CompleteOrder(graph, order_.order));
+    if (!found.ok()) return 0;
+    const auto bytes_of = [&](const std::vector<int>& storages) {
+      int64_t bytes = 0;
+      for (const int index : storages) {
+        const Storage& storage = untiled_.storages[index];
+        if (storage.pool == Pool::kArena) bytes += storage.bytes;
+      }
+      return bytes;
+    };
+    int64_t most = 0;
+    for (const int node : found->segments[0].nodes) {
+      most = std::max({most, bytes_of(untiled_.reads[node]), bytes_of(untiled_.writes[node])});
+    }
+    return most / removed.parts;
+  }
 
   // Returns the plan in these tiles, or null if it does not fit or there are no such tiles.
   absl::StatusOr<std::unique_ptr<PlannedGraph>> Within(const TileSpec& spec) const {
@@ -72,6 +113,7 @@ class Elimination {
   const Schedule& order_;
   const Device& device_;
   const int64_t bytes_;
+  const StorageModel untiled_;
 };
 
 }  // namespace
@@ -92,7 +134,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> WithoutNeedlessTiles(
   for (size_t left = Count(planned->tiles.segments); left > 0; --left) {
     TileSpec fewer = planned->tiles;
     size_t index = left - 1;
-    if (!Remove(fewer.segments, index)) continue;
+    const std::optional<Removed> removed = Remove(fewer.segments, index);
+    if (!removed || elimination.LeastBytes(*removed) > bytes) continue;
     ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> without, elimination.Within(fewer));
     if (without == nullptr || without->predicted_ms > planned->predicted_ms) continue;
     planned = std::move(without);
