@@ -282,6 +282,10 @@ bool TakesChannelsLast(const Graph& graph, const OperatorNode& node, int var,
   return device.kernels().TakesChannelsLast(request);
 }
 
+std::string KernelContents(const Graph& graph, const OperatorNode& node) {
+  return BytesOf(RequestFor(graph, node, KernelPolicy()));
+}
+
 std::string KernelIdentity(const Graph& graph, const OperatorNode& node, const Kernel& kernel) {
   std::string identity(FamilyOf(kernel.implementation()));
   for (size_t i = 0; i < node.inputs.size(); ++i) {

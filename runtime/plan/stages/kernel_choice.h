@@ -55,6 +55,10 @@ struct ChosenKernels {
   bool other_shapes = false;  // of the graph: other families may compute from the same weights
 };
 
+// Returns bytes that are equal for nodes with the same kernels: all of a node but its names and the
+// values of its weights.
+std::string KernelContents(const Graph& graph, const OperatorNode& node);
+
 // Keeps only the candidates that were chosen. FailedPrecondition, naming the node, if there is
 // none.
 absl::Status KeepKernels(const Graph& graph, const ChosenKernels& chosen,

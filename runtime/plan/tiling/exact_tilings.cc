@@ -17,8 +17,7 @@ namespace ashlar {
 namespace {
 
 // Returns nullopt if the graph does not have such tiles.
-std::optional<TilingCost> ExactCost(const TilingProblem& problem, const TileSpec& spec,
-                                    double flops) {
+std::optional<TilingCost> ExactCost(const TilingProblem& problem, const TileSpec& spec) {
   const ArenaModel& arena = problem.arena;
   const absl::StatusOr<Graph> tiled =
       Tile(problem.graph, spec, problem.order, Operators(), nullptr, problem.adds_quantized);
@@ -27,7 +26,7 @@ std::optional<TilingCost> ExactCost(const TilingProblem& problem, const TileSpec
   TilingCost cost;
   cost.bytes = ScheduleAsGiven(*tiled, model, arena.workspace(*tiled, model)).peak_bytes;
   cost.ms = EstimateTime(*tiled, model, problem.speed);
-  if (flops > 0) cost.extra_flops = std::max(0.0, WeightFlops(*tiled) / flops - 1);
+  cost.extra_flops = WeightFlops(*tiled) - WeightFlops(problem.graph);
   return cost;
 }
 
@@ -36,14 +35,18 @@ std::optional<TilingCost> ExactCost(const TilingProblem& problem, const TileSpec
 std::vector<Tiling> ExactTilings(const TilingProblem& problem, absl::Span<const TileSpec> specs) {
   const double flops = WeightFlops(problem.graph);
   std::vector<std::optional<TilingCost>> costs(specs.size());
+  std::optional<SegmentKeys> keys;
+  if (problem.costs != nullptr) keys.emplace(problem.graph, problem.order, *problem.costs);
   ParallelFor(specs.size(), problem.stop, [&](size_t i) {
-    costs[i] = KnownCost(problem, specs[i].ToString(),
-                         [&] { return ExactCost(problem, specs[i], flops); });
+    const auto evaluate = [&] { return ExactCost(problem, specs[i]); };
+    costs[i] = keys ? problem.costs->costs.Of(keys->OfAll(specs[i]), evaluate) : evaluate();
   });
   std::vector<Tiling> tilings;
   for (size_t i = 0; i < specs.size(); ++i) {
-    if (!costs[i] || costs[i]->extra_flops > problem.max_extra_flops) continue;
-    tilings.push_back({specs[i], costs[i]->bytes, costs[i]->ms, costs[i]->extra_flops});
+    if (!costs[i]) continue;
+    const double extra = flops > 0 ? std::max(0.0, costs[i]->extra_flops / flops) : 0;
+    if (extra > problem.max_extra_flops) continue;
+    tilings.push_back({specs[i], costs[i]->bytes, costs[i]->ms, extra});
   }
   return tilings;
 }

@@ -69,7 +69,8 @@ absl::Status TileRewrites::AddOthers() {
                                          {true, other.debug.measure_passes}));
   }
   for (size_t i = 0; i < requests_.size(); ++i) {
-    ASHLAR_ASSIGN_OR_RETURN(plans_.emplace_back(), TiledPlans::Create(graphs_[i], requests_[i]));
+    ASHLAR_ASSIGN_OR_RETURN(plans_.emplace_back(),
+                            TiledPlans::Create(graphs_[i], requests_[i], plans_[0].get()));
   }
   return absl::OkStatus();
 }

@@ -100,12 +100,13 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiles(TiledGraph tiled, const 
 }
 
 TiledPlans::TiledPlans(const RewrittenGraph& rewritten, const PlanRequest& request, Device& device,
-                       Schedule order)
+                       Schedule order, const TiledPlans* other)
     : rewritten_(rewritten),
       request_(request),
       device_(device),
       order_(std::move(order)),
-      arena_(ArenaOn(device, request)) {}
+      arena_(other ? other->arena_ : ArenaOn(device, request)),
+      costs_(other ? other->costs_ : std::make_shared<TilingCosts>()) {}
 
 TilingProblem TiledPlans::Problem(double max_extra_flops) {
   const int64_t alignment = request_.debug.alignment;
@@ -119,18 +120,20 @@ TilingProblem TiledPlans::Problem(double max_extra_flops) {
           max_extra_flops,
           /*rolling=*/true,
           request_.planning.planner.limits.stop,
-          &costs_,
+          costs_.get(),
           alignment > 0 ? alignment : device_.arena_alignment(processor),
           planner,
           rewritten_.adds_quantized};
 }
 
 absl::StatusOr<std::unique_ptr<TiledPlans>> TiledPlans::Create(const RewrittenGraph& rewritten,
-                                                               const PlanRequest& request) {
+                                                               const PlanRequest& request,
+                                                               const TiledPlans* other) {
   ASHLAR_ASSIGN_OR_RETURN(Schedule order,
                           OrderOf(rewritten.graph, request.target, request.planning));
   ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(request.target.comp_node));
-  return std::unique_ptr<TiledPlans>(new TiledPlans(rewritten, request, *device, std::move(order)));
+  return std::unique_ptr<TiledPlans>(
+      new TiledPlans(rewritten, request, *device, std::move(order), other));
 }
 
 double TiledPlans::EstimateUntiled() const {

@@ -58,9 +58,11 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiles(TiledGraph tiled, const 
 // fits a budget does not depend on the budget.
 class TiledPlans {
  public:
-  // Both arguments must outlive it.
+  // Both references must outlive it. `other`: plans of the same graph rewritten in another way;
+  // what either of them evaluates is known to both.
   static absl::StatusOr<std::unique_ptr<TiledPlans>> Create(const RewrittenGraph& rewritten,
-                                                            const PlanRequest& request);
+                                                            const PlanRequest& request,
+                                                            const TiledPlans* other = nullptr);
 
   // Returns the tilings within a limit of operations of which none is both slower and larger than
   // another. The first call for a limit searches.
@@ -103,12 +105,6 @@ class TiledPlans {
   // following segment does not read all of it.
   absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> Plan(
       const std::vector<Candidate>& candidates);
-  // Frees the cached tiled graphs, which are large.
-  void Forget() {
-    tiled_.clear();
-    least_.clear();
-    costs_.Forget();
-  }
   // Plans the untiled graph.
   absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUntiled(bool low_workspace) const {
     const Tiling untiled;
@@ -117,7 +113,7 @@ class TiledPlans {
 
  private:
   TiledPlans(const RewrittenGraph& rewritten, const PlanRequest& request, Device& device,
-             Schedule order);
+             Schedule order, const TiledPlans* other);
 
   TilingProblem Problem(double max_extra_flops);
   // Caches the tiled graphs of these tilings only, as far as they exist: they are large.
@@ -129,7 +125,7 @@ class TiledPlans {
   const Device& device_;
   const Schedule order_;
   const ArenaModel arena_;
-  TilingCosts costs_;
+  const std::shared_ptr<TilingCosts> costs_;
   std::map<double, TilingSearch> searches_;             // by the limit of operations
   std::map<int64_t, LeastTilings> least_;               // by the multiple of work
   absl::flat_hash_map<std::string, TiledGraph> tiled_;  // of the last candidates, by tiles

@@ -3,6 +3,7 @@
 #include "runtime/plan/tiling/tiling_ways.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/tiling/tile.h"
@@ -39,16 +40,14 @@ StorageOptions StorageFor(const TileSpec& spec, const StorageOptions& whole) {
   return options;
 }
 
-std::optional<TilingCost> KnownCost(const TilingProblem& problem, std::string key,
-                                    absl::FunctionRef<std::optional<TilingCost>()> evaluate) {
-  return problem.costs == nullptr ? evaluate() : problem.costs->Of(std::move(key), evaluate);
-}
-
 TilingWays::TilingWays(const TilingProblem& problem)
     : problem_(problem),
       model_(BuildStorageModel(problem.graph, problem.arena.storage)),
       cuts_(FindWideCuts(problem.graph, problem.order)),
-      flops_(WeightFlops(problem.graph)) {
+      flops_(WeightFlops(problem.graph)),
+      keys_(problem.costs == nullptr ? std::nullopt
+                                     : std::optional<SegmentKeys>(std::in_place, problem.graph,
+                                                                  problem.order, *problem.costs)) {
   if (cuts_.empty()) return;
   const Shape& shape = problem.graph.var(cuts_[0].var).type.shape;
   if (shape.rank() > 0) images_ = std::max<int64_t>(shape[0], 1);
@@ -221,13 +220,14 @@ std::optional<TilingWay> TilingWays::Tiled(const TilingTrial& trial) const {
     way.segment = SegmentBetween(trial.i, trial.j, trial.kind, trial.count, trial.count_width);
   }
   const TileSpec tiles = {{*way.segment}};
-  const std::optional<TilingCost> cost = KnownCost(
-      problem_, absl::StrCat(trial.i, "-", trial.j, " of ", trial.images, ": ", tiles.ToString()),
-      [&] { return CostOf(trial, tiles); });
+  const auto evaluate = [&] { return CostOf(trial, tiles); };
+  const std::optional<TilingCost> cost =
+      keys_ ? problem_.costs->costs.Of(KeyOf(trial.i, trial.j, trial.images, tiles), evaluate)
+            : evaluate();
   if (!cost) return std::nullopt;
   way.bytes = cost->bytes;
   way.ms = cost->ms;
-  way.extra_flops = cost->extra_flops;
+  way.extra_flops = flops_ > 0 ? std::max(0.0, cost->extra_flops / flops_) : 0;
   return way;
 }
 
@@ -245,13 +245,26 @@ std::optional<TilingCost> TilingWays::CostOf(const TilingTrial& trial,
   cost.bytes = PeakOf(*tiled, from, to, trial.images, tiles);
   const StorageOptions storage = StorageFor(tiles, problem_.arena.storage);
   cost.ms = EstimateTime(*tiled, BuildStorageModel(*tiled, storage), problem_.speed);
-  const double again = WeightFlops(*tiled) - WeightFlops(*part);
-  if (flops_ > 0) cost.extra_flops = std::max(0.0, again / flops_);
+  cost.extra_flops = WeightFlops(*tiled) - WeightFlops(*part);
   return cost;
 }
 
-// Returns the peak if the option cannot be cut out of the graph.
+std::string TilingWays::KeyOf(size_t i, size_t j, int64_t images, const TileSpec& tiles) const {
+  return absl::StrCat(images, " of ", images_, problem_.adds_quantized ? " quantized" : "", ":",
+                      keys_->Of(cuts_[i], cuts_[j], tiles));
+}
+
 int64_t TilingWays::PlacedBytes(const TilingWay& way) const {
+  if (!keys_) return ArenaOf(way);
+  TileSpec tiles;
+  if (way.segment) tiles.segments = {*way.segment};
+  std::string key = KeyOf(way.begin, way.end, way.images, tiles);
+  absl::StrAppend(&key, "|", way.depth);
+  return problem_.costs->arenas.Of(std::move(key), [&] { return ArenaOf(way); });
+}
+
+// Returns the peak if the option cannot be cut out of the graph.
+int64_t TilingWays::ArenaOf(const TilingWay& way) const {
   const GraphCut &from = cuts_[way.begin], &to = cuts_[way.end];
   absl::StatusOr<Graph> part = GraphBetween(problem_.graph, problem_.order, from, to, way.images);
   TileSpec tiles;
@@ -341,12 +354,6 @@ std::vector<const TilingWay*> TilingWays::Between(size_t first, size_t last, int
     return std::pair(a->end, a->begin) < std::pair(b->end, b->begin);
   });
   return ways;
-}
-
-void TilingWays::Forget() {
-  segments_.clear();
-  refined_.clear();
-  whole_.clear();
 }
 
 std::vector<TilingWay> TilingWays::All() const {

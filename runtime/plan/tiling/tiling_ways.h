@@ -24,6 +24,7 @@
 #include "runtime/plan/stages/time_estimate.h"
 #include "runtime/plan/tiling/again_trials.h"
 #include "runtime/plan/tiling/graph_cuts.h"
+#include "runtime/plan/tiling/segment_keys.h"
 #include "runtime/plan/tiling/tiling_costs.h"
 #include "runtime/plan/tiling/tiling_trials.h"
 #include "runtime/schedule/storage.h"
@@ -51,16 +52,13 @@ struct TilingProblem {
   bool rolling =
       false;  // whether rolling lines with early release (TileKind::kRolling) are tried as well
   std::stop_token stop = {};
-  TilingCosts* costs = nullptr;  // shared by searches of this graph; may be null
+  // Shared by searches of this graph and of its other rewrites; may be null.
+  TilingCosts* costs = nullptr;
   // For the arenas of single segments (TilingWays::Place).
   int64_t alignment = 1;
   memory::PlanOptions planner = {};
   bool adds_quantized = true;  // Tile
 };
-
-// Returns the cost of a tiling, evaluated unless it is known. `key`: as in TilingCosts::Of.
-std::optional<TilingCost> KnownCost(const TilingProblem& problem, std::string key,
-                                    absl::FunctionRef<std::optional<TilingCost>()> evaluate);
 
 // A tiling and its estimate. The estimate ignores alignment, unlike plans.
 struct Tiling {
@@ -147,8 +145,6 @@ class TilingWays {
   std::vector<const TilingWay*> Between(size_t first, size_t last, int64_t images);
   // Returns all known options.
   std::vector<TilingWay> All() const;
-  // Frees the options, which take some megabytes for large graphs.
-  void Forget();
 
  private:
   bool IsInput(const GraphCut& cut) const;
@@ -156,7 +152,10 @@ class TilingWays {
                        const TileSpec& tiles) const;
   int64_t PeakOf(const Graph& part, const GraphCut& from, const GraphCut& to, int64_t images,
                  const TileSpec& tiles) const;
+  // Returns a key of the nodes between two cuts, in tiles (TilingCosts).
+  std::string KeyOf(size_t i, size_t j, int64_t images, const TileSpec& tiles) const;
   int64_t PlacedBytes(const TilingWay& way) const;
+  int64_t ArenaOf(const TilingWay& way) const;
   TilingWay& Mine(const TilingWay& way);
   TilingWay AsItIs(const GraphCut& from, const GraphCut& to, int64_t images) const;
   std::optional<TilingWay> Tiled(const TilingTrial& trial) const;
@@ -166,6 +165,7 @@ class TilingWays {
   const StorageModel model_;
   const std::vector<GraphCut> cuts_;
   const double flops_;
+  const std::optional<SegmentKeys> keys_;  // if costs are shared
   int64_t images_ = 1;
   std::map<Ends, std::vector<TilingWay>> segments_;
   std::set<Ends> refined_;

@@ -71,8 +71,6 @@ TEST(TilingWaysTest, EndsAreRefinedOnce) {
     const TilingWays::Ends ends = {0, ways.cuts().size() - 1, ways.images()};
     EXPECT_FALSE(ways.Refinements(ends).empty());
     EXPECT_TRUE(ways.Refinements(ends).empty());
-    ways.Forget();
-    EXPECT_FALSE(ways.Refinements(ends).empty());
   });
 }
 
