@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "graph/region.h"
 #include "graph/status.h"
+#include "runtime/plan/tiling/tiling_trials.h"
 
 namespace ashlar {
 namespace {
@@ -218,9 +219,21 @@ class AgainChoice {
 
 }  // namespace
 
+TileSegment InStrips(TileSegment segment, const AgainTrial& candidate, TileKind kind) {
+  TileSegment strips = segment;
+  strips.kind = kind;
+  strips.count = candidate.strips;
+  strips.again = *candidate.again;
+  if (candidate.parts == 1) return strips;
+  segment.kind = TileKind::kGrid;
+  segment.count_width = candidate.parts;
+  segment.inner = {std::move(strips)};
+  return segment;
+}
+
 std::vector<AgainTrial> AgainTrials(const Graph& graph, absl::Span<const int> order,
                                     absl::Span<const GraphCut> cuts, size_t i, size_t j,
-                                    int64_t images, TileKind kind, double most, bool with_columns) {
+                                    double most, bool with_columns) {
   std::vector<RowStep> steps;
   Tensors tensors;
   int64_t rows = 0;
@@ -249,32 +262,25 @@ std::vector<AgainTrial> AgainTrials(const Graph& graph, absl::Span<const int> or
   for (const int64_t strips : counts) {
     if (strips < 2) continue;
     const AgainChoice choice(steps, tensors.size(), strips);
-    const auto add = [&](const std::vector<bool>& again, int64_t parts) {
-      const AgainChoice::Cost cost = choice.CostOf(again, parts);
-      if (cost.flops > most) return;
-      TileSegment segment = SegmentBetween(graph, order, cuts[i], cuts[j]);
-      TileSegment in_strips = segment;
-      in_strips.kind = kind;
-      in_strips.count = strips;
-      in_strips.again = choice.IdsOf(again);
-      if (parts == 1) {
-        segment = std::move(in_strips);
-      } else {
-        segment.kind = TileKind::kGrid;
-        segment.count_width = parts;
-        segment.inner = {std::move(in_strips)};
-      }
-      trials.push_back({{i, j, kind, strips, parts, images, std::move(segment)},
-                        cost.kept + cost.row,
-                        cost.flops});
+    struct Set {
+      std::vector<bool> again;
+      std::shared_ptr<const std::vector<int>> ids;
     };
-    std::vector<std::vector<bool>> sets = choice.Sets(most);
-    for (const std::vector<bool>& again : sets) add(again, 1);
+    const auto add = [&](const Set& set, int64_t parts) {
+      const AgainChoice::Cost cost = choice.CostOf(set.again, parts);
+      if (cost.flops > most) return;
+      trials.push_back({strips, parts, set.ids, cost.kept + cost.row, cost.flops});
+    };
+    std::vector<Set> sets = {{std::vector<bool>(steps.size(), false), {}}};
+    for (std::vector<bool>& again : choice.Sets(most)) sets.push_back({std::move(again), {}});
+    for (Set& set : sets) {
+      set.ids = std::make_shared<const std::vector<int>>(choice.IdsOf(set.again));
+    }
+    for (size_t k = 1; k < sets.size(); ++k) add(sets[k], 1);
     if (!with_columns) continue;
-    sets.insert(sets.begin(), std::vector<bool>(steps.size(), false));
     for (const int64_t parts : kColumnParts) {
       if (parts > columns) break;
-      for (const std::vector<bool>& again : sets) add(again, parts);
+      for (const Set& set : sets) add(set, parts);
     }
   }
   return trials;

@@ -249,9 +249,8 @@ std::vector<LeastTilings::AgainHope>& LeastTilings::AgainHopes(size_t i, size_t 
   std::vector<AgainHope> hopes;
   for (AgainTrial& trial : trials) {
     const int64_t of_image = trial.bytes / images;
-    const int64_t bytes =
-        images * (trial.trial.count_width == 1 ? estimates_->OfAgain(i, j, of_image)
-                                               : estimates_->OfColumns(i, j, of_image));
+    const int64_t bytes = images * (trial.parts == 1 ? estimates_->OfAgain(i, j, of_image)
+                                                     : estimates_->OfColumns(i, j, of_image));
     hopes.push_back({std::move(trial), bytes});
   }
   std::stable_sort(hopes.begin(), hopes.end(), [](const AgainHope& a, const AgainHope& b) {
@@ -380,7 +379,7 @@ std::optional<LeastTilings::Hopeful> LeastTilings::FindHopeful(const Split& spli
     if (!steps[at].hoped) continue;
     if (AgainHope* const hope = steps[at].again) {
       hopeful.again.push_back(hope);
-      hopeful.trials.push_back(hope->trial.trial);
+      hopeful.trials.push_back(ways_.TrialOf(hope->trial, i, j, images));
       continue;
     }
     for (const Hope hope : hopes) {

@@ -148,8 +148,8 @@ std::vector<TilingTrial> TilingWays::Refinements(const Ends& ends) {
   std::vector<TilingTrial> trials =
       RefinedTrials(problem_.graph, cuts_, i, j, images, problem_.rolling);
   if (problem_.max_extra_flops > 0) {
-    for (AgainTrial& again : AgainTrialsOf(i, j, images, /*with_columns=*/false)) {
-      trials.push_back(std::move(again.trial));
+    for (const AgainTrial& again : AgainTrialsOf(i, j, images, /*with_columns=*/false)) {
+      trials.push_back(TrialOf(again, i, j, images));
     }
   }
   if (!segments_.contains(ends)) {
@@ -160,9 +160,8 @@ std::vector<TilingTrial> TilingWays::Refinements(const Ends& ends) {
 
 std::vector<AgainTrial> TilingWays::AgainTrialsOf(size_t i, size_t j, int64_t images,
                                                   bool with_columns) const {
-  const TileKind kind = problem_.rolling ? TileKind::kRolling : TileKind::kLines;
   std::vector<AgainTrial> trials =
-      AgainTrials(problem_.graph, problem_.order, cuts_, i, j, images, kind,
+      AgainTrials(problem_.graph, problem_.order, cuts_, i, j,
                   problem_.max_extra_flops * flops_ / static_cast<double>(images_), with_columns);
   for (AgainTrial& trial : trials) {
     trial.bytes *= images;
@@ -170,6 +169,12 @@ std::vector<AgainTrial> TilingWays::AgainTrialsOf(size_t i, size_t j, int64_t im
     trial.flops = flops_ > 0 ? std::max(0.0, trial.flops / flops_) : 0;
   }
   return trials;
+}
+
+TilingTrial TilingWays::TrialOf(const AgainTrial& again, size_t i, size_t j, int64_t images) const {
+  const TileKind kind = StripKind();
+  TileSegment segment = InStrips(SegmentBetween(i, j, kind, 1), again, kind);
+  return {i, j, kind, again.strips, again.parts, images, std::move(segment)};
 }
 
 // Returns the storage of a graph between two cuts (GraphBetween) for so many images. In a slice of

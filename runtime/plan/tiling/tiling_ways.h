@@ -133,6 +133,8 @@ class TilingWays {
   // with estimates for all `images`; AgainTrial::flops is over all of the untiled graph.
   std::vector<AgainTrial> AgainTrialsOf(size_t i, size_t j, int64_t images,
                                         bool with_columns) const;
+  // Returns one of these as a candidate.
+  TilingTrial TrialOf(const AgainTrial& again, size_t i, size_t j, int64_t images) const;
 
   // Returns the untiled option from a cut to the next.
   const TilingWay& Whole(size_t cut, int64_t images);
@@ -147,6 +149,8 @@ class TilingWays {
   std::vector<TilingWay> All() const;
 
  private:
+  // Strips of which operators compute rows again.
+  TileKind StripKind() const { return problem_.rolling ? TileKind::kRolling : TileKind::kLines; }
   bool IsInput(const GraphCut& cut) const;
   StorageModel ModelOf(const Graph& part, const GraphCut& from, const GraphCut& to, int64_t images,
                        const TileSpec& tiles) const;

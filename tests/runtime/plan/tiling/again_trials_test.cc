@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "opr/conv_bias.h"
@@ -60,18 +61,20 @@ TEST(AgainTrialsTest, EstimatesAreNearEvaluations) {
     std::set<int64_t> columns;
     std::vector<double> bytes, flops;
     for (const AgainTrial& again : ways.AgainTrialsOf(0, last, 1, /*with_columns=*/true)) {
-      ways.Try({&again.trial, 1});
+      const TilingTrial trial = ways.TrialOf(again, 0, last, 1);
+      const std::string tiles = TileSpec{{*trial.segment}}.ToString();
+      ways.Try({&trial, 1});
       const auto& known = ways.segments().at({0, last, 1});
       const TilingWay& way = known.back();
-      ASSERT_EQ(known.size(), bytes.size() + 1) << TileSpec{{*again.trial.segment}}.ToString();
-      columns.insert(again.trial.count_width);
+      ASSERT_EQ(known.size(), bytes.size() + 1) << tiles;
+      columns.insert(again.parts);
       bytes.push_back(static_cast<double>(way.bytes) / static_cast<double>(again.bytes));
       flops.push_back((1 + way.extra_flops) / (1 + again.flops));
-      EXPECT_GT(bytes.back(), 0.6) << TileSpec{{*again.trial.segment}}.ToString();
-      EXPECT_LT(bytes.back(), 2.1) << TileSpec{{*again.trial.segment}}.ToString();
+      EXPECT_GT(bytes.back(), 0.6) << tiles;
+      EXPECT_LT(bytes.back(), 2.1) << tiles;
       // Tiles at the borders compute less.
-      EXPECT_GT(flops.back(), 0.6) << TileSpec{{*again.trial.segment}}.ToString();
-      EXPECT_LT(flops.back(), 1.02) << TileSpec{{*again.trial.segment}}.ToString();
+      EXPECT_GT(flops.back(), 0.6) << tiles;
+      EXPECT_LT(flops.back(), 1.02) << tiles;
     }
     EXPECT_GT(columns.size(), 4);
     EXPECT_TRUE(columns.contains(1));
