@@ -24,6 +24,8 @@ constexpr double kMayBeLargest = 0.75;
 constexpr double kEvaluation = 0.05, kPower = 4;
 // The share of the cost of operations that are computed again if they are only expected.
 constexpr double kHopedFlops = 0.3;
+// Tiles beside each other of the finest grid (FirstTrials).
+constexpr int64_t kTileColumns = 8;
 // Differences below this are rounding errors of sums.
 constexpr double kSameFlops = 1e-9;
 // Paths to a cut that recompute so many parts of the limit are kept apart.
@@ -273,6 +275,12 @@ std::optional<int64_t> LeastTilings::EstimateOf(size_t i, size_t j, int64_t imag
   return bytes ? std::optional(*bytes * images) : std::nullopt;
 }
 
+bool LeastTilings::MayBeBelow(size_t i, size_t j, int64_t images, Hope hope, int64_t estimate,
+                              int64_t bytes) const {
+  return estimate < bytes || (parts_of_rows_ && hope == Hope::kTiles &&
+                              *estimates_->OfTiles(i, j, kTileColumns) * images < bytes);
+}
+
 std::vector<TilingTrial> LeastTilings::TrialsOf(size_t i, size_t j, int64_t images, Hope hope,
                                                 bool lines) const {
   return FirstTrials(problem_.graph, ways_.cuts(), i, j, images, hope == Hope::kTiles, lines);
@@ -350,7 +358,7 @@ std::optional<LeastTilings::Hopeful> LeastTilings::FindHopeful(const Split& spli
     for (size_t i = 0; i < j; ++i) {
       for (const Hope hope : hopes) {
         const std::optional<int64_t> estimate = EstimateOf(i, j, images, hope, skips);
-        if (!estimate || *estimate >= bytes) continue;
+        if (!estimate || !MayBeBelow(i, j, images, hope, *estimate, bytes)) continue;
         const double share = static_cast<double>(*estimate) / static_cast<double>(bytes);
         reach(i, j, true, nullptr, kEvaluation + std::pow(share, kPower), 0);
       }
@@ -384,7 +392,7 @@ std::optional<LeastTilings::Hopeful> LeastTilings::FindHopeful(const Split& spli
     }
     for (const Hope hope : hopes) {
       const std::optional<int64_t> estimate = EstimateOf(i, j, images, hope, skips);
-      if (!estimate || *estimate >= bytes) continue;
+      if (!estimate || !MayBeBelow(i, j, images, hope, *estimate, bytes)) continue;
       hopeful.tried.push_back({i, j, images, hope});
       const bool lines =
           estimates_->OfLines(i, j, /*rolling=*/false, skips).value() * images < bytes;
@@ -475,17 +483,20 @@ std::vector<Tiling> LeastTilings::Find(double max_extra_flops, int64_t below) {
     if (least->live_bytes < below) tilings.push_back(Made(*least));
     if (operators_ >= multiple_ * kMostEvaluated) break;
     const int64_t bytes = std::min(below, least->bytes);
-    const auto try_hopeful = [&](bool skips) {
+    const auto try_hopeful = [&](bool skips, bool parts_of_rows = false) {
+      parts_of_rows_ = parts_of_rows;
       return TryHopeful(least->split, bytes, max_extra_flops, skips) ||
              std::any_of(splits_.begin(), splits_.end(), [&](const Split& split) {
                return TryHopeful(split, bytes, max_extra_flops, skips);
              });
     };
-    // Small graphs try all segments that may be smaller; large ones soon the likely ones first,
-    // which are some of these.
+    // Small graphs try all segments that may be smaller, at last grids whose tiles read a part of a
+    // row; large ones soon the likely ones first, which are some of these.
     const bool more =
         operators_ < multiple_ * kMostHoped &&
-        ((operators_ > kMostOptimistic && try_hopeful(/*skips=*/true)) || try_hopeful(false));
+        ((operators_ > kMostOptimistic && try_hopeful(/*skips=*/true)) || try_hopeful(false) ||
+         (operators_ < multiple_ * kMostOptimistic && try_hopeful(false, true)));
+    parts_of_rows_ = false;
     if (more || Refine(*least, max_extra_flops)) continue;
     const bool hopeless =
         static_cast<double>(least->bytes) > kHopeless * static_cast<double>(below);

@@ -89,6 +89,9 @@ class LeastTilings {
   };
   std::vector<AgainHope>& AgainHopes(size_t i, size_t j, int64_t images);
   std::optional<int64_t> EstimateOf(size_t i, size_t j, int64_t images, Hope hope, bool skips);
+  // Returns whether candidates of this estimate may need less.
+  bool MayBeBelow(size_t i, size_t j, int64_t images, Hope hope, int64_t estimate,
+                  int64_t bytes) const;
   std::vector<TilingTrial> TrialsOf(size_t i, size_t j, int64_t images, Hope hope,
                                     bool lines) const;
   bool TryHopeful(const Split& split, int64_t below, double max_extra_flops, bool skips,
@@ -117,7 +120,8 @@ class LeastTilings {
   // Refinements that recompute, for the first limit above 0.
   std::map<TilingWays::Ends, std::vector<TilingTrial>> later_;
   std::map<TilingWays::Ends, std::vector<const TilingWay*>> between_;  // until more are evaluated
-  int64_t operators_ = 0;  // of the tiled segments that this call of Find evaluated
+  bool parts_of_rows_ = false;  // whether grids whose tiles read less than a row are candidates
+  int64_t operators_ = 0;       // of the tiled segments that this call of Find evaluated
 };
 
 }  // namespace ashlar

@@ -155,14 +155,14 @@ int64_t SegmentEstimates::OfColumns(size_t i, size_t j, int64_t bytes) const {
   return passing + read + (parts > 0 ? parts + std::max(made, bytes) : made + bytes);
 }
 
-std::optional<int64_t> SegmentEstimates::OfTiles(size_t i, size_t j) const {
+std::optional<int64_t> SegmentEstimates::OfTiles(size_t i, size_t j, int64_t columns) const {
   if (!HasRows(i, j)) return std::nullopt;
   int64_t row = 0;
   for (int at = cuts_[i].position + 1; at <= cuts_[j].position; ++at) {
     row = std::max(row, steps_[at].row);
   }
   const auto [read, made, passing] = EndsOf(i, j);
-  return read + made + passing + row;
+  return read + made + passing + row / columns;
 }
 
 }  // namespace ashlar

@@ -34,8 +34,8 @@ class SegmentEstimates {
 
   // In lines, both ends whole; with `rolling`, one end makes room for the other.
   std::optional<int64_t> OfLines(size_t i, size_t j, bool rolling, bool skips);
-  // In tiles that recompute: both ends whole, nothing kept.
-  std::optional<int64_t> OfTiles(size_t i, size_t j) const;
+  // In tiles that recompute, so many beside each other: both ends whole, nothing kept.
+  std::optional<int64_t> OfTiles(size_t i, size_t j, int64_t columns = 1) const;
   // In strips that take so many bytes beside the larger end, which makes room for the other.
   int64_t OfAgain(size_t i, size_t j, int64_t bytes) const;
   // The same in tiles that divide the columns. Rows of a tile are stored in their place if images
