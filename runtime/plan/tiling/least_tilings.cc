@@ -15,6 +15,9 @@ namespace {
 constexpr int64_t kMostHoped = 300000, kMostEvaluated = 450000;
 // A call that has evaluated more operators turns to estimates with the rows of skips first.
 constexpr int64_t kMostOptimistic = 100000;
+// A call that has evaluated more operators with the usual work leaves out grids whose tiles read a
+// part of a row.
+constexpr int64_t kMostGrids = 100000;
 // Cuts at which a split batch may be joined again.
 constexpr size_t kJoins = 16;
 // Segments of the smallest path are placed if their live bytes are at least this share of it.
@@ -495,7 +498,7 @@ std::vector<Tiling> LeastTilings::Find(double max_extra_flops, int64_t below) {
     const bool more =
         operators_ < multiple_ * kMostHoped &&
         ((operators_ > kMostOptimistic && try_hopeful(/*skips=*/true)) || try_hopeful(false) ||
-         (operators_ < multiple_ * kMostOptimistic && try_hopeful(false, true)));
+         (max_extra_flops > 0 && operators_ < multiple_ * kMostGrids && try_hopeful(false, true)));
     parts_of_rows_ = false;
     if (more || Refine(*least, max_extra_flops)) continue;
     const bool hopeless =

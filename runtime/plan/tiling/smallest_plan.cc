@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <numeric>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -175,7 +174,7 @@ class Stages {
 
   // Returns the tilings to plan with more work: the smallest, and the first that was expected of
   // the same rewrite; then the smallest and the first of other rewrites, if they are nearly as
-  // small.
+  // small; then others that are as small as the smallest of their rewrite.
   static std::vector<Look> Nearest(const std::vector<Look>& looks) {
     std::vector<size_t> order(looks.size()), chosen;
     std::iota(order.begin(), order.end(), size_t{0});
@@ -193,13 +192,19 @@ class Stages {
       choose(order[0]);
       choose(first_of(looks[order[0]].rewrite));
     }
-    std::set<size_t> seen;  // rewrites
+    const auto best_of = [&](size_t rewrite) {
+      return *std::find_if(order.begin(), order.end(),
+                           [&](size_t i) { return looks[i].rewrite == rewrite; });
+    };
+    std::vector<size_t> equal;
     for (const size_t i : order) {
       const double most = kNearlyLeast * static_cast<double>(looks[order[0]].arena);
       if (static_cast<double>(looks[i].arena) > most) break;
-      const bool is_best = seen.insert(looks[i].rewrite).second;
-      if (is_best || i == first_of(looks[i].rewrite)) choose(i);
+      const size_t best = best_of(looks[i].rewrite);
+      if (i == best || i == first_of(looks[i].rewrite)) choose(i);
+      if (looks[i].arena == looks[best].arena) equal.push_back(i);
     }
+    for (const size_t i : equal) choose(i);
     std::vector<Look> nearest;
     for (size_t i = 0; i < std::min(chosen.size(), kThorough); ++i) {
       nearest.push_back(looks[chosen[i]]);
