@@ -53,6 +53,9 @@ TEST_F(BudgetTest, TheDefaultPlannerFitsWhatExactProvesToFit) {
   EXPECT_EQ(Arena("i64.ash --memory-budget min"), 115968);
   Zoo("squeezenet --image 97", "s97.ash");
   EXPECT_EQ(Arena("s97.ash --memory-budget min"), 54336);
+  // Regression: 48758784, in rolling strips, which have more buffers.
+  Zoo("resnet50 --image 2048 --headless", "r2048.ash");
+  EXPECT_EQ(Arena("r2048.ash --memory-budget min --max-extra-flops 0"), 47710208);
 }
 
 // Regression: the report's `auto` differed from the `auto` of the table below it.

@@ -113,6 +113,10 @@ TEST(LeastTilingsTest, EstimatesKnowTheRowsThatSkipsKeep) {
   const auto without = estimates.OfLines(0, last, /*rolling=*/false, /*skips=*/false);
   ASSERT_TRUE(with && without);
   EXPECT_EQ(*with - *without, kRow);
+  // The sum reads two rows at once, and makes one; a grid's tile has a part of each.
+  const auto rows = estimates.OfTiles(0, last), grid = estimates.OfTiles(0, last, 4);
+  ASSERT_TRUE(rows && grid);
+  EXPECT_EQ(*rows - *grid, 3 * kRow * 3 / 4);
 }
 
 }  // namespace
