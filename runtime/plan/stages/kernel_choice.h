@@ -49,15 +49,15 @@ std::vector<std::string> KernelKeys(const Graph& graph, const StorageModel& mode
 // constants. The variants of a family compute the same from the same weights.
 std::string KernelIdentity(const Graph& graph, const OperatorNode& node, const Kernel& kernel);
 
+// Returns bytes that are equal for nodes with the same kernels: all of a node but its names and the
+// values of its weights.
+std::string KernelContents(const Graph& graph, const OperatorNode& node);
+
 // Kernels that were chosen before, by node.
 struct ChosenKernels {
   absl::Span<const std::string> identities;  // KernelIdentity; "" if no kernel runs
   bool other_shapes = false;  // of the graph: other families may compute from the same weights
 };
-
-// Returns bytes that are equal for nodes with the same kernels: all of a node but its names and the
-// values of its weights.
-std::string KernelContents(const Graph& graph, const OperatorNode& node);
 
 // Keeps only the candidates that were chosen. FailedPrecondition, naming the node, if there is
 // none.

@@ -9,6 +9,7 @@
 #include "opr/table.h"
 #include "runtime/plan/stages/parallel_for.h"
 #include "runtime/plan/stages/rewrite.h"
+#include "runtime/plan/tiling/segment_keys.h"
 #include "runtime/schedule/scheduler.h"
 #include "runtime/schedule/storage.h"
 
@@ -39,7 +40,7 @@ std::vector<Tiling> ExactTilings(const TilingProblem& problem, absl::Span<const 
   if (problem.costs != nullptr) keys.emplace(problem.graph, problem.order, *problem.costs);
   ParallelFor(specs.size(), problem.stop, [&](size_t i) {
     const auto evaluate = [&] { return ExactCost(problem, specs[i]); };
-    costs[i] = keys ? problem.costs->costs.Of(keys->OfAll(specs[i]), evaluate) : evaluate();
+    costs[i] = keys ? problem.costs->Of(keys->OfAll(specs[i]), evaluate) : evaluate();
   });
   std::vector<Tiling> tilings;
   for (size_t i = 0; i < specs.size(); ++i) {

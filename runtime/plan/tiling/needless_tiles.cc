@@ -1,6 +1,5 @@
-// Backward elimination. Before the graph without a segment is rewritten, the bytes that one
-// operator of the segment reads or makes untiled have to fit; before addresses are planned, its
-// peak of live bytes.
+// Backward elimination. Before the graph is rewritten without a segment, each tensor of the segment
+// has to fit untiled; before addresses are planned, the peak of live bytes of the rewritten graph.
 #include "runtime/plan/tiling/needless_tiles.h"
 
 #include <algorithm>
@@ -28,7 +27,8 @@ size_t Count(const std::vector<TileSegment>& segments) {
 
 struct Removed {
   TileSegment segment;
-  int64_t parts = 1;  // tiles of the segments around it
+  int64_t images = 1;      // into which segments around it split the batch
+  bool in_images = false;  // whether it is inside tiles that divide images
 };
 
 // Removes segment `index`, with its inner segments; an outer segment is counted before its inner
@@ -42,7 +42,11 @@ std::optional<Removed> Remove(std::vector<TileSegment>& segments, size_t& index)
     }
     --index;
     if (std::optional<Removed> removed = Remove(segments[i].inner, index)) {
-      removed->parts *= segments[i].count * segments[i].count_width;
+      if (segments[i].kind == TileKind::kBatch) {
+        removed->images *= segments[i].count;
+      } else {
+        removed->in_images = true;
+      }
       return removed;
     }
   }
@@ -61,26 +65,25 @@ class Elimination {
         untiled_(BuildStorageModel(rewritten.graph,
                                    StorageOn(device, request.target, request.planning))) {}
 
-  // Returns a lower bound of the bytes that the operators of a segment need untiled, each alone:
-  // all that it reads, or all that it makes, which may overwrite the former.
+  // Returns the bytes of the largest tensor that an operator of a segment reads or makes untiled. 0
+  // inside tiles of images, which need not compute all of an image.
   int64_t LeastBytes(const Removed& removed) const {
     const Graph& graph = rewritten_.graph;
     const auto found =
         FindSegments(graph, {&removed.segment, 1}, CompleteOrder(graph, order_.order));
-    if (!found.ok()) return 0;
-    const auto bytes_of = [&](const std::vector<int>& storages) {
-      int64_t bytes = 0;
-      for (const int index : storages) {
-        const Storage& storage = untiled_.storages[index];
-        if (storage.pool == Pool::kArena) bytes += storage.bytes;
-      }
-      return bytes;
-    };
+    if (removed.in_images || !found.ok()) return 0;
     int64_t most = 0;
-    for (const int node : found->segments[0].nodes) {
-      most = std::max({most, bytes_of(untiled_.reads[node]), bytes_of(untiled_.writes[node])});
+    for (const int index : found->segments[0].nodes) {
+      const OperatorNode& node = graph.node(index);
+      for (const std::vector<int>* vars : {&node.inputs, &node.outputs}) {
+        for (const int var : *vars) {
+          const int storage = untiled_.views[var].storage;
+          if (storage < 0 || untiled_.storages[storage].pool != Pool::kArena) continue;
+          most = std::max(most, graph.var(var).type.bytes());
+        }
+      }
     }
-    return most / removed.parts;
+    return most / removed.images;
   }
 
   // Returns the plan in these tiles, or null if it does not fit or there are no such tiles.

@@ -1,5 +1,6 @@
 #include "runtime/plan/tiling/segment_keys.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,7 +14,6 @@ SegmentKeys::SegmentKeys(const Graph& graph, absl::Span<const int> order, Tiling
   for (size_t i = 0; i < order.size(); ++i) {
     const OperatorNode& node = graph.node(order[i]);
     position_[order[i]] = static_cast<int>(i);
-    position_of_[node.id] = static_cast<int>(i);
     contents_.push_back(costs.NumberOf(KernelContents(graph, node)));
   }
 }
@@ -29,7 +29,9 @@ void SegmentKeys::AppendVar(int var, int first, std::string& key) const {
 
 std::vector<TileSegment> SegmentKeys::Moved(std::vector<TileSegment> segments, int first) const {
   const auto move = [&](int& id) {
-    if (const auto at = position_of_.find(id); at != position_of_.end()) id = at->second - first;
+    const auto at = std::find_if(order_.begin(), order_.end(),
+                                 [&](int node) { return graph_.node(node).id == id; });
+    id = static_cast<int>(at - order_.begin()) - first;
   };
   for (TileSegment& segment : segments) {
     move(segment.from);
@@ -47,8 +49,8 @@ void SegmentKeys::AppendNodes(int first, int last, const TileSpec& tiles, std::s
     const OperatorNode& node = graph_.node(order_[i]);
     absl::StrAppend(&key, ";", contents_[i]);
     for (const int var : node.inputs) AppendVar(var, first, key);
-    for (const int var : node.outputs) {
-      if (IsOutput(graph_, var)) key += " o";
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+      if (IsOutput(graph_, node.outputs[k])) absl::StrAppend(&key, " o", k);
     }
   }
   absl::StrAppend(&key, "|", TileSpec{Moved(tiles.segments, first)}.ToString());
@@ -62,7 +64,8 @@ std::string SegmentKeys::Of(const GraphCut& from, const GraphCut& to, const Tile
       const Var& tensor = graph_.var(var);
       const bool is_input = graph_.node(tensor.producer).op->role() == Role::kInput;
       AppendVar(var, first, key);
-      absl::StrAppend(&key, is_input ? "i" : "v", costs_.NumberOf(tensor.type.ToString()));
+      absl::StrAppend(&key, is_input ? "i" : "v", IsOutput(graph_, var) ? "o" : "",
+                      costs_.NumberOf(tensor.type.ToString()));
     }
     key += '-';
   }

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
 #include "graph/tiling/tile_spec.h"
@@ -36,9 +35,8 @@ class SegmentKeys {
   const Graph& graph_;
   const absl::Span<const int> order_;
   TilingCosts& costs_;
-  std::vector<int> position_;                  // by node; -1: not in the order
-  absl::flat_hash_map<int, int> position_of_;  // the same, by the node's id
-  std::vector<int> contents_;                  // by position: TilingCosts::NumberOf
+  std::vector<int> position_;  // by node; -1: not in the order
+  std::vector<int> contents_;  // by position: TilingCosts::NumberOf
 };
 
 }  // namespace ashlar

@@ -58,8 +58,9 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiles(TiledGraph tiled, const 
 // fits a budget does not depend on the budget.
 class TiledPlans {
  public:
-  // Both references must outlive it. `other`: plans of the same graph rewritten in another way;
-  // what either of them evaluates is known to both.
+  // Both references must outlive it. `other`: plans of the same graph rewritten in another way, for
+  // a request that differs in its passes and its groups of channels alone; both know what either
+  // evaluates.
   static absl::StatusOr<std::unique_ptr<TiledPlans>> Create(const RewrittenGraph& rewritten,
                                                             const PlanRequest& request,
                                                             const TiledPlans* other = nullptr);

@@ -13,39 +13,31 @@
 
 namespace ashlar {
 
-// Values that are evaluated once for each key. Any thread may call Of.
-template <typename Value>
-class KnownValues {
- public:
-  Value Of(std::string key, absl::FunctionRef<Value()> evaluate) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (const auto known = values_.find(key); known != values_.end()) return known->second;
-    }
-    Value value = evaluate();
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return values_.emplace(std::move(key), std::move(value)).first->second;
-  }
-
- private:
-  std::mutex mutex_;
-  absl::flat_hash_map<std::string, Value> values_;
-};
-
 struct TilingCost {
-  int64_t bytes = 0;  // peak
+  int64_t bytes = 0;  // peak, or arena
   double ms = 0;
   double extra_flops = 0;  // recomputed FLOPs
 };
 
-// Keys name a segment by the contents of its operators (SegmentKeys), and its tiles.
+// Costs by keys that name a segment by the contents of its operators (SegmentKeys) and its tiles:
+// the graphs of all users are planned for one target, with the same options. Any thread may call
+// its functions.
 class TilingCosts {
  public:
-  // nullopt: the graph has no such tiles. Rewriting a graph into tiles takes milliseconds.
-  KnownValues<std::optional<TilingCost>> costs;
-  // Arenas of single segments, bytes.
-  KnownValues<int64_t> arenas;
-
+  // Evaluates keys that are not known: rewriting a graph into tiles takes milliseconds. `evaluate`
+  // returns nullopt if the graph has no such tiles. Threads that ask at the same time may evaluate
+  // it twice.
+  std::optional<TilingCost> Of(std::string key,
+                               absl::FunctionRef<std::optional<TilingCost>()> evaluate) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (const auto known = costs_.find(key); known != costs_.end()) return known->second;
+    }
+    const std::optional<TilingCost> cost = evaluate();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    costs_.emplace(std::move(key), cost);
+    return cost;
+  }
   // Returns the number of a text, equal for equal texts.
   int NumberOf(std::string text) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -54,6 +46,7 @@ class TilingCosts {
 
  private:
   std::mutex mutex_;
+  absl::flat_hash_map<std::string, std::optional<TilingCost>> costs_;
   absl::flat_hash_map<std::string, int> numbers_;
 };
 

@@ -227,7 +227,7 @@ std::optional<TilingWay> TilingWays::Tiled(const TilingTrial& trial) const {
   const TileSpec tiles = {{*way.segment}};
   const auto evaluate = [&] { return CostOf(trial, tiles); };
   const std::optional<TilingCost> cost =
-      keys_ ? problem_.costs->costs.Of(KeyOf(trial.i, trial.j, trial.images, tiles), evaluate)
+      keys_ ? problem_.costs->Of(KeyOf(trial.i, trial.j, trial.images, tiles), evaluate)
             : evaluate();
   if (!cost) return std::nullopt;
   way.bytes = cost->bytes;
@@ -255,8 +255,7 @@ std::optional<TilingCost> TilingWays::CostOf(const TilingTrial& trial,
 }
 
 std::string TilingWays::KeyOf(size_t i, size_t j, int64_t images, const TileSpec& tiles) const {
-  return absl::StrCat(images, " of ", images_, problem_.adds_quantized ? " quantized" : "", ":",
-                      keys_->Of(cuts_[i], cuts_[j], tiles));
+  return absl::StrCat(images, " of ", images_, ":", keys_->Of(cuts_[i], cuts_[j], tiles));
 }
 
 int64_t TilingWays::PlacedBytes(const TilingWay& way) const {
@@ -264,8 +263,8 @@ int64_t TilingWays::PlacedBytes(const TilingWay& way) const {
   TileSpec tiles;
   if (way.segment) tiles.segments = {*way.segment};
   std::string key = KeyOf(way.begin, way.end, way.images, tiles);
-  absl::StrAppend(&key, "|", way.depth);
-  return problem_.costs->arenas.Of(std::move(key), [&] { return ArenaOf(way); });
+  absl::StrAppend(&key, "|placed ", way.depth);
+  return problem_.costs->Of(std::move(key), [&] { return TilingCost{ArenaOf(way)}; })->bytes;
 }
 
 // Returns the peak if the option cannot be cut out of the graph.

@@ -149,7 +149,7 @@ class TilingWays {
   std::vector<TilingWay> All() const;
 
  private:
-  // Strips of which operators compute rows again.
+  // Returns the kind of strips of which operators compute rows again.
   TileKind StripKind() const { return problem_.rolling ? TileKind::kRolling : TileKind::kLines; }
   bool IsInput(const GraphCut& cut) const;
   StorageModel ModelOf(const Graph& part, const GraphCut& from, const GraphCut& to, int64_t images,

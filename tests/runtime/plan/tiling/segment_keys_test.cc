@@ -53,6 +53,20 @@ TEST(SegmentKeysTest, EqualOperatorsHaveEqualKeys) {
   EXPECT_NE(key(1, 2, 4), key(3, 4, 4)) << "other channels";
   EXPECT_NE(key(0, 1, 4), key(1, 2, 4)) << "the caller's input";
   EXPECT_NE(key(1, 2, 4), key(1, 3, 4)) << "more operators";
+  EXPECT_NE(keys.OfAll({}), key(0, 4, 4));
+  // Operators that are named in tiles are named by their places.
+  const auto again = [&](size_t i, size_t j) {
+    TileSegment segment = SegmentBetween(graph, order, cuts[i], cuts[j]);
+    segment.kind = TileKind::kRolling;
+    segment.count = 4;
+    segment.again = {segment.to};
+    TileSegment columns = SegmentBetween(graph, order, cuts[i], cuts[j]);
+    columns.kind = TileKind::kGrid;
+    columns.count_width = 2;
+    columns.inner = {segment};
+    return keys.Of(cuts[i], cuts[j], {{columns}});
+  };
+  EXPECT_EQ(again(1, 2), again(2, 3));
   // The same in a graph with other operators before it.
   const Graph longer = MakeChain({3, 5, 8, 8, 8, 4});
   const std::vector<int> its_order = NodesInOrder(longer);

@@ -14,7 +14,7 @@ namespace ashlar {
 namespace {
 
 TEST(TilingCostsTest, EachTilingIsEvaluatedOnce) {
-  KnownValues<std::optional<TilingCost>> costs;
+  TilingCosts costs;
   int evaluated = 0;
   const auto of = [&](const char* key, std::optional<TilingCost> cost) {
     return costs.Of(key, [&] {
