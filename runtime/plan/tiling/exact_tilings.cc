@@ -18,7 +18,8 @@ namespace ashlar {
 namespace {
 
 // Returns nullopt if the graph does not have such tiles.
-std::optional<TilingCost> ExactCost(const TilingProblem& problem, const TileSpec& spec) {
+std::optional<TilingCost> ExactCost(const TilingProblem& problem, const TileSpec& spec,
+                                    double flops) {
   const ArenaModel& arena = problem.arena;
   const absl::StatusOr<Graph> tiled =
       Tile(problem.graph, spec, problem.order, Operators(), nullptr, problem.adds_quantized);
@@ -27,7 +28,7 @@ std::optional<TilingCost> ExactCost(const TilingProblem& problem, const TileSpec
   TilingCost cost;
   cost.bytes = ScheduleAsGiven(*tiled, model, arena.workspace(*tiled, model)).peak_bytes;
   cost.ms = EstimateTime(*tiled, model, problem.speed);
-  cost.extra_flops = WeightFlops(*tiled) - WeightFlops(problem.graph);
+  cost.extra_flops = WeightFlops(*tiled) - flops;
   return cost;
 }
 
@@ -39,7 +40,7 @@ std::vector<Tiling> ExactTilings(const TilingProblem& problem, absl::Span<const 
   std::optional<SegmentKeys> keys;
   if (problem.costs != nullptr) keys.emplace(problem.graph, problem.order, *problem.costs);
   ParallelFor(specs.size(), problem.stop, [&](size_t i) {
-    const auto evaluate = [&] { return ExactCost(problem, specs[i]); };
+    const auto evaluate = [&] { return ExactCost(problem, specs[i], flops); };
     costs[i] = keys ? problem.costs->Of(keys->OfAll(specs[i]), evaluate) : evaluate();
   });
   std::vector<Tiling> tilings;

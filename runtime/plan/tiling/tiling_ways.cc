@@ -172,7 +172,7 @@ std::vector<AgainTrial> TilingWays::AgainTrialsOf(size_t i, size_t j, int64_t im
 }
 
 TilingTrial TilingWays::TrialOf(const AgainTrial& again, size_t i, size_t j, int64_t images) const {
-  const TileKind kind = StripKind();
+  const TileKind kind = problem_.rolling ? TileKind::kRolling : TileKind::kLines;
   TileSegment segment = InStrips(SegmentBetween(i, j, kind, 1), again, kind);
   return {i, j, kind, again.strips, again.parts, images, std::move(segment)};
 }
@@ -259,20 +259,18 @@ std::string TilingWays::KeyOf(size_t i, size_t j, int64_t images, const TileSpec
 }
 
 int64_t TilingWays::PlacedBytes(const TilingWay& way) const {
-  if (!keys_) return ArenaOf(way);
   TileSpec tiles;
   if (way.segment) tiles.segments = {*way.segment};
+  if (!keys_) return ArenaOf(way, tiles);
   std::string key = KeyOf(way.begin, way.end, way.images, tiles);
   absl::StrAppend(&key, "|placed ", way.depth);
-  return problem_.costs->Of(std::move(key), [&] { return TilingCost{ArenaOf(way)}; })->bytes;
+  return problem_.costs->Of(std::move(key), [&] { return TilingCost{ArenaOf(way, tiles)}; })->bytes;
 }
 
 // Returns the peak if the option cannot be cut out of the graph.
-int64_t TilingWays::ArenaOf(const TilingWay& way) const {
+int64_t TilingWays::ArenaOf(const TilingWay& way, const TileSpec& tiles) const {
   const GraphCut &from = cuts_[way.begin], &to = cuts_[way.end];
   absl::StatusOr<Graph> part = GraphBetween(problem_.graph, problem_.order, from, to, way.images);
-  TileSpec tiles;
-  if (way.segment) tiles.segments = {*way.segment};
   if (part.ok() && way.segment)
     part = Tile(*part, tiles, AllNodes(*part), Operators(), nullptr, problem_.adds_quantized);
   if (!part.ok()) return way.bytes;

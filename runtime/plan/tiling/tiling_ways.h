@@ -149,8 +149,6 @@ class TilingWays {
   std::vector<TilingWay> All() const;
 
  private:
-  // Returns the kind of strips of which operators compute rows again.
-  TileKind StripKind() const { return problem_.rolling ? TileKind::kRolling : TileKind::kLines; }
   bool IsInput(const GraphCut& cut) const;
   StorageModel ModelOf(const Graph& part, const GraphCut& from, const GraphCut& to, int64_t images,
                        const TileSpec& tiles) const;
@@ -159,7 +157,7 @@ class TilingWays {
   // Returns a key of the nodes between two cuts, in tiles (TilingCosts).
   std::string KeyOf(size_t i, size_t j, int64_t images, const TileSpec& tiles) const;
   int64_t PlacedBytes(const TilingWay& way) const;
-  int64_t ArenaOf(const TilingWay& way) const;
+  int64_t ArenaOf(const TilingWay& way, const TileSpec& tiles) const;
   TilingWay& Mine(const TilingWay& way);
   TilingWay AsItIs(const GraphCut& from, const GraphCut& to, int64_t images) const;
   std::optional<TilingWay> Tiled(const TilingTrial& trial) const;
