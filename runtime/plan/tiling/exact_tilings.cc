@@ -37,16 +37,15 @@ std::optional<TilingCost> ExactCost(const TilingProblem& problem, const TileSpec
 std::vector<Tiling> ExactTilings(const TilingProblem& problem, absl::Span<const TileSpec> specs) {
   const double flops = WeightFlops(problem.graph);
   std::vector<std::optional<TilingCost>> costs(specs.size());
-  std::optional<SegmentKeys> keys;
-  if (problem.costs != nullptr) keys.emplace(problem.graph, problem.order, *problem.costs);
+  const SegmentKeys keys(problem.graph, problem.order, *problem.costs);
   ParallelFor(specs.size(), problem.stop, [&](size_t i) {
-    const auto evaluate = [&] { return ExactCost(problem, specs[i], flops); };
-    costs[i] = keys ? problem.costs->Of(keys->OfAll(specs[i]), evaluate) : evaluate();
+    costs[i] = problem.costs->Of(keys.OfAll(specs[i]),
+                                 [&] { return ExactCost(problem, specs[i], flops); });
   });
   std::vector<Tiling> tilings;
   for (size_t i = 0; i < specs.size(); ++i) {
     if (!costs[i]) continue;
-    const double extra = flops > 0 ? std::max(0.0, costs[i]->extra_flops / flops) : 0;
+    const double extra = ExtraRatio(costs[i]->extra_flops, flops);
     if (extra > problem.max_extra_flops) continue;
     tilings.push_back({specs[i], costs[i]->bytes, costs[i]->ms, extra});
   }

@@ -120,7 +120,7 @@ TilingProblem TiledPlans::Problem(double max_extra_flops) {
           max_extra_flops,
           /*rolling=*/true,
           request_.planning.planner.limits.stop,
-          costs_.get(),
+          costs_,
           alignment > 0 ? alignment : device_.arena_alignment(processor),
           planner,
           rewritten_.adds_quantized};

@@ -2,6 +2,7 @@
 #ifndef ASHLAR_RUNTIME_PLAN_TILING_TILING_COSTS_H_
 #define ASHLAR_RUNTIME_PLAN_TILING_TILING_COSTS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -18,6 +19,11 @@ struct TilingCost {
   double ms = 0;
   double extra_flops = 0;  // recomputed FLOPs
 };
+
+// Returns recomputed FLOPs over all of the untiled graph. Differences of sums may be below 0.
+inline double ExtraRatio(double extra_flops, double flops) {
+  return flops > 0 ? std::max(0.0, extra_flops / flops) : 0;
+}
 
 // Costs by keys that name a segment by the contents of its operators (SegmentKeys) and its tiles:
 // the graphs of all users are planned for one target, with the same options. Any thread may call

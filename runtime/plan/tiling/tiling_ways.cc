@@ -45,9 +45,7 @@ TilingWays::TilingWays(const TilingProblem& problem)
       model_(BuildStorageModel(problem.graph, problem.arena.storage)),
       cuts_(FindWideCuts(problem.graph, problem.order)),
       flops_(WeightFlops(problem.graph)),
-      keys_(problem.costs == nullptr ? std::nullopt
-                                     : std::optional<SegmentKeys>(std::in_place, problem.graph,
-                                                                  problem.order, *problem.costs)) {
+      keys_(problem.graph, problem.order, *problem.costs) {
   if (cuts_.empty()) return;
   const Shape& shape = problem.graph.var(cuts_[0].var).type.shape;
   if (shape.rank() > 0) images_ = std::max<int64_t>(shape[0], 1);
@@ -127,7 +125,7 @@ void TilingWays::Try(absl::Span<const TilingTrial> trials, absl::Span<const Tili
   std::stable_sort(order.begin(), order.end(), by_size);
   int64_t idle = CoresForPlanning() * largest - all;
   for (const TilingTrial& trial : next) {
-    if (problem_.costs == nullptr || SizeOf(trial) > idle) continue;
+    if (SizeOf(trial) > idle) continue;
     order.push_back(&trial);
     idle -= SizeOf(trial);
   }
@@ -165,8 +163,7 @@ std::vector<AgainTrial> TilingWays::AgainTrialsOf(size_t i, size_t j, int64_t im
                   problem_.max_extra_flops * flops_ / static_cast<double>(images_), with_columns);
   for (AgainTrial& trial : trials) {
     trial.bytes *= images;
-    trial.flops *= static_cast<double>(images);
-    trial.flops = flops_ > 0 ? std::max(0.0, trial.flops / flops_) : 0;
+    trial.flops = ExtraRatio(trial.flops * static_cast<double>(images), flops_);
   }
   return trials;
 }
@@ -225,14 +222,12 @@ std::optional<TilingWay> TilingWays::Tiled(const TilingTrial& trial) const {
     way.segment = SegmentBetween(trial.i, trial.j, trial.kind, trial.count, trial.count_width);
   }
   const TileSpec tiles = {{*way.segment}};
-  const auto evaluate = [&] { return CostOf(trial, tiles); };
-  const std::optional<TilingCost> cost =
-      keys_ ? problem_.costs->Of(KeyOf(trial.i, trial.j, trial.images, tiles), evaluate)
-            : evaluate();
+  const std::optional<TilingCost> cost = problem_.costs->Of(
+      KeyOf(trial.i, trial.j, trial.images, tiles), [&] { return CostOf(trial, tiles); });
   if (!cost) return std::nullopt;
   way.bytes = cost->bytes;
   way.ms = cost->ms;
-  way.extra_flops = flops_ > 0 ? std::max(0.0, cost->extra_flops / flops_) : 0;
+  way.extra_flops = ExtraRatio(cost->extra_flops, flops_);
   return way;
 }
 
@@ -255,13 +250,12 @@ std::optional<TilingCost> TilingWays::CostOf(const TilingTrial& trial,
 }
 
 std::string TilingWays::KeyOf(size_t i, size_t j, int64_t images, const TileSpec& tiles) const {
-  return absl::StrCat(images, " of ", images_, ":", keys_->Of(cuts_[i], cuts_[j], tiles));
+  return absl::StrCat(images, " of ", images_, ":", keys_.Of(cuts_[i], cuts_[j], tiles));
 }
 
 int64_t TilingWays::PlacedBytes(const TilingWay& way) const {
   TileSpec tiles;
   if (way.segment) tiles.segments = {*way.segment};
-  if (!keys_) return ArenaOf(way, tiles);
   std::string key = KeyOf(way.begin, way.end, way.images, tiles);
   absl::StrAppend(&key, "|placed ", way.depth);
   return problem_.costs->Of(std::move(key), [&] { return TilingCost{ArenaOf(way, tiles)}; })->bytes;

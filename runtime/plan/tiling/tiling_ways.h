@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <stop_token>
@@ -52,8 +53,8 @@ struct TilingProblem {
   bool rolling =
       false;  // whether rolling lines with early release (TileKind::kRolling) are tried as well
   std::stop_token stop = {};
-  // Shared by searches of this graph and of its other rewrites; may be null.
-  TilingCosts* costs = nullptr;
+  // Shared by searches of this graph, and perhaps of its other rewrites.
+  std::shared_ptr<TilingCosts> costs = std::make_shared<TilingCosts>();
   // For the arenas of single segments (TilingWays::Place).
   int64_t alignment = 1;
   memory::PlanOptions planner = {};
@@ -167,7 +168,7 @@ class TilingWays {
   const StorageModel model_;
   const std::vector<GraphCut> cuts_;
   const double flops_;
-  const std::optional<SegmentKeys> keys_;  // if costs are shared
+  const SegmentKeys keys_;
   int64_t images_ = 1;
   std::map<Ends, std::vector<TilingWay>> segments_;
   std::set<Ends> refined_;

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "runtime/plan/tiling/tiling_search.h"
@@ -34,7 +36,7 @@ TEST(TilingCostsTest, EachTilingIsEvaluatedOnce) {
 // the same graph in other kinds of tiles.
 TEST(TilingCostsTest, SharedCostsChangeNoSearch) {
   int found = 0;
-  TilingCosts costs;
+  const auto costs = std::make_shared<TilingCosts>();
   for (uint64_t seed = 0; seed < 4; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937_64 random(seed);
@@ -43,16 +45,17 @@ TEST(TilingCostsTest, SharedCostsChangeNoSearch) {
     const ArenaModel arena{{}, [](const Graph& some, const StorageModel&) {
                              return std::vector<int64_t>(some.nodes().size(), 0);
                            }};
-    const auto smallest = [&](bool rolling, TilingCosts* shared) {
+    const auto smallest = [&](bool rolling, std::shared_ptr<TilingCosts> known) {
       TilingProblem problem{graph, order, {}, arena};
       problem.rolling = rolling;
-      problem.costs = shared;
+      problem.costs = std::move(known);
       TilingSearch search(problem);
       search.Search();
       return search.found().smallest;
     };
-    smallest(/*rolling=*/true, &costs);
-    const std::vector<Tiling> alone = smallest(false, nullptr), shared = smallest(false, &costs);
+    smallest(/*rolling=*/true, costs);
+    const std::vector<Tiling> alone = smallest(false, std::make_shared<TilingCosts>());
+    const std::vector<Tiling> shared = smallest(false, costs);
     ASSERT_EQ(alone.size(), shared.size());
     for (size_t i = 0; i < alone.size(); ++i) {
       EXPECT_EQ(alone[i].spec, shared[i].spec);
