@@ -256,7 +256,7 @@ std::vector<RequestOption> MakeOptions() {
       {.name = "plan-time",
        .metavar = "TIME",
        .help = "work of the search for addresses, counted and not timed (default 250ms; four times "
-               "as much for tiles); from 1s on, min also tries more tiles",
+               "as much for tiles); with less, min tries fewer tiles, from 1s on more",
        .set = [](Text t,
                  Request& r) { return Store(ParseWork(t), r.planning.planner.limits.work); },
        .get =

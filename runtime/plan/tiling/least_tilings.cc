@@ -12,12 +12,12 @@ namespace {
 
 // Limits on the operators of all tiled segments that one call evaluates with the usual work:
 // between other cuts, and in total.
-constexpr int64_t kMostHoped = 300000, kMostEvaluated = 450000;
+constexpr double kMostHoped = 300000, kMostEvaluated = 450000;
 // A call that has evaluated more operators turns to estimates with the rows of skips first.
 constexpr int64_t kMostOptimistic = 100000;
 // A call that has evaluated more operators with the usual work leaves out grids whose tiles read a
 // part of a row.
-constexpr int64_t kMostGrids = 100000;
+constexpr double kMostGrids = 100000;
 // Cuts at which a split batch may be joined again.
 constexpr size_t kJoins = 16;
 // Segments of the smallest path are placed if their live bytes are at least this share of it.
@@ -53,8 +53,8 @@ int64_t ValueOf(const TilingWay& way) { return std::max(way.bytes, way.placed); 
 
 }  // namespace
 
-LeastTilings::LeastTilings(const TilingProblem& problem, int64_t multiple)
-    : problem_(problem), multiple_(multiple), ways_(problem) {
+LeastTilings::LeastTilings(const TilingProblem& problem, double work)
+    : problem_(problem), work_(work), ways_(problem) {
   estimates_.emplace(problem.graph, problem.order, ways_.cuts());
   if (ways_.cuts().size() >= 2) FindSplits();
 }
@@ -484,7 +484,8 @@ std::vector<Tiling> LeastTilings::Find(double max_extra_flops, int64_t below) {
   while (const std::optional<Found> least = Least(max_extra_flops)) {
     if (Place(*least, max_extra_flops)) continue;
     if (least->live_bytes < below) tilings.push_back(Made(*least));
-    if (operators_ >= multiple_ * kMostEvaluated) break;
+    const double done = static_cast<double>(operators_) / work_;
+    if (done >= kMostEvaluated) break;
     const int64_t bytes = std::min(below, least->bytes);
     const auto try_hopeful = [&](bool skips, bool parts_of_rows = false) {
       parts_of_rows_ = parts_of_rows;
@@ -496,9 +497,9 @@ std::vector<Tiling> LeastTilings::Find(double max_extra_flops, int64_t below) {
     // Small graphs try all segments that may be smaller, at last grids whose tiles read a part of a
     // row; large ones soon the likely ones first, which are some of these.
     const bool more =
-        operators_ < multiple_ * kMostHoped &&
+        done < kMostHoped &&
         ((operators_ > kMostOptimistic && try_hopeful(/*skips=*/true)) || try_hopeful(false) ||
-         (max_extra_flops > 0 && operators_ < multiple_ * kMostGrids && try_hopeful(false, true)));
+         (max_extra_flops > 0 && done < kMostGrids && try_hopeful(false, true)));
     parts_of_rows_ = false;
     if (more || Refine(*least, max_extra_flops)) continue;
     const bool hopeless =

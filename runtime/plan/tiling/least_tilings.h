@@ -34,8 +34,8 @@ namespace ashlar {
 
 class LeastTilings {
  public:
-  // `multiple`: of the usual work.
-  explicit LeastTilings(const TilingProblem& problem, int64_t multiple = 1);
+  // `work`: of the search, as a multiple of the usual.
+  explicit LeastTilings(const TilingProblem& problem, double work = 1);
 
   // Returns tilings that recompute at most `max_extra_flops` and are expected to need less than
   // `below` bytes, the smallest first. The next call uses the evaluations of this one.
@@ -111,7 +111,7 @@ class LeastTilings {
   Tiling Made(const Found& found) const;
 
   const TilingProblem problem_;
-  const int64_t multiple_;
+  const double work_;
   TilingWays ways_;
   std::optional<SegmentEstimates> estimates_;
   std::vector<Split> splits_;

@@ -22,6 +22,9 @@ namespace {
 constexpr int64_t kChosenWork = 4;
 // A look has one part of a candidate's work in this many.
 constexpr int64_t kPartsForALook = 8;
+// The least share of the usual work of a search for tilings, also if addresses are not searched
+// for: so few take hardly any time.
+constexpr double kLeastShare = 0.01;
 
 // Returns how tilings share the device's memory, with kernels of low workspace. Without workspaces
 // if they cannot be computed on several threads at once.
@@ -153,7 +156,9 @@ LeastTilings& TiledPlans::least_tilings(int64_t multiple) {
   const auto known = least_.find(multiple);
   if (known != least_.end()) return known->second;
   const TilingProblem problem = Problem(std::numeric_limits<double>::infinity());
-  return least_.try_emplace(multiple, problem, multiple).first->second;
+  const double share = std::max(kLeastShare, static_cast<double>(usual_work()) /
+                                                 static_cast<double>(memory::SearchLimits().work));
+  return least_.try_emplace(multiple, problem, share * static_cast<double>(multiple)).first->second;
 }
 
 void TiledPlans::ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <limits>
 #include <random>
 
@@ -17,6 +18,14 @@ namespace ashlar {
 namespace {
 
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+
+// Adds a convolution of four channels to four, with a square window.
+int Convolve(testing::GraphMaker& make, std::mt19937_64& random, int x, int side) {
+  ConvolutionForward::Param param;
+  param.pad_h = param.pad_w = side / 2;
+  return make.Add<ConvolutionForward>(
+      param, {x, make.Constant(testing::RandomTensor(random, {4, 4, side, side}))});
+}
 
 TEST(LeastTilingsTest, HigherLimitsFindNothingLarger) {
   const ArenaModel arena{{}, [](const Graph& graph, const StorageModel&) {
@@ -57,6 +66,25 @@ TEST(LeastTilingsTest, HigherLimitsFindNothingLarger) {
   EXPECT_GT(smaller, 0);
 }
 
+TEST(LeastTilingsTest, LessWorkEvaluatesFewerTilings) {
+  std::mt19937_64 random(1);
+  testing::GraphMaker make;
+  int image = make.Input("x", {1, 4, 32, 32});
+  for (int i = 0; i < 6; ++i) image = Convolve(make, random, image, 3);
+  make.Output(image);
+  const Graph graph = std::move(make).Build();
+  const std::vector<int> order = testing::NodesInOrder(graph);
+  std::atomic<int64_t> evaluated = 0;  // operators
+  const ArenaModel arena{{}, [&](const Graph& tiled, const StorageModel&) {
+                           evaluated += static_cast<int64_t>(tiled.nodes().size());
+                           return std::vector<int64_t>(tiled.nodes().size(), 0);
+                         }};
+  EXPECT_FALSE(LeastTilings({graph, order, {}, arena}, 0.001).Find(0.3, kAny).empty());
+  const int64_t little = evaluated.exchange(0);
+  EXPECT_FALSE(LeastTilings({graph, order, {}, arena}).Find(0.3, kAny).empty());
+  EXPECT_GT(evaluated, 2 * little);
+}
+
 TEST(LeastTilingsTest, EstimatesAreNearWhatSegmentsNeed) {
   const ArenaModel arena{{}, [](const Graph& graph, const StorageModel&) {
                            return std::vector<int64_t>(graph.nodes().size(), 0);
@@ -94,12 +122,7 @@ TEST(LeastTilingsTest, EstimatesKnowTheRowsThatSkipsKeep) {
   constexpr int64_t kRow = 4 * 16 * sizeof(float);
   std::mt19937_64 random(1);
   testing::GraphMaker make;
-  const auto convolve = [&](int x, int side) {
-    ConvolutionForward::Param param;
-    param.pad_h = param.pad_w = side / 2;
-    return make.Add<ConvolutionForward>(
-        param, {x, make.Constant(testing::RandomTensor(random, {4, 4, side, side}))});
-  };
+  const auto convolve = [&](int x, int side) { return Convolve(make, random, x, side); };
   const int begin = convolve(make.Input("x", {1, 4, 16, 16}), 1);
   const int sum = make.Add<Elemwise>({ScalarFunction::kAdd},
                                      {begin, convolve(convolve(convolve(begin, 1), 3), 1)});
