@@ -269,19 +269,20 @@ std::vector<LeastTilings::AgainHope>& LeastTilings::AgainHopes(size_t i, size_t 
   return entry->second;
 }
 
-std::optional<int64_t> LeastTilings::EstimateOf(size_t i, size_t j, int64_t images, Hope hope,
-                                                bool skips) {
+// Returns the estimate of candidates that were not tried yet, if they may need less than `bytes`.
+std::optional<int64_t> LeastTilings::EstimateBelow(int64_t bytes, size_t i, size_t j,
+                                                   int64_t images, Hope hope,
+                                                   const HopeRule& rule) {
   if (tried_.contains({i, j, images, hope})) return std::nullopt;
-  const std::optional<int64_t> bytes = hope == Hope::kLines
-                                           ? estimates_->OfLines(i, j, /*rolling=*/true, skips)
-                                           : estimates_->OfTiles(i, j);
-  return bytes ? std::optional(*bytes * images) : std::nullopt;
-}
-
-bool LeastTilings::MayBeBelow(size_t i, size_t j, int64_t images, Hope hope, int64_t estimate,
-                              int64_t bytes) const {
-  return estimate < bytes || (parts_of_rows_ && hope == Hope::kTiles &&
-                              *estimates_->OfTiles(i, j, kTileColumns) * images < bytes);
+  const std::optional<int64_t> of_image =
+      hope == Hope::kLines ? estimates_->OfLines(i, j, /*rolling=*/true, rule.skips)
+                           : estimates_->OfTiles(i, j);
+  if (!of_image) return std::nullopt;
+  const int64_t estimate = *of_image * images;
+  const bool below =
+      estimate < bytes || (rule.parts_of_rows && hope == Hope::kTiles &&
+                           *estimates_->OfTiles(i, j, kTileColumns) * images < bytes);
+  return below ? std::optional(estimate) : std::nullopt;
 }
 
 std::vector<TilingTrial> LeastTilings::TrialsOf(size_t i, size_t j, int64_t images, Hope hope,
@@ -289,15 +290,15 @@ std::vector<TilingTrial> LeastTilings::TrialsOf(size_t i, size_t j, int64_t imag
   return FirstTrials(problem_.graph, ways_.cuts(), i, j, images, hope == Hope::kTiles, lines);
 }
 
-// Evaluates the segments on the most promising path that may need less than `below`, apart from
-// `given`; returns false if there is none. `skips`: SegmentEstimates.
-bool LeastTilings::TryHopeful(const Split& split, int64_t below, double max_extra_flops, bool skips,
-                              const TilingWay* given) {
-  while (auto hopeful = FindHopeful(split, below, max_extra_flops, skips, given)) {
+// Evaluates the segments on the most promising path that may need less than `below`; returns false
+// if there is none.
+bool LeastTilings::TryHopeful(const Split& split, int64_t below, double max_extra_flops,
+                              const HopeRule& rule) {
+  while (auto hopeful = FindHopeful(split, below, max_extra_flops, rule)) {
     Mark(*hopeful);
     if (hopeful->trials.empty()) continue;  // no tiles fit these segments
     // Most turn out too large; then the next path has these segments.
-    const auto next = FindHopeful(split, below, max_extra_flops, skips, given);
+    const auto next = FindHopeful(split, below, max_extra_flops, rule);
     Try(std::move(hopeful->trials), next ? next->trials : std::vector<TilingTrial>());
     return true;
   }
@@ -312,8 +313,8 @@ void LeastTilings::Mark(const Hopeful& hopeful) {
 // Returns the trials of the segments on that path that were not tried yet; nullopt if there is no
 // path with any.
 std::optional<LeastTilings::Hopeful> LeastTilings::FindHopeful(const Split& split, int64_t below,
-                                                               double max_extra_flops, bool skips,
-                                                               const TilingWay* given) {
+                                                               double max_extra_flops,
+                                                               const HopeRule& rule) {
   struct Step {
     size_t begin = 0, level = 0;  // the step before
     bool reached = false, hoped = false;
@@ -354,14 +355,14 @@ std::optional<LeastTilings::Hopeful> LeastTilings::FindHopeful(const Split& spli
   for (size_t j = 1; j <= split.last; ++j) {
     for (; next < ways.size() && ways[next]->end == j; ++next) {
       const TilingWay& way = *ways[next];
-      if (ValueOf(way) >= bytes && &way != given) continue;
+      if (ValueOf(way) >= bytes && &way != rule.given) continue;
       const double extra = way.extra_flops * parts;
       reach(way.begin, j, false, nullptr, flops_cost(extra), extra);
     }
     for (size_t i = 0; i < j; ++i) {
       for (const Hope hope : hopes) {
-        const std::optional<int64_t> estimate = EstimateOf(i, j, images, hope, skips);
-        if (!estimate || !MayBeBelow(i, j, images, hope, *estimate, bytes)) continue;
+        const auto estimate = EstimateBelow(bytes, i, j, images, hope, rule);
+        if (!estimate) continue;
         const double share = static_cast<double>(*estimate) / static_cast<double>(bytes);
         reach(i, j, true, nullptr, kEvaluation + std::pow(share, kPower), 0);
       }
@@ -394,11 +395,10 @@ std::optional<LeastTilings::Hopeful> LeastTilings::FindHopeful(const Split& spli
       continue;
     }
     for (const Hope hope : hopes) {
-      const std::optional<int64_t> estimate = EstimateOf(i, j, images, hope, skips);
-      if (!estimate || !MayBeBelow(i, j, images, hope, *estimate, bytes)) continue;
+      if (!EstimateBelow(bytes, i, j, images, hope, rule)) continue;
       hopeful.tried.push_back({i, j, images, hope});
       const bool lines =
-          estimates_->OfLines(i, j, /*rolling=*/false, skips).value() * images < bytes;
+          estimates_->OfLines(i, j, /*rolling=*/false, rule.skips).value() * images < bytes;
       for (TilingTrial& trial : TrialsOf(i, j, images, hope, lines)) {
         hopeful.trials.push_back(std::move(trial));
       }
@@ -487,28 +487,26 @@ std::vector<Tiling> LeastTilings::Find(double max_extra_flops, int64_t below) {
     const double done = static_cast<double>(operators_) / work_;
     if (done >= kMostEvaluated) break;
     const int64_t bytes = std::min(below, least->bytes);
-    const auto try_hopeful = [&](bool skips, bool parts_of_rows = false) {
-      parts_of_rows_ = parts_of_rows;
-      return TryHopeful(least->split, bytes, max_extra_flops, skips) ||
+    const auto try_hopeful = [&](const HopeRule& rule) {
+      return TryHopeful(least->split, bytes, max_extra_flops, rule) ||
              std::any_of(splits_.begin(), splits_.end(), [&](const Split& split) {
-               return TryHopeful(split, bytes, max_extra_flops, skips);
+               return TryHopeful(split, bytes, max_extra_flops, rule);
              });
     };
     // Small graphs try all segments that may be smaller, at last grids whose tiles read a part of a
     // row; large ones soon the likely ones first, which are some of these.
     const bool more =
         done < kMostHoped &&
-        ((operators_ > kMostOptimistic && try_hopeful(/*skips=*/true)) || try_hopeful(false) ||
-         (max_extra_flops > 0 && done < kMostGrids && try_hopeful(false, true)));
-    parts_of_rows_ = false;
+        ((operators_ > kMostOptimistic && try_hopeful({.skips = true})) || try_hopeful({}) ||
+         (max_extra_flops > 0 && done < kMostGrids && try_hopeful({.parts_of_rows = true})));
     if (more || Refine(*least, max_extra_flops)) continue;
     const bool hopeless =
         static_cast<double>(least->bytes) > kHopeless * static_cast<double>(below);
     if (!hopeless && again++ < kRounds && PlaceAgain(*least)) continue;
     // Smaller segments beside the largest leave it more room.
     const double room = kRoomy * static_cast<double>(bytes);
-    if (!TryHopeful(least->split, static_cast<int64_t>(room), max_extra_flops, /*skips=*/false,
-                    LargestOf(*least))) {
+    if (!TryHopeful(least->split, static_cast<int64_t>(room), max_extra_flops,
+                    {.given = LargestOf(*least)})) {
       break;
     }
   }

@@ -88,14 +88,17 @@ class LeastTilings {
     bool tried = false;
   };
   std::vector<AgainHope>& AgainHopes(size_t i, size_t j, int64_t images);
-  std::optional<int64_t> EstimateOf(size_t i, size_t j, int64_t images, Hope hope, bool skips);
-  // Returns whether candidates of this estimate may need less.
-  bool MayBeBelow(size_t i, size_t j, int64_t images, Hope hope, int64_t estimate,
-                  int64_t bytes) const;
+  // Which candidates may need less.
+  struct HopeRule {
+    bool skips = false;                // estimates count the rows of skips (SegmentEstimates)
+    bool parts_of_rows = false;        // grids whose tiles read less than a row may, too
+    const TilingWay* given = nullptr;  // an evaluated segment that counts as one
+  };
+  std::optional<int64_t> EstimateBelow(int64_t bytes, size_t i, size_t j, int64_t images, Hope hope,
+                                       const HopeRule& rule);
   std::vector<TilingTrial> TrialsOf(size_t i, size_t j, int64_t images, Hope hope,
                                     bool lines) const;
-  bool TryHopeful(const Split& split, int64_t below, double max_extra_flops, bool skips,
-                  const TilingWay* given = nullptr);
+  bool TryHopeful(const Split& split, int64_t below, double max_extra_flops, const HopeRule& rule);
   // The candidates on a path, and what they are the trials of.
   struct Hopeful {
     std::vector<TilingTrial> trials;
@@ -103,7 +106,7 @@ class LeastTilings {
     std::vector<AgainHope*> again;
   };
   std::optional<Hopeful> FindHopeful(const Split& split, int64_t below, double max_extra_flops,
-                                     bool skips, const TilingWay* given);
+                                     const HopeRule& rule);
   void Mark(const Hopeful& hopeful);
   const TilingWay* LargestOf(const Found& found) const;
   bool Refine(const Found& found, double max_extra_flops);
@@ -120,8 +123,7 @@ class LeastTilings {
   // Refinements that recompute, for the first limit above 0.
   std::map<TilingWays::Ends, std::vector<TilingTrial>> later_;
   std::map<TilingWays::Ends, std::vector<const TilingWay*>> between_;  // until more are evaluated
-  bool parts_of_rows_ = false;  // whether grids whose tiles read less than a row are candidates
-  int64_t operators_ = 0;       // of the tiled segments that this call of Find evaluated
+  int64_t operators_ = 0;  // of the tiled segments that this call of Find evaluated
 };
 
 }  // namespace ashlar
