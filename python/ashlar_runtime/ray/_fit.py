@@ -11,6 +11,7 @@ from ._worker import Path, idle_bytes, with_threads, worker_bytes
 
 
 WORTHWHILE = 1.02  # the speed-up that makes a search worthwhile
+TRIES = 3  # budgets for a number of workers: a plan that has more steps needs more beside its arena
 
 
 class Fit(NamedTuple):
@@ -63,7 +64,7 @@ def _plan(model: Model, batch: int, budget: Union[int, str, None], plan: Dict[st
 def _fits(model: Model, node: _Node, batch: int, plan: Dict[str, Any], best: float) -> Iterator[Fit]:
     """Yield the fits of one batch size.
 
-    A plan under a budget takes a search, and is no faster than the plan without. It is searched
+    A plan under a budget takes a search, and is hardly faster than the plan without. It is searched
     only if more workers could then process more rows a second than `best`.
     """
     whole = _plan(model, batch, None, plan)
@@ -74,14 +75,20 @@ def _fits(model: Model, node: _Node, batch: int, plan: Dict[str, Any], best: flo
     workers = node.most_workers
     while workers > (found.workers if found else 0):
         budget = node.budget(batch, whole, workers)
-        if budget > 0 and node.speed(workers, batch, whole) > WORTHWHILE * best:
+        for _ in range(TRIES):
+            if budget <= 0 or node.speed(workers, batch, whole) <= WORTHWHILE * best:
+                break
             try:
-                small = node.fit(batch, _plan(model, batch, budget, plan), budget)
+                tiled = _plan(model, batch, budget, plan)
             except DoesNotFit:
-                small = None
+                break
+            small = node.fit(batch, tiled, budget)
             if small is not None:
                 yield small
                 best = max(best, small.rows_per_second)
+            if small is not None and small.workers >= workers:
+                break
+            budget = tiled.memory.arena - 1
         workers //= 2
 
 
