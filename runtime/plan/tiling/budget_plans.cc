@@ -54,6 +54,20 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> BudgetPlans::FastWithin(int64_t by
       enough = std::min(enough, fastest->predicted_ms * (1 + kTimeError));
     }
   }
+  // Untiled, the graph may be faster without a pass.
+  ASHLAR_RETURN_IF_ERROR(rewrites_.AddOthers());
+  for (const std::unique_ptr<TiledPlans>& other : rewrites_.plans().subspan(1)) {
+    if (other->untiled_bound() > bytes || other->EstimateUntiled() >= enough) continue;
+    for (const bool low_workspace : other->kinds()) {
+      ASHLAR_ASSIGN_OR_RETURN(auto untiled, other->PlanUntiled(low_workspace));
+      if (untiled->plan.plan.arena > bytes) continue;
+      if (fastest == nullptr || untiled->predicted_ms < fastest->predicted_ms) {
+        fastest = std::move(untiled);
+        enough = std::min(enough, fastest->predicted_ms);
+      }
+      break;
+    }
+  }
   return fastest;
 }
 

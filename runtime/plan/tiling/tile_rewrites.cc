@@ -52,6 +52,7 @@ absl::StatusOr<std::unique_ptr<TileRewrites>> TileRewrites::Create(const Graph& 
 }
 
 absl::Status TileRewrites::AddOthers() {
+  if (std::exchange(has_others_, true)) return absl::OkStatus();
   const auto add_without = [&](absl::string_view pass) -> absl::Status {
     PlanRequest& other = requests_.emplace_back(request_);
     ASHLAR_ASSIGN_OR_RETURN(other.planning.passes, PassesWithout(request_.planning.passes, pass));

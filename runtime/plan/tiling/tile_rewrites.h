@@ -29,7 +29,8 @@ class TileRewrites {
                                                               const RewrittenGraph& rewritten,
                                                               const PlanRequest& request);
 
-  absl::Status AddOthers();  // call once
+  // Adds the other ways, unless it was called before.
+  absl::Status AddOthers();
   absl::Span<const std::unique_ptr<TiledPlans>> plans() const { return plans_; }
   // Makes a plan again.
   absl::StatusOr<std::unique_ptr<PlannedGraph>> Again(const VisitedPlan& visited) const;
@@ -41,6 +42,7 @@ class TileRewrites {
   const Graph& graph_;
   const RewrittenGraph& rewritten_;
   const PlanRequest& request_;
+  bool has_others_ = false;
   std::vector<PlanRequest> requests_;  // of all but the first
   std::vector<RewrittenGraph> graphs_;
   std::vector<std::unique_ptr<TiledPlans>> plans_;
