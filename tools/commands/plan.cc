@@ -263,8 +263,8 @@ class PlanCommand final : public PlanOptions {
             ? ""
             : "optimal for this order, these kernels and tiles; other choices may need less\n",
         BottleneckLine(*graph, peak), WorkspaceLine(*graph), InstructionsLine(*graph),
-        RoundingLine(*graph), BFloat16Line(*graph), RecordLine(CountRecordUse(*graph)), "\n",
-        PeakTable(planned), "\n",
+        TimeLine(*graph), RoundingLine(*graph), BFloat16Line(*graph),
+        RecordLine(CountRecordUse(*graph)), "\n", PeakTable(planned), "\n",
         made.packed != nullptr ? absl::StrCat("rewritten when the file was packed (",
                                               FormatName(packed_under, 200), ")\n")
                                : PassTable(graph->passes),

@@ -11,6 +11,7 @@
 #include "opr/convolution.h"
 #include "opr/matrix_mul.h"
 #include "runtime/plan/record/recorded_plan.h"
+#include "runtime/plan/stages/rewrite.h"
 #include "runtime/plan/stages/stream_weights.h"
 #include "tools/format.h"
 #include "tools/repeat_options.h"
@@ -232,6 +233,15 @@ std::string InstructionsLine(const PlannedGraph& planned) {
       "about %.3g million instructions on %s, by a table fitted to counts under emulation; no "
       "cycles\n",
       ExpectedInstructions(planned) / 1e6, planned.processor().ToString());
+}
+
+std::string TimeLine(const PlannedGraph& planned) {
+  const bool is_mcu = planned.device->comp_node().type == CompNode::Type::kMcu;
+  if (planned.predicted_ms <= 0 || is_mcu) return "";
+  return absl::StrCat("time: ", FormatMilliseconds(planned.predicted_ms), " expected for ",
+                      FormatFlops(static_cast<int64_t>(WeightFlops(planned.graph))),
+                      " of operators with weights", planned.weights.window ? ", and reads" : "",
+                      "\n");
 }
 
 std::string RoundingLine(const PlannedGraph& planned) {

@@ -48,6 +48,10 @@ std::string WorkspaceLine(const PlannedGraph& planned);
 // the offset in the arena. "kernel" is null if sizes were recorded.
 Json WorkspaceDocument(const PlannedGraph& planned);
 
+// Returns a line about the expected time and the operations of operators with weights, also those
+// done twice; empty if no time is known.
+std::string TimeLine(const PlannedGraph& planned);
+
 // Returns a line about the number of kernels that round further than direct sums, and how far;
 // empty if none does.
 std::string RoundingLine(const PlannedGraph& planned);

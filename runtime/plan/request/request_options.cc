@@ -264,7 +264,8 @@ std::vector<RequestOption> MakeOptions() {
              return absl::FormatDuration(
                  absl::Milliseconds(r.planning.planner.limits.work / memory::kWorkPerMillisecond));
            },
-       .in_plan_files = InPlanFiles::kNever},
+       .in_plan_files = InPlanFiles::kNever,
+       .repeats = true},
       {.name = "tile",
        .metavar = "SPEC|none",
        .help = "compute in tiles, as `plan --memory-budget` prints them: FROM-TO:KIND[;...], with "

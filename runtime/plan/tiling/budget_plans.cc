@@ -33,6 +33,15 @@ bool AreNear(const PlanPoint& a, const PlanPoint& b) {
 
 }  // namespace
 
+absl::StatusOr<std::unique_ptr<PlannedGraph>> BudgetPlans::AgainWithin(int64_t bytes,
+                                                                       VisitedPlan visited) const {
+  const VisitedPlan before = visited;
+  visited.thorough = Thoroughness::kChosen;
+  ASHLAR_ASSIGN_OR_RETURN(auto planned, rewrites_.Again(visited));
+  if (planned->plan.plan.arena <= bytes) return planned;
+  return rewrites_.Again(before);
+}
+
 absl::StatusOr<std::unique_ptr<PlannedGraph>> BudgetPlans::FastWithin(int64_t bytes) const {
   TiledPlans& plans = *rewrites_.plans()[0];
   const std::vector<Tiling>& tilings = plans.tilings(0).best;  // the fastest first
@@ -53,6 +62,10 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> BudgetPlans::FastWithin(int64_t by
       fastest = std::move(*fits);
       enough = std::min(enough, fastest->predicted_ms * (1 + kTimeError));
     }
+  }
+  if (fastest != nullptr && !fastest->tiles.empty()) {
+    const VisitedPlan visited = VisitedPlan::Of(*fastest, 0, Thoroughness::kCandidate);
+    ASHLAR_ASSIGN_OR_RETURN(fastest, AgainWithin(bytes, visited));
   }
   // Untiled, the graph may be faster without a pass.
   ASHLAR_RETURN_IF_ERROR(rewrites_.AddOthers());
@@ -140,7 +153,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> BudgetPlans::Within(int64_t bytes,
   for (const size_t plan : PlansForBudgets(points)) {
     if (points[plan].arena > bytes) continue;
     if (plan == visited_.size()) break;
-    return rewrites_.Again(visited_[plan]);
+    return AgainWithin(bytes, visited_[plan]);
   }
   return nullptr;
 }

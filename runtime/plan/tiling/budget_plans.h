@@ -43,6 +43,9 @@ class BudgetPlans {
   // Graphs of few operators: plans the tilings without an operation twice whose exact peaks are the
   // smallest. Estimates of single segments count all of a segment, read or not.
   absl::Status FindExactly();
+  // Plans a visited tiling as a plan that may be returned, if that fits.
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> AgainWithin(int64_t bytes,
+                                                            VisitedPlan visited) const;
   absl::Status Visit(const Tiling& tiling, const std::vector<bool>& low_workspace,
                      Thoroughness thorough);
   std::vector<PlanPoint> Points() const;
