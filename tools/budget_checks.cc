@@ -14,7 +14,7 @@ absl::Status CheckBudget(const PlannedGraph& planned, const std::string& path) {
   if (planned.plan.plan.arena <= budget->bytes) return absl::OkStatus();
   return WithExitCode(absl::ResourceExhaustedError(absl::StrCat(
                           path, " does not fit: --memory-budget is ", budget->bytes,
-                          " bytes, the smallest that would do is ", planned.smallest_budget)),
+                          " bytes, the smallest that was found takes ", planned.smallest_budget)),
                       ExitCode::kDoesNotFit);
 }
 

@@ -67,11 +67,11 @@ TEST_F(NewcomerTest, ARefusedBudgetNamesOtherWays) {
     std::vector<std::string> ways, others;
   } cases[] = {
       {"plan model.ash --memory-budget 64",
-       "--memory-budget is 64 bytes, the smallest that would",
+       "--memory-budget is 64 bytes, the smallest that was found",
        {"--precision fp16", "--release-input", "--shape", "ashlar quantize"},
        {"--max-extra-flops", "--batch"}},
       {"run model.ash --memory-budget 64 --max-extra-flops 0",
-       "no plan fits the memory budget of 64 bytes; the smallest budget that would do is ",
+       "no plan fits the memory budget of 64 bytes; the smallest that was found takes ",
        {"a larger --max-extra-flops", "--precision fp16"},
        {}},
       {"bench model.ash --memory-budget 64 --precision fp16 --release-input",

@@ -161,13 +161,13 @@ TEST_F(BudgetCommandTest, ABudgetIsMetOrRefusedWithTheSmallestThatWouldDo) {
   EXPECT_EQ(refused.exit_code, 3);
   EXPECT_FALSE(refused.Json()["fits"]);
   EXPECT_EQ(refused.Json()["smallest_budget_bytes"], smallest);
-  EXPECT_THAT(refused.err, HasSubstr("the smallest that would do is " + fits));
+  EXPECT_THAT(refused.err, HasSubstr("the smallest that was found takes " + fits));
   for (const char* command : {"run", "bench", "verify"}) {
     if (testing::kSanitized && command != std::string("run")) continue;
     const auto result =
         Ashlar(std::string(command) + " model.ash --quiet --memory-budget " + misses + kQuick);
     EXPECT_EQ(result.exit_code, 3) << command;
-    EXPECT_THAT(result.err, HasSubstr("smallest budget that would do is " + fits)) << command;
+    EXPECT_THAT(result.err, HasSubstr("the smallest that was found takes " + fits)) << command;
   }
 }
 

@@ -322,7 +322,7 @@ std::string TileLines(const PlannedGraph& planned) {
   if (planned.request.target.budget && planned.request.target.budget->bytes > 0) {
     absl::StrAppend(&text, "budget ", Counted(planned.request.target.budget->bytes, "byte"));
     if (planned.smallest_budget > 0) {
-      absl::StrAppend(&text, ", the smallest that would do ", planned.smallest_budget);
+      absl::StrAppend(&text, ", the smallest that was found ", planned.smallest_budget);
     }
     absl::StrAppend(&text, "\n");
   }

@@ -93,7 +93,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const Graph& grap
   const int64_t least = smallest->plan.plan.arena;
   if (budget.bytes > 0 && least > budget.bytes && !budget.find_smallest) {
     return DoesNotFit(absl::StrCat("no plan fits the memory budget of ", budget.bytes,
-                                   " bytes; the smallest budget that would do is ", least),
+                                   " bytes; the smallest that was found takes ", least),
                       least);
   }
   if (least < budget.bytes) {

@@ -122,7 +122,7 @@ TEST_F(FamilyCommandTest, TheBudgetThatIsNamedSufficesForAllPoints) {
   const ProcessResult refused = Ashlar(plan + "64");
   ASSERT_EQ(refused.exit_code, 3) << refused.err;
   EXPECT_THAT(refused.err, HasSubstr("x=2x3x40x8: "));
-  const char kBefore[] = "the smallest budget that would do is ";
+  const char kBefore[] = "the smallest that was found takes ";
   const size_t at = refused.err.find(kBefore);
   ASSERT_NE(at, std::string::npos) << refused.err;
   const int64_t least = std::stoll(refused.err.substr(at + sizeof(kBefore) - 1));
