@@ -86,8 +86,8 @@ def _fits(model: Model, node: _Node, batch: int, plan: Dict[str, Any], best: flo
             if small is not None:
                 yield small
                 best = max(best, small.rows_per_second)
-            if small is not None and small.workers >= workers:
-                break
+                if small.workers >= workers:
+                    break
             budget = tiled.memory.arena - 1
         workers //= 2
 

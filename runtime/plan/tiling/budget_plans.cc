@@ -63,10 +63,6 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> BudgetPlans::FastWithin(int64_t by
       enough = std::min(enough, fastest->predicted_ms * (1 + kTimeError));
     }
   }
-  if (fastest != nullptr && !fastest->tiles.empty()) {
-    const VisitedPlan visited = VisitedPlan::Of(*fastest, 0, Thoroughness::kCandidate);
-    ASHLAR_ASSIGN_OR_RETURN(fastest, AgainWithin(bytes, visited));
-  }
   // Untiled, the graph may be faster without a pass.
   ASHLAR_RETURN_IF_ERROR(rewrites_.AddOthers());
   for (const std::unique_ptr<TiledPlans>& other : rewrites_.plans().subspan(1)) {
@@ -81,7 +77,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> BudgetPlans::FastWithin(int64_t by
       break;
     }
   }
-  return fastest;
+  if (fastest == nullptr || fastest->tiles.empty()) return fastest;
+  return AgainWithin(bytes, VisitedPlan::Of(*fastest, 0, Thoroughness::kCandidate));
 }
 
 absl::Status BudgetPlans::Search() {
